@@ -1,0 +1,39 @@
+# Compiler settings shared by every target, and the function that declares a stage.
+add_library(ptyche_options INTERFACE)
+target_include_directories(ptyche_options INTERFACE ${CMAKE_SOURCE_DIR})
+# Plain -fopenmp finds torch's own libgomp at run time, so that both share one pool of threads.
+target_compile_options(ptyche_options INTERFACE -Wall -Wextra -fopenmp)
+target_link_options(ptyche_options INTERFACE -fopenmp)
+if(PTYCHE_WARNINGS_AS_ERRORS)
+  target_compile_options(ptyche_options INTERFACE -Werror)
+endif()
+if(PTYCHE_SANITIZE)
+  target_compile_options(ptyche_options INTERFACE -fsanitize=address,undefined
+                         -fno-omit-frame-pointer)
+  target_link_options(ptyche_options INTERFACE -fsanitize=address,undefined)
+endif()
+
+# ccache takes files that use a precompiled header only if told that the header's time and the time
+# macros in it do not matter.
+find_program(PTYCHE_CCACHE ccache)
+if(PTYCHE_CCACHE)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env
+      CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
+      ${PTYCHE_CCACHE})
+endif()
+
+# One precompiled header for all: torch/torch.h costs 15 s in every file without it.
+add_library(ptyche_pch OBJECT cmake/pch.cpp)
+target_precompile_headers(ptyche_pch PRIVATE <torch/torch.h>)
+target_link_libraries(ptyche_pch PUBLIC ptyche_options torch_cpu)
+
+# ptyche_stage(NAME LEFT): the library ptyche_NAME from ptyche/NAME/*.cpp, on top of LEFT.
+function(ptyche_stage name left)
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/ptyche/${name}/*.cpp)
+  if(NOT sources)
+    set(sources ${CMAKE_SOURCE_DIR}/cmake/pch.cpp)
+  endif()
+  add_library(ptyche_${name} STATIC ${sources})
+  target_link_libraries(ptyche_${name} PUBLIC ${left} ptyche_options)
+  target_precompile_headers(ptyche_${name} REUSE_FROM ptyche_pch)
+endfunction()

@@ -1,0 +1,18 @@
+# The commit goes into every result file. Read at configure time, which is repeated after each commit
+# (git's log of HEAD changes then); a checkout without git says "unknown".
+execute_process(COMMAND git -C ${CMAKE_SOURCE_DIR} rev-parse --verify --short=12 HEAD
+                OUTPUT_VARIABLE PTYCHE_COMMIT OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+if(NOT PTYCHE_COMMIT)
+  set(PTYCHE_COMMIT unknown)
+endif()
+execute_process(COMMAND git -C ${CMAKE_SOURCE_DIR} rev-parse --git-path logs/HEAD
+                WORKING_DIRECTORY ${CMAKE_SOURCE_DIR}
+                OUTPUT_VARIABLE head_log OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+if(head_log)
+  get_filename_component(head_log ${head_log} ABSOLUTE BASE_DIR ${CMAKE_SOURCE_DIR})
+  if(EXISTS ${head_log})
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${head_log})
+  endif()
+endif()
+configure_file(${CMAKE_SOURCE_DIR}/cmake/version.h.in ${CMAKE_BINARY_DIR}/generated/ptyche_version.h)
+include_directories(${CMAKE_BINARY_DIR}/generated)

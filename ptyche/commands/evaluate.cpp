@@ -1,0 +1,63 @@
+// Scores of a reconstruction that is already there.
+#include "ptyche/evaluate/evaluate.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <memory>
+
+#include "ptyche/commands/option_lists.h"
+#include "ptyche/commands/verbs.h"
+#include "ptyche/core/error.h"
+#include "ptyche/core/files.h"
+#include "ptyche/io/product.h"
+#include "ptyche/io/scores_json.h"
+
+namespace ptyche {
+namespace {
+
+struct EvaluateVerbOptions {
+  ReadChoices scan;
+  std::filesystem::path image, output;
+  std::uint64_t seed = 1;
+};
+
+void run_evaluate(EvaluateVerbOptions options) {
+  options.scan.read.seed = options.seed;
+  const Reconstruction image = read_reconstruction(options.image);
+  Scan scan = read_scan(options.scan.resolved());
+  require(image.probe.size(-1) == scan.pattern_size(),
+          "{}: expected a probe of the scan's {} x {} pixels, found {} x {}",
+          options.image.string(), scan.pattern_size(), scan.pattern_size(), image.probe.size(-1),
+          image.probe.size(-1));
+  const std::string scores = scores_json(evaluate(image, scan));
+  if (!options.output.empty()) write_text(options.output, scores);
+  fmt::print("{}\n", scores);
+}
+
+}  // namespace
+
+Command evaluate_command() {
+  const auto options = std::make_shared<EvaluateVerbOptions>();
+  return {
+      .name = "evaluate",
+      .summary = "score a reconstruction against its scan, and the truth where there is one",
+      .description =
+          "Prints scores.json. Give the same --hold-out, --hold-out-file and --seed "
+          "as at reconstruction: the held-out patterns are then scored apart.",
+      .arguments = {{"RECONSTRUCTION", &options->image, "reconstruction.h5"},
+                    {"SCAN", &options->scan.read.file, "NPZ or CXI file"}},
+      .options = joined(
+          {{{.name = "output",
+             .target = &options->output,
+             .unit = "",
+             .help = "file for the scores, JSON",
+             .short_name = "o"},
+            {.name = "seed", .target = &options->seed, .unit = "", .help = "draws the hold-out"}},
+           read_option_list(options->scan),
+           hold_out_option_list(options->scan.read)}),
+      .references = {},
+      .run = [options] { run_evaluate(*options); }};
+}
+
+}  // namespace ptyche

@@ -1,0 +1,161 @@
+#include "ptyche/commands/help.h"
+
+#include <fmt/ranges.h>
+
+#include <sstream>
+
+#include "ptyche/commands/option_value.h"
+
+namespace ptyche {
+namespace {
+
+constexpr std::size_t screen_width = 80, left_width = 29;
+
+constexpr const char* what_it_is =
+    "Ptyche turns a ptychography scan into the complex image of the sample.\n";
+
+/// `text` broken between words; every line but the first starts with `indent` spaces.
+std::string wrapped(const std::string& text, std::size_t indent) {
+  std::string out;
+  std::size_t column = indent;
+  std::istringstream words(text);
+  for (std::string word; words >> word;) {
+    if (column > indent && column + 1 + word.size() > screen_width) {
+      out += "\n" + std::string(indent, ' ');
+      column = indent;
+    } else if (column > indent) {
+      out += ' ';
+      ++column;
+    }
+    out += word;
+    column += word.size();
+  }
+  return out;
+}
+
+std::string two_columns(const std::string& left, const std::string& right) {
+  const std::string gap = left.size() < left_width ? std::string(left_width - left.size(), ' ')
+                                                   : "\n" + std::string(left_width, ' ');
+  return left + gap + wrapped(right, left_width) + "\n";
+}
+
+std::string kind(const Option& option) {
+  return option.choices.empty() ? placeholder(option)
+                                : fmt::format("{}", fmt::join(option.choices, "|"));
+}
+
+/// "required", the default, or nothing where the default is an empty text.
+std::string default_text(const Option& option) {
+  if (option.required) return "required";
+  if (std::holds_alternative<bool*>(option.target))
+    return value_text(option) == "true" ? "on" : "off";
+  return value_text(option);
+}
+
+/// "(a|b, 1..64, unit px, default 16)": whatever of it there is.
+std::string details(const Option& option) {
+  std::vector<std::string> parts;
+  if (!option.choices.empty()) parts.push_back(kind(option));
+  if (const std::string range = range_text(option); !range.empty()) parts.push_back(range);
+  if (!option.unit.empty()) parts.push_back("unit " + option.unit);
+  const std::string value = default_text(option);
+  if (option.required || value == "on") parts.push_back(option.required ? value : "default on");
+  if (!option.required && !value.empty() && !std::holds_alternative<bool*>(option.target))
+    parts.push_back("default " + value);
+  return parts.empty() ? "" : fmt::format(" ({})", fmt::join(parts, ", "));
+}
+
+/// "-o, --output PATH".
+std::string left_column(const Option& option) {
+  const std::string letter = option.short_name.empty() ? "    " : "-" + option.short_name + ", ";
+  const std::string form = placeholder(option);
+  return "  " + letter + "--" + option.name + (form.empty() ? "" : " " + form);
+}
+
+std::string usage_line(const Command& command) {
+  std::string line = "ptyche " + command.name;
+  for (const Argument& argument : command.arguments)
+    line += argument.required ? " " + argument.name : " [" + argument.name + "]";
+  for (const Option& option : command.options)
+    if (option.required) line += " --" + option.name + " " + placeholder(option);
+  return line + (command.options.empty() ? "" : " [OPTIONS]");
+}
+
+std::string cell(const std::string& text) {
+  std::string out;
+  for (const char c : text) out += c == '|' ? std::string("\\|") : std::string(1, c);
+  return out;
+}
+
+std::string code(const std::string& text) { return text.empty() ? "" : "`" + text + "`"; }
+
+std::string option_row(const Option& option) {
+  const std::string letter = option.short_name.empty() ? "" : code("-" + option.short_name) + " ";
+  const std::string range = range_text(option);
+  const std::string values = kind(option) + (range.empty() ? "" : " " + range);
+  return fmt::format("| {}{} | {} | {} | {} | {} |\n", letter, code("--" + option.name),
+                     cell(code(values)), cell(code(default_text(option))), cell(option.unit),
+                     cell(option.help));
+}
+
+std::string command_section(const Command& command) {
+  std::string page =
+      fmt::format("\n## {}\n\n{}.\n\n    {}\n", command.name, command.summary, usage_line(command));
+  if (!command.description.empty()) page += "\n" + command.description + "\n";
+  if (!command.arguments.empty()) page += "\n| argument | meaning |\n|---|---|\n";
+  for (const Argument& argument : command.arguments)
+    page += fmt::format("| {} | {} |\n", code(argument.name), cell(argument.help));
+  if (!command.options.empty())
+    page += "\n| option | values | default | unit | meaning |\n|---|---|---|---|---|\n";
+  for (const Option& option : command.options) page += option_row(option);
+  if (!command.references.empty()) page += "\nReferences:\n\n";
+  for (const std::string& reference : command.references) page += "- " + reference + "\n";
+  return page;
+}
+
+}  // namespace
+
+std::string program_help(const std::vector<Command>& commands) {
+  std::string page = "usage: ptyche COMMAND [ARGUMENTS] [OPTIONS]\n\n";
+  page += what_it_is;
+  page += "\n";
+  for (const Command& command : commands)
+    if (!command.hidden) page += fmt::format("  {:<12} {}\n", command.name, command.summary);
+  return page +
+         "\n  ptyche COMMAND --help   arguments, options, defaults, units\n"
+         "  ptyche --version        version and commit\n";
+}
+
+std::string command_help(const Command& command) {
+  std::string page = "usage: " + usage_line(command) + "\n\n";
+  page += wrapped(command.summary + ".", 0) + "\n";
+  if (!command.description.empty()) page += "\n" + wrapped(command.description, 0) + "\n";
+  if (!command.arguments.empty()) page += "\nArguments\n";
+  for (const Argument& argument : command.arguments)
+    page += two_columns("  " + argument.name, argument.help);
+  page += "\nOptions\n";
+  for (const Option& option : command.options)
+    page += two_columns(left_column(option), option.help + details(option));
+  page += two_columns("      --config FILE.toml", "options from a file, one 'name = value' a line");
+  page += two_columns("  -h, --help", "this text");
+  if (!command.references.empty()) page += "\nReferences\n";
+  for (const std::string& reference : command.references)
+    page += "  " + wrapped(reference, 2) + "\n";
+  return page;
+}
+
+std::string commands_page(const std::vector<Command>& commands) {
+  std::string page = "# Commands\n\n";
+  page += "Printed by `ptyche __docs`; not edited by hand.\n\n";
+  page +=
+      "Every command also takes `--config FILE.toml` (flat, keys are option names; the command "
+      "line\n"
+      "wins over the file, the file over the default) and `--help`. `_` may stand for `-` in the\n"
+      "name of an option. Exit codes: 0 done, 1 something is wrong with the input, 2 the command\n"
+      "line is not understood, 3 a fault of the program, 130 interrupted.\n";
+  for (const Command& command : commands)
+    if (!command.hidden) page += command_section(command);
+  return page;
+}
+
+}  // namespace ptyche

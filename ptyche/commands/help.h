@@ -1,0 +1,21 @@
+// What --help and docs/commands.md say, printed from the declared commands.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "ptyche/commands/command.h"
+
+namespace ptyche {
+
+/// `ptyche --help`: one line per verb, at most 80 columns.
+std::string program_help(const std::vector<Command>& commands);
+
+/// `ptyche VERB --help`: arguments, options with type, choices, range, unit and default. Call
+/// before parsing, while the targets hold the defaults.
+std::string command_help(const Command& command);
+
+/// docs/commands.md: the same of all verbs, in Markdown.
+std::string commands_page(const std::vector<Command>& commands);
+
+}  // namespace ptyche

@@ -1,0 +1,84 @@
+// The second half of `reconstruct`: a model and a scan to an image.
+#include "ptyche/infer/infer.h"
+
+#include <chrono>
+#include <memory>
+
+#include "ptyche/commands/option_lists.h"
+#include "ptyche/commands/option_value.h"
+#include "ptyche/commands/outputs.h"
+#include "ptyche/commands/verbs.h"
+#include "ptyche/core/files.h"
+#include "ptyche/model/model_file.h"
+#include "ptyche/stitch/stitch.h"
+
+namespace ptyche {
+namespace {
+
+struct InferVerbOptions {
+  ReadChoices scan;
+  InferOptions infer;
+  ComputeChoices compute;
+  std::filesystem::path model, output;
+  std::uint64_t seed = 1;
+};
+
+Command declare(const std::shared_ptr<InferVerbOptions>& options);
+
+void run_infer(InferVerbOptions options, const std::string& options_json) {
+  const auto start = std::chrono::steady_clock::now();
+  options.compute.apply();
+  options.scan.read.seed = options.seed;
+  options.infer.precision = precision_from(options.compute.precision);
+  require_writable_folder(options.output);
+  const Model model = read_model(options.model);
+  const Scan scan = read_scan(options.scan.resolved());
+  Reconstruction image = stitch(infer(model, scan, options.infer), scan);
+  image.provenance.seed = model.seed;
+  image.provenance.command = "ptyche infer";
+  image.provenance.options_json = options_json;
+  for (const EpochRecord& record : model.history) image.loss.push_back(record.loss_per_photon);
+  const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start;
+  write_image(options.output, image, scan, {.seconds = passed.count()}, {});
+}
+
+Command declare(const std::shared_ptr<InferVerbOptions>& options) {
+  return {
+      .name = "infer",
+      .summary = "the image of a scan by a model that is already trained",
+      .description =
+          "One forward pass per pattern, then the patches are stitched. The scan "
+          "may be another one than the model was trained on, with the same probe "
+          "and pattern size.",
+      .arguments = {{"SCAN", &options->scan.read.file, "NPZ or CXI file"}},
+      .options = joined(
+          {{{.name = "model",
+             .target = &options->model,
+             .unit = "",
+             .help = "model.ptyche written by train or reconstruct",
+             .short_name = "m",
+             .required = true},
+            {.name = "output-dir",
+             .target = &options->output,
+             .unit = "",
+             .help = "folder for all results",
+             .short_name = "o",
+             .required = true},
+            {.name = "batch",
+             .target = &options->infer.batch,
+             .unit = "patterns",
+             .help = "patterns at a time; no influence on the image",
+             .range = {1, 1e6}},
+            {.name = "seed", .target = &options->seed, .unit = "", .help = "draws the hold-out"}},
+           read_option_list(options->scan),
+           hold_out_option_list(options->scan.read),
+           compute_option_list(options->compute)}),
+      .references = {},
+      .run = [options] { run_infer(*options, options_as_json(declare(options))); }};
+}
+
+}  // namespace
+
+Command infer_command() { return declare(std::make_shared<InferVerbOptions>()); }
+
+}  // namespace ptyche

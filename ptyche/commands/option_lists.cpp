@@ -1,0 +1,279 @@
+#include "ptyche/commands/option_lists.h"
+
+#include <ATen/Parallel.h>
+
+#include <iterator>
+
+#include "ptyche/core/error.h"
+
+namespace ptyche {
+
+ReadOptions ReadChoices::resolved() const {
+  require(centre.empty() || centre.size() == 2, "--center: expected row,col, found {} numbers",
+          centre.size());
+  ReadOptions options = read;
+  if (!centre.empty()) options.centre = DetectorCentre{centre[0], centre[1]};
+  return options;
+}
+
+void ComputeChoices::apply() const {
+  require(device != "cuda", "--device cuda: this build computes on the CPU only; use auto or cpu");
+  if (threads > 0) at::set_num_threads(static_cast<int>(threads));
+}
+
+std::vector<Option> read_option_list(ReadChoices& choices) {
+  ReadOptions& read = choices.read;
+  return {
+      {.name = "domain",
+       .target = &read.domain,
+       .unit = "",
+       .help = "what the file's patterns are, where it does not say",
+       .choices = {"auto", "counts", "amplitude"}},
+      {.name = "mask",
+       .target = &read.mask,
+       .unit = "",
+       .help =
+           "file, none (every pixel counts), or a .npy/.npz file of bool (N, N), true = counted"},
+      {.name = "crop",
+       .target = &read.crop,
+       .unit = "px",
+       .help = "keep the central N x N detector pixels; 0 = all",
+       .range = {0, 1e6}},
+      {.name = "center",
+       .target = &choices.centre,
+       .unit = "px",
+       .help = "row,col of the zero frequency, where it is not at (N/2, N/2)"},
+      {.name = "energy",
+       .target = &read.energy_ev,
+       .unit = "eV",
+       .help = "photon energy; 0 = from the file",
+       .range = {0}},
+      {.name = "distance",
+       .target = &read.distance_m,
+       .unit = "m",
+       .help = "sample to detector; 0 = from the file",
+       .range = {0}},
+      {.name = "detector-pixel",
+       .target = &read.detector_pixel_m,
+       .unit = "m",
+       .help = "detector pixel pitch; 0 = from the file",
+       .range = {0}},
+      {.name = "flip-x",
+       .target = &read.flip_x,
+       .unit = "",
+       .help = "columns of the positions run the other way"},
+      {.name = "flip-y",
+       .target = &read.flip_y,
+       .unit = "",
+       .help = "rows of the positions run the other way"},
+      {.name = "swap-xy",
+       .target = &read.swap_xy,
+       .unit = "",
+       .help = "exchange rows and columns of the positions"},
+      {.name = "photons",
+       .target = &read.photons,
+       .unit = "photons",
+       .help = "per pattern through an empty sample; 0 = from the mean counts",
+       .range = {0}},
+      {.name = "nphotons",
+       .target = &read.nphotons,
+       .unit = "photons",
+       .help = "mean counts per pattern for amplitudes without a scale; 0 = 1e9, with a warning",
+       .range = {0}},
+  };
+}
+
+std::vector<Option> hold_out_option_list(ReadOptions& options) {
+  return {
+      {.name = "hold-out",
+       .target = &options.hold_out,
+       .unit = "",
+       .help = "share of patterns kept out of everything, to score the image on",
+       .range = {0, 0.5}},
+      {.name = "hold-out-file",
+       .target = &options.hold_out_file,
+       .unit = "",
+       .help = "JSON file with heldout_indices, instead of --hold-out"},
+      {.name = "unseen-half",
+       .target = &options.unseen_half,
+       .unit = "",
+       .help = "half of the scan kept from training and inferred in single passes",
+       .choices = {"none", "upper", "lower"}},
+  };
+}
+
+std::vector<Option> train_option_list(GroupOptions& group, TrainOptions& train) {
+  return {
+      {.name = "epochs",
+       .target = &train.epochs,
+       .unit = "",
+       .help = "passes over the patterns",
+       .range = {1, 1e6}},
+      {.name = "group-size",
+       .target = &group.size,
+       .unit = "patterns",
+       .help = "neighbours that one merged object must predict",
+       .range = {1, 64}},
+      {.name = "merged",
+       .target = &group.merged,
+       .unit = "patterns",
+       .help = "how many of a group are merged, drawn anew each time",
+       .range = {1, 64}},
+      {.name = "groups-per-batch",
+       .target = &train.groups_per_batch,
+       .unit = "",
+       .help = "groups in one step",
+       .range = {1, 1024}},
+      {.name = "learning-rate",
+       .target = &train.learning_rate,
+       .unit = "",
+       .help = "of the network, at its highest",
+       .range = {1e-9, 1}},
+      {.name = "probe-learning-rate",
+       .target = &train.probe_learning_rate,
+       .unit = "",
+       .help = "of the probe, in shares of its peak",
+       .range = {0, 1}},
+      {.name = "fixed-probe",
+       .target = &train.fixed_probe,
+       .unit = "",
+       .help = "keep the probe that training starts from"},
+      {.name = "probe-start",
+       .target = &train.probe_start,
+       .unit = "",
+       .help = "solver: rPIE on the used patterns; guess: the file's probe",
+       .choices = {"solver", "guess"}},
+      {.name = "probe-start-epochs",
+       .target = &train.first_probe.epochs,
+       .unit = "",
+       .help = "passes of that solver",
+       .range = {1, 10000}},
+      {.name = "network",
+       .target = &train.network.name,
+       .unit = "",
+       .help = "which network",
+       .choices = {"unet"}},
+      {.name = "resume",
+       .target = &train.resume,
+       .unit = "",
+       .help = "go on from the checkpoint in the output folder"},
+      {.name = "seed",
+       .target = &train.seed,
+       .unit = "",
+       .help = "of every random choice; the same seed gives the same result"},
+  };
+}
+
+std::vector<Option> compute_option_list(ComputeChoices& choices) {
+  return {
+      {.name = "device",
+       .target = &choices.device,
+       .unit = "",
+       .help = "where to compute",
+       .choices = {"auto", "cpu", "cuda"}},
+      {.name = "engine",
+       .target = &choices.engine,
+       .unit = "",
+       .help = "how the physics is computed",
+       .choices = {"reference"}},
+      {.name = "precision",
+       .target = &choices.precision,
+       .unit = "",
+       .help = "of the network's arithmetic; auto = bfloat16 where the processor is faster with it",
+       .choices = {"auto", "float32", "bfloat16"}},
+      {.name = "threads",
+       .target = &choices.threads,
+       .unit = "",
+       .help = "0 = one per core",
+       .range = {0, 4096}},
+  };
+}
+
+std::vector<Option> simulate_option_list(SimulateOptions& options) {
+  return {
+      {.name = "object",
+       .target = &options.object,
+       .unit = "",
+       .help = "what is scanned",
+       .choices = {"dead-leaves", "siemens-star", "lines", "random-field"}},
+      {.name = "probe",
+       .target = &options.probe,
+       .unit = "",
+       .help = "the illumination",
+       .choices = {"defocused", "disk", "gaussian"}},
+      {.name = "scan",
+       .target = &options.scan,
+       .unit = "",
+       .help = "where it falls",
+       .choices = {"jittered", "fermat", "raster"}},
+      {.name = "N",
+       .target = &options.pattern_size,
+       .unit = "px",
+       .help = "side of a pattern, even",
+       .range = {16, 1024}},
+      {.name = "frames",
+       .target = &options.frames,
+       .unit = "patterns",
+       .help = "how many",
+       .range = {2, 1e6}},
+      {.name = "step",
+       .target = &options.step_px,
+       .unit = "px",
+       .help = "distance of neighbouring positions",
+       .range = {0.1, 1000}},
+      {.name = "jitter",
+       .target = &options.jitter,
+       .unit = "steps",
+       .help = "of a jittered grid, uniform in +-",
+       .range = {0, 1}},
+      {.name = "photons",
+       .target = &options.photons,
+       .unit = "photons",
+       .help = "per pattern through an empty sample",
+       .range = {1, 1e10}},
+      {.name = "amplitude-min",
+       .target = &options.amplitude_min,
+       .unit = "",
+       .help = "of the object",
+       .range = {0, 1}},
+      {.name = "amplitude-max",
+       .target = &options.amplitude_max,
+       .unit = "",
+       .help = "of the object",
+       .range = {0, 2}},
+      {.name = "phase-range",
+       .target = &options.phase_range_rad,
+       .unit = "rad",
+       .help = "phases lie in +- half of it",
+       .range = {0, 6.28}},
+      {.name = "probe-diameter",
+       .target = &options.probe_diameter_px,
+       .unit = "px",
+       .help = "at defocus 1",
+       .range = {2, 512}},
+      {.name = "defocus",
+       .target = &options.defocus,
+       .unit = "",
+       .help = "relative to the default; 0 = in focus",
+       .range = {-10, 10}},
+      {.name = "probe-defocus-error",
+       .target = &options.probe_defocus_error,
+       .unit = "",
+       .help = "relative error of the defocus in the probe that the file gives",
+       .range = {-1, 10}},
+      {.name = "seed",
+       .target = &options.seed,
+       .unit = "",
+       .help = "of object, positions and noise"},
+  };
+}
+
+std::vector<Option> joined(std::vector<std::vector<Option>> lists) {
+  std::vector<Option> all;
+  for (auto& list : lists)
+    all.insert(all.end(), std::make_move_iterator(list.begin()),
+               std::make_move_iterator(list.end()));
+  return all;
+}
+
+}  // namespace ptyche

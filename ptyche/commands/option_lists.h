@@ -1,0 +1,44 @@
+// The options of each stage, declared once and shared by the verbs that run the stage.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "ptyche/commands/command.h"
+#include "ptyche/group/make_groups.h"
+#include "ptyche/infer/infer.h"
+#include "ptyche/io/read_scan.h"
+#include "ptyche/physics/simulate.h"
+#include "ptyche/train/train.h"
+
+namespace ptyche {
+
+/// How a file is read; `centre` is a vector because an option is.
+struct ReadChoices {
+  ReadOptions read;
+  std::vector<double> centre;  ///< row, col; empty = (N/2, N/2)
+
+  /// The reader's options. Throws InvalidInput unless `centre` has no number or two.
+  ReadOptions resolved() const;
+};
+
+/// On what and how the program computes.
+struct ComputeChoices {
+  std::string device = "auto", engine = "reference", precision = "auto";
+  std::int64_t threads = 0;
+
+  /// Sets the number of threads. Throws InvalidInput for a device that this build cannot use.
+  void apply() const;
+};
+
+std::vector<Option> read_option_list(ReadChoices& choices);
+std::vector<Option> hold_out_option_list(ReadOptions& options);
+std::vector<Option> train_option_list(GroupOptions& group, TrainOptions& train);
+std::vector<Option> compute_option_list(ComputeChoices& choices);
+std::vector<Option> simulate_option_list(SimulateOptions& options);
+
+/// All lists in one.
+std::vector<Option> joined(std::vector<std::vector<Option>> lists);
+
+}  // namespace ptyche

@@ -1,0 +1,108 @@
+#include "ptyche/commands/parse.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+
+#include "ptyche/commands/option_value.h"
+#include "ptyche/commands/suggest.h"
+#include "ptyche/core/error.h"
+
+namespace ptyche {
+namespace {
+
+/// "-o,--output-dir,--output_dir".
+std::string spellings(const Option& option) {
+  std::string names = option.short_name.empty() ? "" : "-" + option.short_name + ",";
+  names += "--" + option.name;
+  std::string underscored = option.name;
+  std::replace(underscored.begin(), underscored.end(), '-', '_');
+  if (underscored != option.name) names += ",--" + underscored;
+  return names;
+}
+
+CLI::Option* declare(CLI::App& app, const Option& option) {
+  if (std::holds_alternative<bool*>(option.target)) return app.add_flag(spellings(option));
+  return app.add_option(spellings(option))->take_last();
+}
+
+/// CLI11 splits the words; it fills no variable, so that the config file can come in between.
+struct Parser {
+  explicit Parser(const Command& command) {
+    app.set_help_flag();
+    app.allow_extras();
+    for (const Argument& argument : command.arguments)
+      arguments.push_back(app.add_option(argument.name));
+    for (const Option& option : command.options) options.push_back(declare(app, option));
+    config = app.add_option("--config")->take_last();
+  }
+
+  CLI::App app;
+  std::vector<CLI::Option*> arguments, options;
+  CLI::Option* config;
+};
+
+void split(Parser& parser, std::vector<std::string> words) {
+  std::reverse(words.begin(), words.end());  // CLI11 takes them from the back
+  try {
+    parser.app.parse(std::move(words));
+  } catch (const CLI::ArgumentMismatch& error) {
+    throw UsageError(fmt::format("a value is missing: {}", error.what()));
+  } catch (const CLI::ParseError& error) {
+    throw UsageError(error.what());
+  }
+}
+
+void refuse_extras(const Command& command, const std::vector<std::string>& extras) {
+  std::vector<std::string> known = {"--config", "--help"};
+  for (const Option& option : command.options) known.push_back("--" + option.name);
+  for (const std::string& word : extras) {
+    if (!word.starts_with("-")) continue;
+    const std::string name = word.substr(0, word.find('='));
+    throw UsageError(fmt::format("unknown option '{}'{}", name, did_you_mean(name, known)));
+  }
+  if (!extras.empty()) throw UsageError(fmt::format("unexpected argument '{}'", extras.front()));
+}
+
+void fill_arguments(const Command& command, const Parser& parser) {
+  for (std::size_t i = 0; i < command.arguments.size(); ++i) {
+    const Argument& argument = command.arguments[i];
+    if (parser.arguments[i]->count() > 0) {
+      const std::string text = parser.arguments[i]->results().back();
+      std::visit([&](auto* target) { *target = text; }, argument.target);
+    } else if (argument.required) {
+      throw UsageError(fmt::format("{} is missing ({})", argument.name, argument.help));
+    }
+  }
+}
+
+void fill_options(const Command& command, const Parser& parser, std::set<std::string> given) {
+  for (std::size_t i = 0; i < command.options.size(); ++i) {
+    const Option& option = command.options[i];
+    if (parser.options[i]->count() > 0) {
+      try {
+        assign(option, parser.options[i]->results().back());
+      } catch (const InvalidInput& error) {
+        throw UsageError(error.what());
+      }
+      given.insert(option.name);
+    }
+    if (option.required && !given.contains(option.name))
+      throw UsageError(fmt::format("--{} is missing ({})", option.name, option.help));
+  }
+}
+
+}  // namespace
+
+void parse(const Command& command, const std::vector<std::string>& words) {
+  Parser parser(command);
+  split(parser, words);
+  refuse_extras(command, parser.app.remaining());
+  std::set<std::string> given;
+  if (parser.config->count() > 0) given = read_config(command, parser.config->results().back());
+  fill_arguments(command, parser);
+  fill_options(command, parser, std::move(given));
+}
+
+}  // namespace ptyche

@@ -1,0 +1,113 @@
+// The whole path in one verb: the first thing a reader should open.
+#include <ATen/ATen.h>
+
+#include <chrono>
+#include <memory>
+
+#include "ptyche/commands/option_lists.h"
+#include "ptyche/commands/option_value.h"
+#include "ptyche/commands/outputs.h"
+#include "ptyche/commands/verbs.h"
+#include "ptyche/core/error.h"
+#include "ptyche/core/files.h"
+#include "ptyche/infer/infer.h"
+#include "ptyche/solve/refine.h"
+#include "ptyche/stitch/stitch.h"
+
+namespace ptyche {
+namespace {
+
+struct ReconstructOptions {
+  ReadChoices scan;
+  GroupOptions group;
+  TrainOptions train;
+  InferOptions infer;
+  ComputeChoices compute;
+  std::string refine = "none";
+  std::filesystem::path output;
+};
+
+Command declare(const std::shared_ptr<ReconstructOptions>& options);
+
+/// What the unseen patterns alone give, each seen for the first time, in one forward pass.
+std::vector<ExtraImage> infer_unseen(const Model& model, const Scan& scan, InferOptions options) {
+  options.frames = FrameUse::unseen;
+  if (scan.frames_with(FrameUse::unseen).size(0) == 0) return {};
+  return {{.title = "Unseen half",
+           .caption = "Patterns that training never saw, one forward pass each, stitched.",
+           .image = stitch(infer(model, scan, options), scan)}};
+}
+
+void fill_provenance(Reconstruction& image, const Model& model, const std::string& options_json) {
+  image.provenance.seed = model.seed;
+  image.provenance.command = "ptyche reconstruct";
+  image.provenance.options_json = options_json;
+  for (const EpochRecord& record : model.history) image.loss.push_back(record.loss_per_photon);
+}
+
+void reconstruct(ReconstructOptions options, const std::string& options_json) {
+  const auto start = std::chrono::steady_clock::now();
+  options.compute.apply();
+  require_writable_folder(options.output);
+  const Scan scan = read_scan(options.scan.resolved());
+  const Groups groups = make_groups(scan, options.group);
+  const Model model = train(scan, groups, options.train);
+  write_training(options.output, model);
+  const Patches patches = infer(model, scan, options.infer);
+  Reconstruction image = stitch(patches, scan);
+  image = refine(scan, image, options.refine);
+  fill_provenance(image, model, options_json);
+  const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start;
+  write_image(options.output, image, scan, {.seconds = passed.count()},
+              infer_unseen(model, scan, options.infer));
+}
+
+/// Values that follow from others.
+ReconstructOptions resolved(ReconstructOptions options) {
+  options.scan.read.seed = options.group.seed = options.train.seed;
+  options.train.precision = options.infer.precision = precision_from(options.compute.precision);
+  options.train.checkpoint = options.output / "checkpoint.ptyche";
+  return options;
+}
+
+Command declare(const std::shared_ptr<ReconstructOptions>& options) {
+  return {
+      .name = "reconstruct",
+      .summary = "from a scan to its image: train on it, infer, stitch, score, draw",
+      .description =
+          "Trains a network on the scan itself, without labels, through the physics of "
+          "diffraction; "
+          "every pattern then gives its patch in one pass, and the patches are stitched. Leaves "
+          "reconstruction.h5, model.ptyche, pictures, scores.json and report.html in the output "
+          "folder.",
+      .arguments = {{"SCAN", &options->scan.read.file, "NPZ or CXI file"}},
+      .options = joined(
+          {{{.name = "output-dir",
+             .target = &options->output,
+             .unit = "",
+             .help = "folder for all results",
+             .short_name = "o",
+             .required = true}},
+           read_option_list(options->scan),
+           hold_out_option_list(options->scan.read),
+           train_option_list(options->group, options->train),
+           {{.name = "batch",
+             .target = &options->infer.batch,
+             .unit = "patterns",
+             .help = "patterns at a time at inference; no influence on the image",
+             .range = {1, 1e6}},
+            {.name = "refine",
+             .target = &options->refine,
+             .unit = "",
+             .help = "none, or the number of rPIE epochs that start from the network's image"}},
+           compute_option_list(options->compute)}),
+      .references = {"O. Hoidn, A. A. Mishra, A. Mehta, Sci. Rep. 13, 22789 (2023)",
+                     "A. Maiden, D. Johnson, P. Li, Optica 4, 736 (2017)"},
+      .run = [options] { reconstruct(resolved(*options), options_as_json(declare(options))); }};
+}
+
+}  // namespace
+
+Command reconstruct_command() { return declare(std::make_shared<ReconstructOptions>()); }
+
+}  // namespace ptyche

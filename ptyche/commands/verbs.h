@@ -1,0 +1,15 @@
+// Every verb, one function each; the file of the same name declares and runs it.
+#pragma once
+
+#include "ptyche/commands/command.h"
+
+namespace ptyche {
+
+Command reconstruct_command();
+Command simulate_command();
+Command train_command();
+Command infer_command();
+Command evaluate_command();
+Command info_command();
+
+}  // namespace ptyche

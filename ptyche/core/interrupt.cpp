@@ -1,0 +1,27 @@
+#include "ptyche/core/interrupt.h"
+
+#include <csignal>
+
+namespace ptyche {
+namespace {
+
+volatile std::sig_atomic_t signal_came = 0;
+
+extern "C" void remember(int signal) {
+  if (signal_came != 0) {
+    std::signal(signal, SIG_DFL);
+    std::raise(signal);
+  }
+  signal_came = 1;
+}
+
+}  // namespace
+
+void catch_interrupts() {
+  std::signal(SIGINT, remember);
+  std::signal(SIGTERM, remember);
+}
+
+bool interrupted() { return signal_came != 0; }
+
+}  // namespace ptyche

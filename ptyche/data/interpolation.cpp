@@ -1,0 +1,18 @@
+#include "ptyche/data/interpolation.h"
+
+#include "ptyche/core/error.h"
+
+namespace ptyche {
+
+std::string to_string(Interpolation interpolation) {
+  return interpolation == Interpolation::bilinear ? "bilinear" : "probe_fourier";
+}
+
+Interpolation interpolation_from(const std::string& name) {
+  if (name == "bilinear") return Interpolation::bilinear;
+  if (name == "probe_fourier") return Interpolation::probe_fourier;
+  throw InvalidInput(
+      fmt::format("interpolation: expected bilinear or probe_fourier, found {}", name));
+}
+
+}  // namespace ptyche

@@ -1,0 +1,45 @@
+#include "ptyche/data/probe_power.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "ptyche/core/error.h"
+
+namespace ptyche {
+namespace {
+
+constexpr std::int64_t kFramesPerBatch = 64;
+
+/// Power of the probe's far field in the counted pixels.
+double counted_power(const at::Tensor& probe, const at::Tensor& mask) {
+  const at::Tensor wave = at::fft_fft2(probe.to(at::kComplexDouble), {}, {-2, -1}, "ortho");
+  const at::Tensor power = at::abs(wave).square().sum(0);
+  return (power * at::fft_ifftshift(mask)).sum().item<double>();
+}
+
+}  // namespace
+
+at::Tensor mean_pattern(const at::Tensor& counts, const at::Tensor& frames) {
+  require(frames.size(0) > 0, "frames: expected at least one used pattern, found none");
+  at::Tensor sum = at::zeros({counts.size(1), counts.size(2)}, at::kDouble);
+  for (std::int64_t first = 0; first < frames.size(0); first += kFramesPerBatch) {
+    const std::int64_t length = std::min(kFramesPerBatch, frames.size(0) - first);
+    sum += counts.index_select(0, frames.narrow(0, first, length)).sum({0}, false, at::kDouble);
+  }
+  return sum / static_cast<double>(frames.size(0));
+}
+
+at::Tensor calibrate_probe(const at::Tensor& probe, const at::Tensor& counts,
+                           const at::Tensor& mask, const at::Tensor& frames, double photons) {
+  const bool total_known = photons > 0;
+  const double wanted =
+      total_known ? photons : (mean_pattern(counts, frames) * mask).sum().item<double>();
+  const double found = counted_power(probe, total_known ? at::ones_like(mask) : mask);
+  require(wanted > 0, "patterns: expected counts in the unmasked pixels, found {} per pattern",
+          wanted);
+  require(std::isfinite(found) && found > 0,
+          "probe: expected finite power > 0 in the unmasked pixels, found {}", found);
+  return probe * std::sqrt(wanted / found);
+}
+
+}  // namespace ptyche

@@ -1,0 +1,24 @@
+// The probe carries the photons: its power is set once, from the counts, when a scan is loaded.
+#pragma once
+
+#include <ATen/ATen.h>
+
+namespace ptyche {
+
+/// Mean of the given patterns, (N, N) float64. Counts are read in batches, never as one float copy.
+///   counts  (n, N, N) any real type
+///   frames  (k) int64, k >= 1
+at::Tensor mean_pattern(const at::Tensor& counts, const at::Tensor& frames);
+
+/// The probe scaled by one real factor so that an empty sample would give, in the counted pixels,
+/// the mean counts of the given frames: sum over modes and unmasked pixels of |FFT2 P|^2 (unitary).
+/// With photons > 0 instead so that sum |P|^2 = photons.
+///   probe   (modes, N, N) complex64, zero frequency of its far field at (N/2, N/2)
+///   counts  (n, N, N) any real type, zero frequency at (N/2, N/2)
+///   mask    (N, N) bool, true = counted
+///   frames  (k) int64, the used frames, k >= 1
+/// Throws InvalidInput when the probe or the patterns have no power in the counted pixels.
+at::Tensor calibrate_probe(const at::Tensor& probe, const at::Tensor& counts,
+                           const at::Tensor& mask, const at::Tensor& frames, double photons);
+
+}  // namespace ptyche

@@ -1,0 +1,145 @@
+#include "ptyche/data/scan.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <tuple>
+#include <utility>
+
+#include "ptyche/core/error.h"
+#include "ptyche/data/describe.h"
+
+namespace ptyche {
+namespace {
+
+constexpr std::int64_t kFramesPerBatch = 64;
+
+bool is_count_type(at::ScalarType type) {
+  return type == at::kByte || type == at::kShort || type == at::kInt || type == at::kFloat;
+}
+
+void check_counts(const at::Tensor& counts) {
+  require(counts.defined() && counts.dim() == 3 && counts.size(0) >= 1 && counts.size(1) >= 2 &&
+              counts.size(1) == counts.size(2),
+          "counts: expected (n, N, N) with n >= 1, found {}", describe(counts));
+  require(counts.size(1) % 2 == 0, "counts: expected an even pattern size N, found {}",
+          counts.size(1));
+  require(is_count_type(counts.scalar_type()),
+          "counts: expected uint8, int16, int32 or float32, found {}",
+          type_name(counts.scalar_type()));
+  const auto [low, high] = at::aminmax(counts);
+  const double lowest = low.item<double>(), highest = high.item<double>();
+  require(std::isfinite(lowest) && std::isfinite(highest) && lowest >= 0,
+          "counts: expected finite values >= 0, found the range {} to {}", lowest, highest);
+}
+
+void check_positions(const at::Tensor& positions, std::int64_t frames) {
+  require(positions.defined() && positions.dim() == 2 && positions.size(0) == frames &&
+              positions.size(1) == 2 && positions.scalar_type() == at::kDouble,
+          "positions: expected ({}, 2) float64, as many as there are patterns, found {}", frames,
+          describe(positions));
+  require(at::isfinite(positions).all().item<bool>(), "positions: expected finite values, found {}",
+          "NaN or infinity");
+}
+
+void check_probe(const at::Tensor& probe, std::int64_t size) {
+  require(probe.defined() && probe.dim() == 3 && probe.size(0) >= 1 && probe.size(1) == size &&
+              probe.size(2) == size && probe.scalar_type() == at::kComplexFloat,
+          "probe: expected (modes, {0}, {0}) complex64, the patterns' size, found {1}", size,
+          describe(probe));
+  const double power = at::abs(probe).square().sum(at::kDouble).item<double>();
+  require(std::isfinite(power) && power > 0, "probe: expected finite power > 0, found {}", power);
+}
+
+void check_mask(const at::Tensor& mask, std::int64_t size) {
+  require(mask.dim() == 2 && mask.size(0) == size && mask.size(1) == size &&
+              mask.scalar_type() == at::kBool,
+          "mask: expected ({0}, {0}) bool, found {1}", size, describe(mask));
+  require(mask.any().item<bool>(), "mask: expected some counted pixels (true), found none of {}",
+          mask.numel());
+}
+
+void check_frame_use(const at::Tensor& frame_use, std::int64_t frames) {
+  require(
+      frame_use.dim() == 1 && frame_use.size(0) == frames && frame_use.scalar_type() == at::kByte,
+      "frame_use: expected ({}) uint8, found {}", frames, describe(frame_use));
+  const auto highest = frame_use.max().item<std::int64_t>();
+  require(highest <= static_cast<std::int64_t>(FrameUse::unseen),
+          "frame_use: expected values 0 to 3, found {}", highest);
+}
+
+void check_truth(const at::Tensor& truth) {
+  require(truth.dim() == 2 && truth.scalar_type() == at::kComplexFloat,
+          "truth: expected (rows, cols) complex64, found {}", describe(truth));
+  require(at::isfinite(at::view_as_real(truth)).all().item<bool>(),
+          "truth: expected finite values, found {}", "NaN or infinity");
+}
+
+/// Whether every value is a whole number, and the largest one.
+std::pair<bool, double> whole_and_largest(const at::Tensor& counts) {
+  bool whole = true;
+  double largest = 0;
+  for (std::int64_t first = 0; first < counts.size(0); first += kFramesPerBatch) {
+    const std::int64_t length = std::min(kFramesPerBatch, counts.size(0) - first);
+    const at::Tensor batch = counts.narrow(0, first, length);
+    largest = std::max(largest, batch.max().item<double>());
+    whole = whole && (!batch.is_floating_point() || at::equal(batch, batch.round()));
+  }
+  return {whole, largest};
+}
+
+at::ScalarType narrowest_type(bool whole, double largest) {
+  if (!whole) return at::kFloat;
+  if (largest <= std::numeric_limits<std::uint8_t>::max()) return at::kByte;
+  if (largest <= std::numeric_limits<std::int16_t>::max()) return at::kShort;
+  if (largest <= std::numeric_limits<std::int32_t>::max()) return at::kInt;
+  return at::kFloat;
+}
+
+}  // namespace
+
+Scan::Scan(ScanFields fields) : fields_(std::move(fields)) {
+  check_counts(fields_.counts);
+  check_positions(fields_.positions, frames());
+  check_probe(fields_.probe, pattern_size());
+  if (!fields_.mask.defined()) fields_.mask = at::ones({pattern_size(), pattern_size()}, at::kBool);
+  check_mask(fields_.mask, pattern_size());
+  if (!fields_.frame_use.defined()) fields_.frame_use = at::zeros({frames()}, at::kByte);
+  check_frame_use(fields_.frame_use, frames());
+  if (fields_.truth.defined()) check_truth(fields_.truth);
+}
+
+at::Tensor Scan::frames_with(FrameUse use) const {
+  return at::nonzero(fields_.frame_use == static_cast<std::int64_t>(use)).flatten();
+}
+
+Scan Scan::with_probe(at::Tensor probe) const {
+  check_probe(probe, pattern_size());
+  Scan changed = *this;
+  changed.fields_.probe = std::move(probe);
+  return changed;
+}
+
+Scan Scan::with_frame_use(at::Tensor frame_use) const {
+  require(frame_use.defined(), "frame_use: expected ({}) uint8, found nothing", frames());
+  check_frame_use(frame_use, frames());
+  Scan changed = *this;
+  changed.fields_.frame_use = std::move(frame_use);
+  return changed;
+}
+
+at::Tensor counts_in_fft_order(const Scan& scan, const at::Tensor& frames) {
+  // Shifted in the narrow type first: the conversion to float then is the only wide copy.
+  return at::fft_ifftshift(scan.counts().index_select(0, frames), at::IntArrayRef{1, 2})
+      .to(at::kFloat);
+}
+
+at::Tensor mask_in_fft_order(const Scan& scan) { return at::fft_ifftshift(scan.mask()); }
+
+at::Tensor in_smallest_exact_type(const at::Tensor& counts) {
+  if (counts.numel() == 0) return counts.to(at::kByte);
+  const auto [whole, largest] = whole_and_largest(counts);
+  return counts.to(narrowest_type(whole, largest)).contiguous();
+}
+
+}  // namespace ptyche

@@ -1,0 +1,77 @@
+// What was measured: counts, where, with which probe. The struct between reading and all else.
+#pragma once
+
+#include <ATen/ATen.h>
+
+#include <cstdint>
+#include <string>
+
+#include "ptyche/data/geometry.h"
+
+namespace ptyche {
+
+/// What a pattern may be used for.
+enum class FrameUse : std::uint8_t {
+  used = 0,      ///< calibration, first probe, groups, training, stitching
+  held_out = 1,  ///< nothing but the held-out score
+  rejected = 2,  ///< nothing: dark, saturated or otherwise unusable
+  unseen = 3,    ///< kept from training, inferred in single passes afterwards (`--unseen-half`)
+};
+
+/// The arrays of a scan before they are checked; see Scan for the meaning of each.
+struct ScanFields {
+  at::Tensor counts, positions, probe, mask, frame_use, truth;
+  Geometry geometry;
+  std::string source;      ///< the file, as the user named it
+  std::string input_hash;  ///< SHA-256 of the file, hex
+};
+
+/// A checked scan. Tensors are shared, never written to.
+class Scan {
+ public:
+  /// counts     (n, N, N) uint8, int16, int32 or float32, >= 0 and finite, N even, zero frequency
+  /// at
+  ///            (N/2, N/2), unit photons
+  /// positions  (n, 2) float64, (row, col) of the object pixel under probe pixel (N/2, N/2)
+  /// probe      (modes, N, N) complex64, unit sqrt(photon)
+  /// mask       (N, N) bool, true = counted; undefined = all true
+  /// frame_use  (n) uint8 FrameUse; undefined = all used
+  /// truth      (rows, cols) complex64, the object in the frame of the positions; may be undefined
+  /// Throws InvalidInput naming the array, what was expected and what came.
+  explicit Scan(ScanFields fields);
+
+  const at::Tensor& counts() const { return fields_.counts; }
+  const at::Tensor& positions() const { return fields_.positions; }
+  const at::Tensor& probe() const { return fields_.probe; }
+  const at::Tensor& mask() const { return fields_.mask; }
+  const at::Tensor& frame_use() const { return fields_.frame_use; }
+  const at::Tensor& truth() const { return fields_.truth; }
+  const Geometry& geometry() const { return fields_.geometry; }
+  const std::string& source() const { return fields_.source; }
+  const std::string& input_hash() const { return fields_.input_hash; }
+
+  std::int64_t frames() const { return fields_.counts.size(0); }
+  std::int64_t pattern_size() const { return fields_.counts.size(1); }
+  /// Frame numbers of one use, ascending, (k) int64.
+  at::Tensor frames_with(FrameUse use) const;
+
+  /// The same scan with another probe / frame use (checked again).
+  Scan with_probe(at::Tensor probe) const;
+  Scan with_frame_use(at::Tensor frame_use) const;
+
+ private:
+  ScanFields fields_;
+};
+
+/// Counts of the given frames as float32 (k, N, N) in FFT order (zero frequency at index 0): the
+/// one place where counts become float.
+at::Tensor counts_in_fft_order(const Scan& scan, const at::Tensor& frames);
+
+/// The mask in FFT order, (N, N) bool.
+at::Tensor mask_in_fft_order(const Scan& scan);
+
+/// Narrowest of uint8, int16, int32, float32 that holds `counts` (any real type) exactly;
+/// fractional counts stay float32.
+at::Tensor in_smallest_exact_type(const at::Tensor& counts);
+
+}  // namespace ptyche

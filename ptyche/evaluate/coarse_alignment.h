@@ -1,0 +1,21 @@
+// Where an alignment starts: whole pixels of shift, and the nearest phase ramp.
+#pragma once
+
+#include <ATen/ATen.h>
+
+#include <array>
+#include <cstdint>
+
+namespace ptyche {
+
+/// The whole-pixel shift d (row, col) for which image(x - d) lies best on `part`, both complex and
+/// of any two shapes. Compares products of neighbouring pixels, o(x + 1) conj o(x), which a phase
+/// ramp or a scale changes by a factor only; the peak of their cross-correlation.
+std::array<std::int64_t, 2> coarse_shift(const at::Tensor& part, const at::Tensor& image);
+
+/// The phase ramp k (row, col) in cycles per pixel for which exp(2 pi i k.x) image(x) lies best on
+/// `truth`, both (rows, cols) complex: the peak of the Fourier transform of truth conj(image), to a
+/// quarter of its resolution.
+std::array<double, 2> coarse_ramp(const at::Tensor& truth, const at::Tensor& image);
+
+}  // namespace ptyche

@@ -1,0 +1,25 @@
+// Distances of an aligned image from the truth. Both (rows, cols) complex128 of one shape.
+#pragma once
+
+#include <ATen/ATen.h>
+
+namespace ptyche {
+
+/// |truth - image| / |truth|, complex, 2-norm. A flat image scores low where the truth is nearly
+/// flat.
+double nrmse(const at::Tensor& truth, const at::Tensor& image);
+
+/// |truth - image| / |truth - mean of truth|: the best constant image scores 1. Infinite or not a
+/// number for a constant truth.
+double nrmse_contrast(const at::Tensor& truth, const at::Tensor& image);
+
+/// Root mean square of |truth| - |image|.
+double amplitude_rmse(const at::Tensor& truth, const at::Tensor& image);
+
+/// Phase of the image less that of the truth in (-pi, pi], radians: (rows, cols) float64.
+at::Tensor phase_difference(const at::Tensor& truth, const at::Tensor& image);
+
+/// Root mean square of phase_difference over the pixels where the truth is not 0, radians.
+double phase_rmse_rad(const at::Tensor& truth, const at::Tensor& image);
+
+}  // namespace ptyche

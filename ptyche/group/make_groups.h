@@ -1,0 +1,30 @@
+// Neighbours by position -> Groups.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "ptyche/data/groups.h"
+#include "ptyche/data/scan.h"
+
+namespace ptyche {
+
+struct GroupOptions {
+  std::int64_t size = 32;    ///< C, patterns on a group's canvas, 1..64
+  std::int64_t merged = 16;  ///< how many of them, drawn anew each time, are merged, 1..size
+  std::uint64_t seed = 1;
+};
+
+/// The nearest used patterns of every used pattern, by a k-d tree (nanoflann).
+/// Throws InvalidInput if the scan has fewer used patterns than a group, saying how many it has.
+Groups make_groups(const Scan& scan, const GroupOptions& options);
+
+/// One epoch: batches of `groups_per_batch` groups around random seed patterns, so many that about
+/// as many patches are merged as the scan has patterns. The same (seed, epoch) gives the same
+/// batches. Of each group a random choice is merged, and the merged object must predict them all: a
+/// pattern that was left out is an honest test of its neighbours' patches, which keeps the network
+/// from fitting the noise of each pattern (the idea of Noise2Self, Batson & Royer, ICML 2019).
+std::vector<GroupBatch> draw_epoch(const Groups& groups, std::int64_t groups_per_batch,
+                                   std::int64_t epoch);
+
+}  // namespace ptyche

@@ -1,0 +1,23 @@
+// Patterns through a frozen model: one forward pass each.
+#pragma once
+
+#include <cstdint>
+
+#include "ptyche/data/patches.h"
+#include "ptyche/data/scan.h"
+#include "ptyche/model/model.h"
+#include "ptyche/model/precision.h"
+
+namespace ptyche {
+
+struct InferOptions {
+  std::int64_t batch = 64;           ///< patterns at a time, >= 1; no influence on the result
+  FrameUse frames = FrameUse::used;  ///< which patterns
+  Precision precision = Precision::automatic;
+};
+
+/// Patches of the scan's patterns of one use. Throws InvalidInput if there is none, or if the model
+/// was trained on another pattern size; Interrupted after Ctrl-C.
+Patches infer(const Model& model, const Scan& scan, const InferOptions& options);
+
+}  // namespace ptyche

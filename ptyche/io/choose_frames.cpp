@@ -1,0 +1,162 @@
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "ptyche/core/error.h"
+#include "ptyche/core/files.h"
+#include "ptyche/core/log.h"
+#include "ptyche/core/random.h"
+#include "ptyche/io/prepare.h"
+
+namespace ptyche {
+namespace {
+
+constexpr std::int64_t kFramesPerBatch = 64;
+constexpr double kDarkBelow = 0.05;     ///< of the median counts
+constexpr double kSaturatedAbove = 20;  ///< times the median counts
+constexpr double kSamePosition_px = 1e-6;
+
+/// Of every pattern: its counts in counted pixels, and how many of these stand at the ceiling.
+struct FrameSums {
+  at::Tensor counts, at_ceiling;  // (n) float64
+};
+
+FrameSums sum_frames(const at::Tensor& counts, const at::Tensor& mask, double ceiling) {
+  std::vector<at::Tensor> sums, ties;
+  for (std::int64_t first = 0; first < counts.size(0); first += kFramesPerBatch) {
+    const std::int64_t length = std::min(kFramesPerBatch, counts.size(0) - first);
+    const at::Tensor batch = counts.narrow(0, first, length).to(at::kDouble).mul(mask);
+    sums.push_back(batch.sum({1, 2}));
+    // float32 rounds the largest 32 bit number up by less than this.
+    ties.push_back(batch.ge(ceiling * (1 - 1e-7)).sum({1, 2}).to(at::kDouble));
+  }
+  return {at::cat(sums), at::cat(ties)};
+}
+
+std::vector<std::int64_t> numbers_of(const at::Tensor& flags) {
+  const at::Tensor frames = at::nonzero(flags).flatten();
+  return {frames.const_data_ptr<std::int64_t>(),
+          frames.const_data_ptr<std::int64_t>() + frames.numel()};
+}
+
+std::string first_ten(const std::vector<std::int64_t>& frames) {
+  if (frames.size() <= 10) return fmt::format("{}", fmt::join(frames, ", "));
+  return fmt::format("{} and {} more", fmt::join(frames.begin(), frames.begin() + 10, ", "),
+                     frames.size() - 10);
+}
+
+/// Flags of the patterns that are left out, with the one warning that lists them.
+at::Tensor rejected_frames(const FrameSums& sums, double ceiling, std::int64_t pixels) {
+  const double median = at::quantile(sums.counts, 0.5).item<double>();
+  const double brightest = sums.counts.max().item<double>();
+  require(brightest > 0,
+          "patterns: expected photons in the counted pixels, found all {} patterns zero",
+          sums.counts.size(0));
+  const at::Tensor dark = sums.counts.lt(kDarkBelow * median).logical_or(sums.counts.le(0));
+  at::Tensor saturated = sums.counts.gt(kSaturatedAbove * median);
+  if (median <= 0) saturated = at::zeros_like(saturated);
+  const double several = std::max(4.0, static_cast<double>(pixels) / 1000);
+  if (ceiling > 0) saturated = saturated.logical_or(sums.at_ceiling.ge(several));
+  const at::Tensor rejected = dark.logical_or(saturated);
+  const auto number = rejected.sum().item<std::int64_t>();
+  if (number == 0) return rejected;
+  std::string list;
+  if (dark.any().item<bool>()) list = "; dark: " + first_ten(numbers_of(dark));
+  if (saturated.any().item<bool>()) list += "; saturated: " + first_ten(numbers_of(saturated));
+  warn("{} of {} patterns are left out{}", number, sums.counts.size(0), list);
+  return rejected;
+}
+
+std::vector<std::int64_t> listed_frames(const std::string& file, std::int64_t frames) {
+  const auto json = nlohmann::json::parse(read_bytes(file), nullptr, false);
+  require(!json.is_discarded(), "{}: expected JSON, found something else", file);
+  require(
+      json.is_object() && json.contains("heldout_indices") && json["heldout_indices"].is_array(),
+      "{}: expected an object with a list heldout_indices, found none", file);
+  std::vector<std::int64_t> list;
+  for (const auto& entry : json["heldout_indices"]) {
+    const bool fits = entry.is_number_integer() && entry >= 0 && entry < frames;
+    require(fits, "{}: heldout_indices: expected pattern numbers 0 to {}, found {}", file,
+            frames - 1, entry.dump());
+    list.push_back(entry.get<std::int64_t>());
+  }
+  return list;
+}
+
+/// `fraction` of the usable patterns, drawn without replacement.
+std::vector<std::int64_t> drawn_frames(const at::Tensor& use, double fraction, std::uint64_t seed) {
+  const at::Tensor usable = at::nonzero(use.eq(0)).flatten();
+  const std::int64_t n = usable.size(0);
+  const auto wanted = static_cast<std::int64_t>(std::llround(fraction * static_cast<double>(n)));
+  const auto order = permutation(n, RandomStream(seed, Purpose::hold_out));
+  std::vector<std::int64_t> list;
+  for (std::int64_t i = 0; i < std::max<std::int64_t>(wanted, 1) && i < n; ++i) {
+    list.push_back(usable[order[static_cast<std::size_t>(i)]].item<std::int64_t>());
+  }
+  return list;
+}
+
+/// Gives `to` to those of the listed patterns that are still in use.
+void change_use(at::Tensor& use, const at::Tensor& chosen, FrameUse to) {
+  use.masked_fill_(chosen.logical_and(use.eq(0)), static_cast<std::int64_t>(to));
+}
+
+at::Tensor flags_of(const std::vector<std::int64_t>& frames, std::int64_t n) {
+  at::Tensor flags = at::zeros({n}, at::kBool);
+  for (const std::int64_t frame : frames) flags[frame] = true;
+  return flags;
+}
+
+void hold_out(at::Tensor& use, const ReadOptions& options) {
+  require(options.hold_out >= 0 && options.hold_out <= 0.5,
+          "--hold-out: expected a fraction from 0 to 0.5, found {}", options.hold_out);
+  const bool from_file = !options.hold_out_file.empty();
+  require(!(from_file && options.hold_out > 0), "expected --hold-out or --hold-out-file, found {}",
+          "both");
+  if (!from_file && options.hold_out <= 0) return;
+  const auto frames = from_file ? listed_frames(options.hold_out_file, use.size(0))
+                                : drawn_frames(use, options.hold_out, options.seed);
+  change_use(use, flags_of(frames, use.size(0)), FrameUse::held_out);
+}
+
+/// Rows grow downwards: the upper half is row <= median.
+void keep_half_unseen(at::Tensor& use, const at::Tensor& positions, const std::string& half) {
+  if (half == "none") return;
+  require(half == "upper" || half == "lower",
+          "--unseen-half: expected none, upper or lower, found {}", half);
+  const at::Tensor rows = positions.select(1, 0).contiguous();
+  const at::Tensor upper = rows.le(at::quantile(rows, 0.5));
+  change_use(use, half == "upper" ? upper : upper.logical_not(), FrameUse::unseen);
+}
+
+void require_usable(const at::Tensor& use, const at::Tensor& positions) {
+  const at::Tensor used = at::nonzero(use.eq(0)).flatten();
+  require(used.size(0) >= 2, "patterns: expected at least 2 usable ones, found {} of {}",
+          used.size(0), use.size(0));
+  const at::Tensor places = positions.index_select(0, used);
+  const double extent = (places.amax(0) - places.amin(0)).max().item<double>();
+  require(extent > kSamePosition_px,
+          "positions: expected patterns at different positions, found all {} at row {}, col {}",
+          used.size(0), places[0][0].item<double>(), places[0][1].item<double>());
+}
+
+}  // namespace
+
+at::Tensor choose_frames(const at::Tensor& counts, const at::Tensor& mask,
+                         const at::Tensor& positions, double ceiling, const ReadOptions& options) {
+  const std::int64_t n = counts.size(0);
+  require(n >= 2, "patterns: expected at least 2, found {}", n);
+  const FrameSums sums = sum_frames(counts, mask, ceiling);
+  at::Tensor use = at::zeros({n}, at::kByte);
+  const auto pixels = mask.sum().item<std::int64_t>();
+  change_use(use, rejected_frames(sums, ceiling, pixels), FrameUse::rejected);
+  hold_out(use, options);
+  keep_half_unseen(use, positions, options.unseen_half);
+  require_usable(use, positions);
+  return use;
+}
+
+}  // namespace ptyche

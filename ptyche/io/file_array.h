@@ -1,0 +1,37 @@
+// An array as it comes out of a file, before anybody has decided what it means.
+#pragma once
+
+#include <ATen/ATen.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace ptyche {
+
+/// values   any type that the file can hold; unsigned types that LibTorch lacks become the
+/// narrowest
+///          signed type that holds the values
+/// ceiling  largest value of the file's integer type, which a detector writes where it is saturated
+///          or blind; 0 = not an integer type
+struct FileArray {
+  at::Tensor values;
+  double ceiling = 0;
+};
+
+/// Values that were read bit for bit into a signed tensor although the file's type is unsigned: the
+/// same tensor where all fit, else a wider one. Throws InvalidInput above 2^63 - 1.
+at::Tensor from_unsigned_bits(const at::Tensor& bits);
+
+/// Largest value of an integer type of `bytes` bytes.
+double integer_ceiling(std::int64_t bytes, bool is_signed);
+
+/// Product of the lengths times `item_bytes`. Throws InvalidInput for a negative length or a size
+/// that is beyond this machine's memory (a damaged header, mostly): nothing is allocated before
+/// this.
+std::int64_t checked_bytes(const std::vector<std::int64_t>& shape, std::int64_t item_bytes);
+
+/// "a, b, c", at most `most` names, then how many more there are.
+std::string list_of(const std::vector<std::string>& names, std::size_t most = 20);
+
+}  // namespace ptyche

@@ -1,0 +1,76 @@
+// A thin layer over the HDF5 C library: files, arrays, texts and attributes, and nothing else.
+#pragma once
+
+#include <ATen/ATen.h>
+#include <hdf5.h>
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ptyche/io/file_array.h"
+
+namespace ptyche {
+
+/// Owns one HDF5 identifier and closes it with the function that fits its kind.
+class Hdf5Id {
+ public:
+  using Close = herr_t (*)(hid_t);
+  Hdf5Id(hid_t id, Close close) : id_(id), close_(close) {}
+  ~Hdf5Id() {
+    if (id_ >= 0) close_(id_);
+  }
+  Hdf5Id(Hdf5Id&& other) noexcept : id_(other.id_), close_(other.close_) { other.id_ = -1; }
+  Hdf5Id(const Hdf5Id&) = delete;
+  Hdf5Id& operator=(const Hdf5Id&) = delete;
+  Hdf5Id& operator=(Hdf5Id&&) = delete;
+
+  hid_t get() const { return id_; }
+  bool valid() const { return id_ >= 0; }
+  /// Closes now; false when that failed (a full disk shows only here).
+  bool close();
+
+ private:
+  hid_t id_;
+  Close close_;
+};
+
+/// An HDF5 file. Paths are written without a leading slash ("entry_1/data_1/data"); "/" is the
+/// root. Complex arrays are compounds {r, i} and bool arrays enums {FALSE, TRUE}, as h5py has them.
+/// All errors are InvalidInput that name the dataset or attribute, with the library's own reason.
+class Hdf5File {
+ public:
+  static Hdf5File open(const std::filesystem::path& file);    ///< read only
+  static Hdf5File create(const std::filesystem::path& file);  ///< replaces what is there
+
+  bool has(const std::string& path) const;
+  /// Paths of all datasets.
+  std::vector<std::string> datasets() const;
+
+  FileArray read(const std::string& path) const;
+  std::string read_text(const std::string& path) const;
+  /// An attribute of the group or dataset `path`; nothing where it is not there. An attribute of
+  /// another kind is an InvalidInput.
+  std::optional<double> number(const std::string& path, const std::string& attribute) const;
+  std::optional<std::string> text(const std::string& path, const std::string& attribute) const;
+
+  enum class Storage { plain, deflated };
+  /// Writes an array, making the groups above it. `deflated` packs each first-axis item on its own.
+  void write(const std::string& path, const at::Tensor& array, Storage storage = Storage::plain);
+  void write_text(const std::string& path, const std::string& text);
+  void make_group(const std::string& path);
+  void set(const std::string& path, const std::string& attribute, double value);
+  void set(const std::string& path, const std::string& attribute, std::int64_t value);
+  void set(const std::string& path, const std::string& attribute, const std::string& value);
+
+  /// Ends writing; throws InvalidInput when not all of it reached the disk.
+  void close();
+
+ private:
+  explicit Hdf5File(Hdf5Id file) : file_(std::move(file)) {}
+  Hdf5Id file_;
+};
+
+}  // namespace ptyche

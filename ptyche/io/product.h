@@ -1,0 +1,27 @@
+// reconstruction.h5: the ptychodus product, plus a group /ptyche (docs/files.md).
+//
+// Pixel of a position: (x_m - center_x_m) / pixel_width_m + width / 2, true division: the object
+// index under probe pixel (N/2, N/2). We choose center so that x_m is the scan's own position:
+// metres, or object pixels where no length is known (pixel attributes 1, /ptyche attribute
+// length_unit).
+#pragma once
+
+#include <filesystem>
+
+#include "ptyche/data/reconstruction.h"
+#include "ptyche/data/scores.h"
+
+namespace ptyche {
+
+/// Writes the product atomically; with scores, /ptyche/scores holds them as JSON text and as
+/// attributes. Throws InvalidInput when the disk is full or the folder cannot be written to.
+void write_reconstruction(const std::filesystem::path& file, const Reconstruction& image,
+                          const Scores* scores = nullptr);
+
+/// Reads a product (ours, or any with object, probe and positions). Of several object layers the
+/// product is taken, of several coherent probe modes the first; where /ptyche is missing, coverage
+/// is 1 everywhere, all patterns count as used and patches are bilinear. Throws InvalidInput naming
+/// file, dataset, expected and found.
+Reconstruction read_reconstruction(const std::filesystem::path& file);
+
+}  // namespace ptyche

@@ -1,0 +1,153 @@
+#include <charconv>
+#include <cmath>
+
+#include "ptyche/core/error.h"
+#include "ptyche/data/describe.h"
+#include "ptyche/data/scan.h"
+#include "ptyche/io/hdf5.h"
+#include "ptyche/io/product.h"
+
+namespace ptyche {
+namespace {
+
+double required_number(const Hdf5File& file, const std::string& path, const std::string& name) {
+  const auto value = file.number(path, name);
+  require(value.has_value() && std::isfinite(*value),
+          "{}: expected a finite attribute {}, found {}", path, name,
+          value ? "another value" : "none");
+  return *value;
+}
+
+/// An axis of the object: how positions along it become indices, and where index 0 lies.
+struct Axis {
+  double centre_m, pixel_m, half_length;
+
+  at::Tensor indices(const at::Tensor& lengths_m) const {
+    return (lengths_m - centre_m) / pixel_m + half_length;
+  }
+  std::int64_t origin() const {
+    return static_cast<std::int64_t>(std::llround(centre_m / pixel_m - half_length));
+  }
+};
+
+Axis axis_of(const Hdf5File& file, const std::string& centre, const std::string& pixel,
+             std::int64_t length) {
+  const Axis axis{required_number(file, "object", centre), required_number(file, "object", pixel),
+                  static_cast<double>(length) / 2};
+  require(axis.pixel_m > 0 && std::abs(axis.centre_m / axis.pixel_m) < 1e9,
+          "object: expected attributes {} > 0 and {} within 1e9 pixels, found {} and {}", pixel,
+          centre, axis.pixel_m, axis.centre_m);
+  return axis;
+}
+
+at::Tensor read_lengths(const Hdf5File& file, const std::string& name) {
+  const at::Tensor values = file.read(name).values;
+  require(values.dim() == 1 && !values.is_complex(), "{}: expected (n) numbers, found {}", name,
+          describe(values));
+  const at::Tensor lengths = values.to(at::kDouble);
+  require(at::isfinite(lengths).all().item<bool>(), "{}: expected finite values, found {}", name,
+          "NaN or infinity");
+  return lengths;
+}
+
+at::Tensor read_object(const Hdf5File& file) {
+  const at::Tensor array = file.read("object").values;
+  require((array.dim() == 2 || array.dim() == 3) && array.is_complex() && array.numel() > 0,
+          "object: expected complex (rows, cols) or (layers, rows, cols), found {}",
+          describe(array));
+  return (array.dim() == 3 ? array.prod(0) : array).to(at::kComplexFloat).contiguous();
+}
+
+at::Tensor read_probe(const Hdf5File& file) {
+  at::Tensor array = file.read("probe").values;
+  if (array.dim() == 4) array = array.select(0, 0);
+  if (array.dim() == 2) array = array.unsqueeze(0);
+  require(array.dim() == 3 && array.is_complex() && array.size(1) == array.size(2) &&
+              array.size(1) % 2 == 0 && array.numel() > 0,
+          "probe: expected complex (N, N) or (modes, N, N) with even N, found {}", describe(array));
+  return array.to(at::kComplexFloat).contiguous();
+}
+
+void read_positions(const Hdf5File& file, Reconstruction& image) {
+  const at::Tensor x = read_lengths(file, "probe_position_x_m");
+  const at::Tensor y = read_lengths(file, "probe_position_y_m");
+  require(x.size(0) == y.size(0), "probe_position_y_m: expected {} values like x, found {}",
+          x.size(0), y.size(0));
+  const Axis row = axis_of(file, "center_y_m", "pixel_height_m", image.object.size(0));
+  const Axis col = axis_of(file, "center_x_m", "pixel_width_m", image.object.size(1));
+  image.origin_row = row.origin();
+  image.origin_col = col.origin();
+  image.positions = at::stack({row.indices(y) + static_cast<double>(image.origin_row),
+                               col.indices(x) + static_cast<double>(image.origin_col)},
+                              1);
+  const bool metres =
+      file.has("ptyche") ? file.text("ptyche", "length_unit") != "object pixel" : true;
+  image.geometry.object_pixel_m = metres ? col.pixel_m : 0;
+}
+
+/// A dataset of /ptyche of a given type and shape, or `otherwise` where it is not there.
+at::Tensor ours_or(const Hdf5File& file, const std::string& name, at::Tensor otherwise) {
+  if (!file.has(name)) return otherwise;
+  const at::Tensor values = file.read(name).values;
+  require(values.sizes() == otherwise.sizes() && !values.is_complex(), "{}: expected {}, found {}",
+          name, describe(otherwise), describe(values));
+  return values.to(otherwise.scalar_type()).contiguous();
+}
+
+Provenance read_provenance(const Hdf5File& file) {
+  Provenance provenance;
+  provenance.source = file.text("ptyche", "source").value_or("");
+  provenance.input_hash = file.text("ptyche", "input_hash").value_or("");
+  provenance.command = file.text("ptyche", "command").value_or("");
+  provenance.options_json = file.text("ptyche", "options").value_or("");
+  const std::string seed = file.text("ptyche", "seed").value_or("0");
+  std::from_chars(seed.data(), seed.data() + seed.size(), provenance.seed);
+  return provenance;
+}
+
+void read_our_group(const Hdf5File& file, Reconstruction& image) {
+  const std::int64_t size = image.probe.size(1);
+  image.interpolation =
+      interpolation_from(file.text("ptyche", "interpolation").value_or("bilinear"));
+  image.geometry.detector_pixel_m = file.number("ptyche", "detector_pixel_m").value_or(0);
+  image.provenance = read_provenance(file);
+  image.coverage = ours_or(file, "ptyche/coverage", image.coverage);
+  image.frame_use = ours_or(file, "ptyche/frame_use", image.frame_use);
+  if (file.has("ptyche/background")) {
+    image.background = ours_or(file, "ptyche/background", at::zeros({size, size}, at::kFloat));
+  }
+}
+
+void read_losses(const Hdf5File& file, Reconstruction& image) {
+  const std::string name = file.has("loss_values") ? "loss_values" : "costs";
+  if (!file.has(name)) return;
+  const at::Tensor loss = file.read(name).values.to(at::kDouble).flatten().contiguous();
+  image.loss.assign(loss.const_data_ptr<double>(), loss.const_data_ptr<double>() + loss.numel());
+}
+
+Reconstruction read_content(const Hdf5File& file) {
+  Reconstruction image;
+  image.object = read_object(file);
+  image.probe = read_probe(file);
+  read_positions(file, image);
+  image.geometry.energy_ev = file.number("/", "probe_energy_eV").value_or(0);
+  image.geometry.distance_m = file.number("/", "detector_object_distance_m").value_or(0);
+  image.geometry.exposure_s = file.number("/", "exposure_time_s").value_or(0);
+  image.coverage = at::ones(image.object.sizes(), at::kFloat);
+  image.frame_use = at::zeros({image.positions.size(0)}, at::kByte);
+  image.interpolation = Interpolation::bilinear;
+  if (file.has("ptyche")) read_our_group(file, image);
+  read_losses(file, image);
+  return image;
+}
+
+}  // namespace
+
+Reconstruction read_reconstruction(const std::filesystem::path& path) {
+  return with_context(path.string(), [&] {
+    require(std::filesystem::exists(path), "expected a reconstruction (HDF5), found no file");
+    return read_content(Hdf5File::open(path));
+  });
+}
+
+}  // namespace ptyche

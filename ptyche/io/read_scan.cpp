@@ -1,0 +1,112 @@
+#include "ptyche/io/read_scan.h"
+
+#include <fstream>
+#include <utility>
+
+#include "ptyche/core/error.h"
+#include "ptyche/core/files.h"
+#include "ptyche/core/log.h"
+#include "ptyche/data/probe_power.h"
+#include "ptyche/io/prepare.h"
+
+namespace ptyche {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr double kDefaultMeanCounts = 1e9;  // PtychoPINN's default
+
+std::string first_bytes(const fs::path& file) {
+  require(fs::exists(file), "expected a file, found none");
+  require(!fs::is_directory(file), "expected a file, found a folder");
+  std::ifstream in(file, std::ios::binary);
+  require(in.is_open(), "expected a readable file, found one that cannot be opened");
+  std::string bytes(8, '\0');
+  in.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  bytes.resize(static_cast<std::size_t>(in.gcount()));
+  return bytes;
+}
+
+/// The format is told by content; names lie.
+RawScan read_raw(const fs::path& file) {
+  const std::string start = first_bytes(file);
+  require(!start.empty(), "expected a scan (NPZ or CXI), found an empty file");
+  if (start.starts_with("PK")) return read_npz_scan(file);
+  if (start.starts_with("\x89HDF\r\n\x1a\n")) return read_cxi_scan(file);
+  throw InvalidInput(
+      "expected NPZ (a zip archive) or CXI (HDF5), found neither in the first bytes");
+}
+
+/// Amplitudes without a scale get one from the used patterns; what is held out must not matter.
+void set_scale(at::Tensor& counts, const RawScan& raw, const at::Tensor& used, double wanted) {
+  const double mean = (mean_pattern(counts, used) * raw.mask).sum().item<double>();
+  if (wanted <= 0) {
+    wanted = kDefaultMeanCounts;
+    warn(
+        "{}: amplitudes without an absolute scale; {:.0e} counts per pattern are assumed "
+        "(--nphotons sets them)",
+        raw.patterns_name, wanted);
+  }
+  counts = counts.to(at::kFloat).mul_(wanted / mean);
+}
+
+at::Tensor settle_probe(const RawScan& raw, const at::Tensor& counts, const at::Tensor& used,
+                        double photons) {
+  const at::Tensor probe =
+      raw.probe.defined() ? raw.probe : probe_from_mean_pattern(counts, raw.mask, used);
+  if (raw.probe_calibrated && photons <= 0) return probe;
+  return with_context(raw.probe.defined() ? raw.probe_name : std::string("first probe"),
+                      [&] { return calibrate_probe(probe, counts, raw.mask, used, photons); });
+}
+
+void check_options(const ReadOptions& options) {
+  for (const auto& [name, value] : {std::pair{"--energy", options.energy_ev},
+                                    {"--distance", options.distance_m},
+                                    {"--detector-pixel", options.detector_pixel_m},
+                                    {"--photons", options.photons},
+                                    {"--nphotons", options.nphotons},
+                                    {"--crop", static_cast<double>(options.crop)}}) {
+    require(value >= 0, "{}: expected a number >= 0, found {}", name, value);
+  }
+}
+
+ScanFields prepare(RawScan raw, const ReadOptions& options) {
+  choose_mask(raw, options.mask);
+  crop_detector(raw, options);
+  settle_positions(raw, options);
+  Counts counts = take_counts(raw, options);
+  ScanFields fields;
+  fields.frame_use = choose_frames(counts.counts, raw.mask, raw.positions,
+                                   counts.absolute ? raw.ceiling : 0, options);
+  const at::Tensor used = at::nonzero(fields.frame_use.eq(0)).flatten();
+  if (!counts.absolute) set_scale(counts.counts, raw, used, options.nphotons);
+  fields.probe = settle_probe(raw, counts.counts, used, options.photons);
+  fields.counts = std::move(counts.counts);
+  fields.positions = raw.positions;
+  fields.mask = raw.mask;
+  fields.truth = raw.truth;
+  fields.geometry = raw.geometry;
+  return fields;
+}
+
+}  // namespace
+
+at::Tensor probe_from_mean_pattern(const at::Tensor& counts, const at::Tensor& mask,
+                                   const at::Tensor& frames) {
+  warn(
+      "the file has no probe: the first one is the transform of the mean pattern's root, in focus");
+  const at::Tensor root = at::sqrt(mean_pattern(counts, frames) * mask).to(at::kComplexDouble);
+  const at::Tensor wave = at::fft_ifft2(at::fft_ifftshift(root), {}, {-2, -1}, "ortho");
+  return at::fft_fftshift(wave).unsqueeze(0).to(at::kComplexFloat);
+}
+
+Scan read_scan(const ReadOptions& options) {
+  check_options(options);
+  return with_context(options.file.string(), [&] {
+    ScanFields fields = prepare(read_raw(options.file), options);
+    fields.source = options.file.string();
+    fields.input_hash = sha256_of_file(options.file);
+    return Scan(std::move(fields));
+  });
+}
+
+}  // namespace ptyche

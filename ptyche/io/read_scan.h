@@ -1,0 +1,41 @@
+// From a file of any known format to a checked, calibrated Scan.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "ptyche/data/scan.h"
+
+namespace ptyche {
+
+struct DetectorCentre {
+  double row = 0, col = 0;  ///< detector pixel of the zero frequency
+};
+
+/// All that a user can say about how a file is to be understood; each default is "as in the file".
+struct ReadOptions {
+  std::filesystem::path file;
+  std::string domain = "auto";           ///< auto | counts | amplitude
+  std::string mask = "file";             ///< file | none | path of an .npy/.npz with (N, N) bool
+  std::int64_t crop = 0;                 ///< keep the central crop x crop detector pixels; 0 = all
+  std::optional<DetectorCentre> centre;  ///< zero frequency, where it is not at (N/2, N/2)
+  double energy_ev = 0, distance_m = 0, detector_pixel_m = 0;  ///< 0 = from the file
+  bool flip_x = false, flip_y = false, swap_xy = false;        ///< applied to the positions
+  double photons = 0;   ///< photons per pattern through an empty sample; 0 = from the mean counts
+  double nphotons = 0;  ///< mean counts per pattern for amplitudes without an absolute scale
+  double hold_out = 0;  ///< fraction of patterns held out, 0..0.5
+  std::string hold_out_file;  ///< JSON with "heldout_indices"; excludes hold_out
+  std::string unseen_half =
+      "none";              ///< none | upper | lower: half kept from training (by row median)
+  std::uint64_t seed = 1;  ///< draws the hold-out
+};
+
+/// Reads NPZ (PtychoPINN's keys or counts) or CXI, chosen by content; applies the options; rejects
+/// dark and saturated frames with a warning that lists them; holds out; calibrates the probe's
+/// power on the used frames. Prints what it had to guess and why. Throws InvalidInput naming file,
+/// dataset, expected and found.
+Scan read_scan(const ReadOptions& options);
+
+}  // namespace ptyche

@@ -1,0 +1,73 @@
+#include "ptyche/model/model.h"
+
+#include <algorithm>
+
+#include "ptyche/core/error.h"
+#include "ptyche/physics/fourier_shift.h"
+
+namespace ptyche {
+namespace {
+
+constexpr std::int64_t kChunk = 64;  // patterns in the stem at a time; bounds its memory
+
+/// 1 / rms of the amplitudes of the used patterns.
+double input_scale_of(const Scan& scan) {
+  const at::Tensor used = scan.frames_with(FrameUse::used);
+  double photons = 0;
+  for (std::int64_t first = 0; first < used.size(0); first += kChunk)
+    photons += counts_in_fft_order(scan, used.slice(0, first, first + kChunk))
+                   .sum(at::kDouble)
+                   .item<double>();
+  const auto pixels = static_cast<double>(used.size(0) * scan.pattern_size() * scan.pattern_size());
+  return std::sqrt(pixels / std::max(photons, 1.0));
+}
+
+at::Tensor channels_of_chunk(const Model& model, const Scan& scan, const at::Tensor& frames) {
+  const at::Tensor mask = mask_in_fft_order(scan);
+  const at::Tensor amplitudes = counts_in_fft_order(scan, frames).sqrt_() * mask;
+  const at::Tensor probes = fourier_shift(model.stem_probe, position_fractions(scan, frames));
+  return physics_stem(amplitudes, mask, probes, model.input_scale, model.stem_options);
+}
+
+}  // namespace
+
+Model new_model(const Scan& scan, const at::Tensor& probe, const NetworkOptions& network,
+                const StemOptions& stem, std::uint64_t seed) {
+  Model model;
+  model.stem_options = stem;
+  model.network_options = network;
+  model.network_options.channels = stem_channels(stem);
+  model.network_options.skip_channel = 2 * static_cast<std::int64_t>(stem.steps.size()) - 2;
+  const std::int64_t multiple = required_multiple(network);
+  require(scan.pattern_size() % multiple == 0,
+          "{}: patterns of {} x {} pixels do not fit the network {}, which needs a multiple of {}; "
+          "--crop {} would",
+          scan.source(), scan.pattern_size(), scan.pattern_size(), network.name, multiple,
+          scan.pattern_size() / multiple * multiple);
+  model.network = make_network(model.network_options, seed);
+  model.stem_probe = probe.clone();
+  model.probe = probe.clone();
+  model.input_scale = input_scale_of(scan);
+  model.seed = seed;
+  model.input_hash = scan.input_hash();
+  return model;
+}
+
+at::Tensor position_fractions(const Scan& scan, const at::Tensor& frames) {
+  const at::Tensor positions = scan.positions().index_select(0, frames);
+  return positions - positions.round();
+}
+
+at::Tensor input_channels(const Model& model, const Scan& scan, const at::Tensor& frames) {
+  require(scan.pattern_size() == model.pattern_size(),
+          "{}: expected patterns of {} x {} pixels as the model was trained on, found {} x {}",
+          scan.source(), model.pattern_size(), model.pattern_size(), scan.pattern_size(),
+          scan.pattern_size());
+  const at::NoGradGuard no_grad;
+  std::vector<at::Tensor> chunks;
+  for (std::int64_t first = 0; first < frames.size(0); first += kChunk)
+    chunks.push_back(channels_of_chunk(model, scan, frames.slice(0, first, first + kChunk)));
+  return at::cat(chunks).contiguous(at::MemoryFormat::ChannelsLast);
+}
+
+}  // namespace ptyche

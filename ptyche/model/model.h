@@ -1,0 +1,57 @@
+// A trained network with all that it needs to be used again: what model.ptyche holds.
+#pragma once
+
+#include <ATen/ATen.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "ptyche/data/interpolation.h"
+#include "ptyche/data/scan.h"
+#include "ptyche/nn/patch_network.h"
+#include "ptyche/nn/physics_stem.h"
+
+namespace ptyche {
+
+/// One line of history.csv.
+struct EpochRecord {
+  std::int64_t epoch = 0;      ///< from 1
+  double loss_per_photon = 0;  ///< Poisson loss (half the deviance) over the epoch's patterns
+  double object_contrast = 0;  ///< standard deviation of the merged objects over their mean
+  double probe_change = 0;     ///< |P - P_start| / |P_start|
+  double learning_rate = 0;    ///< of the network, at the end of the epoch
+};
+
+/// network      frozen weights, channels_last
+/// stem_probe   (modes, N, N) complex64, the probe inside the physics stem; frozen at training time
+/// probe        (modes, N, N) complex64, the probe that was trained with the network
+/// background   (N, N) float32 counts, zero frequency at N/2, trained too; undefined = none
+/// input_scale  what sqrt(counts) is multiplied by, frozen at training time
+struct Model {
+  NetworkOptions network_options;
+  StemOptions stem_options;
+  std::shared_ptr<PatchNetwork> network;
+  at::Tensor stem_probe, probe, background;
+  double input_scale = 1;
+  std::uint64_t seed = 1;
+  std::string input_hash;  ///< SHA-256 of the scan it was trained on
+  std::vector<EpochRecord> history;
+
+  std::int64_t pattern_size() const { return probe.size(-1); }
+};
+
+/// A model that has not been trained: the network's weights drawn from `seed`, its stem probe and
+/// probe set to `probe`, its input constant taken from the scan's used patterns.
+Model new_model(const Scan& scan, const at::Tensor& probe, const NetworkOptions& network,
+                const StemOptions& stem, std::uint64_t seed);
+
+/// The network's input for `frames` (k) int64: (k, channels, N, N) float32, channels_last.
+/// Throws InvalidInput if the scan's pattern size is not the model's.
+at::Tensor input_channels(const Model& model, const Scan& scan, const at::Tensor& frames);
+
+/// Positions less their nearest whole pixel, (k, 2) float64 in [-0.5, 0.5].
+at::Tensor position_fractions(const Scan& scan, const at::Tensor& frames);
+
+}  // namespace ptyche

@@ -1,0 +1,72 @@
+#include "ptyche/nn/unet.h"
+
+#include <fmt/format.h>
+
+namespace ptyche {
+namespace {
+
+using torch::nn::Conv2d;
+using torch::nn::Conv2dOptions;
+
+at::Tensor twice_as_large(const at::Tensor& x) {
+  return at::upsample_nearest2d(x, {2 * x.size(2), 2 * x.size(3)});
+}
+
+at::Tensor run(const std::vector<std::shared_ptr<ResidualBlock>>& blocks, at::Tensor x) {
+  for (const auto& block : blocks) x = block->forward(x);
+  return x;
+}
+
+}  // namespace
+
+UNet::UNet(const NetworkOptions& options)
+    : options_(options),
+      entry_(Conv2dOptions(options.channels * options.stride * options.stride,
+                           options.widths.front(), 3)
+                 .padding(1)),
+      head_(
+          Conv2dOptions(options.widths.front(), 2 * options.stride * options.stride, 3).padding(1)),
+      head_norm_(torch::nn::GroupNormOptions(8, options.widths.front())) {
+  register_module("entry", entry_);
+  const std::size_t levels = options.widths.size();
+  const auto blocks = [&](const char* side, std::size_t level) {
+    std::vector<std::shared_ptr<ResidualBlock>> made;
+    for (std::int64_t i = 0; i < options.blocks; ++i)
+      made.push_back(register_module(fmt::format("{}_{}_{}", side, level, i),
+                                     std::make_shared<ResidualBlock>(options.widths[level])));
+    return made;
+  };
+  for (std::size_t level = 0; level < levels; ++level) {
+    encoder_.push_back(blocks("encoder", level));
+    if (level + 1 == levels) break;
+    const std::int64_t here = options.widths[level], below = options.widths[level + 1];
+    down_.push_back(register_module(fmt::format("down_{}", level),
+                                    Conv2d(Conv2dOptions(here, below, 2).stride(2))));
+    up_.push_back(
+        register_module(fmt::format("up_{}", level), Conv2d(Conv2dOptions(below, here, 1))));
+    decoder_.push_back(blocks("decoder", level));
+  }
+  register_module("head_norm", head_norm_);
+  register_module("head", head_);
+  gain_ = register_parameter("gain", at::ones({}));
+}
+
+at::Tensor UNet::forward(const at::Tensor& channels) {
+  at::Tensor x = entry_->forward(at::pixel_unshuffle(channels, options_.stride));
+  std::vector<at::Tensor> kept;
+  for (std::size_t level = 0; level < encoder_.size(); ++level) {
+    x = run(encoder_[level], x);
+    if (level == down_.size()) break;
+    kept.push_back(x);
+    x = down_[level]->forward(x);
+  }
+  for (std::size_t level = down_.size(); level-- > 0;)
+    x = run(decoder_[level], kept[level] + twice_as_large(up_[level]->forward(x)));
+  const at::Tensor correction =
+      at::pixel_shuffle(head_->forward(at::gelu(head_norm_->forward(x))), options_.stride);
+  const at::Tensor skip = channels.slice(1, options_.skip_channel, options_.skip_channel + 2);
+  const at::Tensor object = correction.to(at::kFloat) + gain_ * skip;
+  return at::complex(1 + object.select(1, 0), object.select(1, 1));
+}
+
+}  // namespace ptyche

@@ -1,0 +1,27 @@
+// Our default network: a small U-Net that corrects what the physics stem says.
+#pragma once
+
+#include "ptyche/nn/patch_network.h"
+#include "ptyche/nn/residual_block.h"
+
+namespace ptyche {
+
+/// U-Net (Ronneberger, MICCAI 2015) of residual blocks at reduced resolution: `stride` x `stride`
+/// pixels become features at the door and pixels again at the end (Shi et al., CVPR 2016); levels
+/// are joined by sums. Output: 1 + gain * (skip channels) + correction, the correction zero at the
+/// start, so that training begins from the stem's image and never from a flat one.
+class UNet : public PatchNetwork {
+ public:
+  explicit UNet(const NetworkOptions& options);
+  at::Tensor forward(const at::Tensor& channels) override;
+
+ private:
+  NetworkOptions options_;
+  torch::nn::Conv2d entry_, head_;
+  torch::nn::GroupNorm head_norm_;
+  std::vector<torch::nn::Conv2d> down_, up_;
+  std::vector<std::vector<std::shared_ptr<ResidualBlock>>> encoder_, decoder_;
+  at::Tensor gain_;
+};
+
+}  // namespace ptyche

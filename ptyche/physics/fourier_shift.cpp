@@ -1,0 +1,32 @@
+#include "ptyche/physics/fourier_shift.h"
+
+#include <cmath>
+
+#include "ptyche/core/error.h"
+
+namespace ptyche {
+namespace {
+
+/// exp(-2 pi i f d) for every frequency f of a `size`-point transform: (k, size).
+at::Tensor phase_factors(const at::Tensor& shift, std::int64_t size, const at::Tensor& like) {
+  const auto real = like.options().dtype(c10::toRealValueType(like.scalar_type()));
+  const at::Tensor frequency = at::fft_fftfreq(size, real);
+  const at::Tensor angle = -2 * M_PI * shift.to(real.dtype()).unsqueeze(1) * frequency;
+  return at::polar(at::ones_like(angle), angle);
+}
+
+}  // namespace
+
+at::Tensor fourier_shift(const at::Tensor& image, const at::Tensor& shifts) {
+  require(image.dim() == 3 && image.is_complex(),
+          "fourier_shift: expected a complex image (modes, N, N), found {} dimensions",
+          image.dim());
+  require(shifts.dim() == 2 && shifts.size(1) == 2,
+          "fourier_shift: expected shifts (k, 2), found {} dimensions", shifts.dim());
+  const at::Tensor rows = phase_factors(shifts.select(1, 0), image.size(1), image);
+  const at::Tensor cols = phase_factors(shifts.select(1, 1), image.size(2), image);
+  const at::Tensor factors = (rows.unsqueeze(2) * cols.unsqueeze(1)).unsqueeze(1);
+  return at::fft_ifft2(at::fft_fft2(image).unsqueeze(0) * factors);
+}
+
+}  // namespace ptyche

@@ -1,0 +1,29 @@
+// Objects with known truth for simulated scans.
+#pragma once
+
+#include <ATen/ATen.h>
+
+#include <cstdint>
+#include <string>
+
+namespace ptyche {
+
+/// The kinds; the seed matters to dead-leaves and random-field only:
+/// - dead-leaves: overlapping random shapes, see dead_leaves.h; amplitude and phase independent.
+/// - siemens-star: 32 spokes that shrink to nothing; where they merge is the resolution.
+/// - lines: tiles of bars with periods of 2.5 to 16 px in four directions.
+/// - random-field: smooth structure of all sizes; amplitude and phase independent.
+struct ObjectOptions {
+  std::string kind = "dead-leaves";
+  std::int64_t rows = 0, cols = 0;                  ///< both >= 1
+  double amplitude_min = 0.5, amplitude_max = 1.0;  ///< 0 <= min <= max
+  double phase_range_rad = 1.5;                     ///< 0..2 pi, phases lie in +-half of it
+  std::uint64_t seed = 1;
+};
+
+/// (rows, cols) complex64 with amplitudes and phases inside their ranges at every pixel (edges are
+/// antialiased in amplitude and phase, like a step in thickness, not in the complex value).
+/// The same for any thread count. Throws InvalidInput for options out of range.
+at::Tensor make_object(const ObjectOptions& options);
+
+}  // namespace ptyche

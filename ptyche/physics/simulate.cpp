@@ -1,0 +1,104 @@
+#include "ptyche/physics/simulate.h"
+
+#include <ATen/Parallel.h>
+
+#include <cmath>
+
+#include "ptyche/core/error.h"
+#include "ptyche/core/random.h"
+#include "ptyche/physics/objects.h"
+#include "ptyche/physics/predict.h"
+#include "ptyche/physics/probes.h"
+#include "ptyche/physics/scan_positions.h"
+
+namespace ptyche {
+namespace {
+
+// Unlit object around the outermost patches, so that no rule of rounding leaves the canvas.
+constexpr double kMargin = 4;
+// Frames in float64 at a time: bounds the memory.
+constexpr std::int64_t kFramesAtOnce = 256;
+
+/// Positions such that every patch lies on the canvas.
+at::Tensor positions_on_canvas(const SimulateOptions& options) {
+  const at::Tensor positions =
+      scan_positions({options.scan, options.frames, options.step_px, options.jitter, options.seed});
+  return positions + (0.5 * static_cast<double>(options.pattern_size) + kMargin);
+}
+
+at::Tensor object_under(const at::Tensor& positions, const SimulateOptions& options) {
+  const double border = 0.5 * static_cast<double>(options.pattern_size) + kMargin;
+  const auto size = [&](int axis) {
+    const double last = positions.select(1, axis).max().item<double>();
+    return static_cast<std::int64_t>(std::ceil(last + border));
+  };
+  return make_object({options.object, size(0), size(1), options.amplitude_min,
+                      options.amplitude_max, options.phase_range_rad, options.seed});
+}
+
+at::Tensor probe_at(const SimulateOptions& options, double defocus) {
+  return make_probe(
+      {options.probe, options.pattern_size, options.probe_diameter_px, defocus, options.photons});
+}
+
+/// Replaces expected counts (k, N, N) by Poisson draws; every frame has its own stream.
+void add_noise(at::Tensor& counts, std::int64_t first_frame, std::uint64_t seed) {
+  const std::int64_t pixels = counts.size(1) * counts.size(2);
+  double* const data = counts.data_ptr<double>();
+  at::parallel_for(0, counts.size(0), 1, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t frame = begin; frame < end; ++frame) {
+      RandomStream stream(seed, Purpose::noise, static_cast<std::uint64_t>(first_frame + frame));
+      for (double* value = data + frame * pixels; value < data + (frame + 1) * pixels; ++value)
+        *value = static_cast<double>(stream.poisson(*value));
+    }
+  });
+}
+
+/// (frames, N, N) int32 with noise, float32 without, zero frequency at (N/2, N/2). In float64 up to
+/// the draw, so that rounding that depends on the number of threads cannot change a count.
+at::Tensor measure(const at::Tensor& object, const at::Tensor& probe, const at::Tensor& positions,
+                   const SimulateOptions& options) {
+  const at::NoGradGuard no_grad;
+  std::vector<at::Tensor> parts;
+  for (std::int64_t first = 0; first < options.frames; first += kFramesAtOnce) {
+    const std::int64_t last = std::min(first + kFramesAtOnce, options.frames);
+    const at::Tensor intensity = predict_intensity(
+        object.to(at::kComplexDouble), probe.to(at::kComplexDouble),
+        positions.slice(0, first, last), Interpolation::probe_fourier, /*background=*/{});
+    at::Tensor counts = at::fft_fftshift(intensity, at::IntArrayRef{1, 2}).contiguous();
+    if (options.noise) add_noise(counts, first, options.seed);
+    parts.push_back(counts.to(options.noise ? at::kInt : at::kFloat));
+  }
+  return at::cat(parts);
+}
+
+void check(const SimulateOptions& options) {
+  // The narrowest beam puts a fifth of its photons into one pixel, which must fit 31 bits.
+  require(options.photons > 0 && options.photons <= 1e10,
+          "photons: expected more than 0 and at most 1e10 per pattern, found {}", options.photons);
+  require(
+      options.amplitude_max <= 1 || options.photons * std::pow(options.amplitude_max, 2) <= 1e10,
+      "amplitude_max: expected at most {:.3g} at {} photons, found {}",
+      std::sqrt(1e10 / options.photons), options.photons, options.amplitude_max);
+  require(options.probe_defocus_error == 0 || options.probe == "defocused",
+          "probe_defocus_error: expected 0 for the probe '{}', which has no defocus, found {}",
+          options.probe, options.probe_defocus_error);
+}
+
+}  // namespace
+
+Scan simulate(const SimulateOptions& options) {
+  check(options);
+  const at::Tensor probe = probe_at(options, options.defocus);
+  const at::Tensor positions = positions_on_canvas(options);
+  const at::Tensor object = object_under(positions, options);
+  ScanFields fields;
+  fields.counts = in_smallest_exact_type(measure(object, probe, positions, options));
+  fields.positions = positions;
+  fields.probe = probe_at(options, options.defocus * (1 + options.probe_defocus_error));
+  fields.truth = object;
+  fields.source = "simulated";
+  return Scan(std::move(fields));
+}
+
+}  // namespace ptyche

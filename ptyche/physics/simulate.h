@@ -1,0 +1,38 @@
+// A scan with known truth: object, probe, positions, forward model, Poisson noise.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "ptyche/data/scan.h"
+
+namespace ptyche {
+
+/// The defaults: a disc of 23 px holds 90 % of the probe's power, the step is 6 px, so neighbours
+/// overlap by 74 % (1 - step / diameter; a scan wants 60 to 75 %); the object is 250 px wide and
+/// high.
+struct SimulateOptions {
+  std::string object = "dead-leaves";  ///< dead-leaves | siemens-star | lines | random-field
+  std::string probe = "defocused";     ///< defocused | disk | gaussian
+  std::string scan = "jittered";       ///< jittered (grid) | fermat | raster
+  std::int64_t pattern_size = 64;      ///< N, even
+  std::int64_t frames = 900;
+  double step_px = 6;    ///< distance of neighbours; each position has step^2 of area
+  double jitter = 0.3;   ///< of the step, uniform in +-, `jittered` only
+  double photons = 1e5;  ///< per pattern through an empty sample, at most 1e10
+  double amplitude_min = 0.5, amplitude_max = 1.0;
+  double phase_range_rad = 1.5;    ///< phases lie in +-half of it
+  double probe_diameter_px = 22;   ///< at defocus 1 (see probes.h), at most N / 2
+  double defocus = 1.0;            ///< relative to the default defocus; 0 = in focus
+  double probe_defocus_error = 0;  ///< relative error of the defocus in the probe that is given
+  bool noise = true;
+  std::uint64_t seed = 1;
+};
+
+/// Patterns of the interpolation-free forward model (`probe_fourier`) with Poisson noise; without
+/// noise the expected counts as float32. The scan has the object as its truth, the probe with
+/// `probe_defocus_error`, no mask and no geometry. The same counts for any thread count.
+/// Throws InvalidInput for options out of range, naming option, range and value.
+Scan simulate(const SimulateOptions& options);
+
+}  // namespace ptyche

@@ -1,0 +1,130 @@
+#include "ptyche/report/canvas.h"
+
+#include <cairo.h>
+
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+
+#include "ptyche/core/error.h"
+
+namespace ptyche {
+namespace {
+
+void check(cairo_status_t status) {
+  require(status == CAIRO_STATUS_SUCCESS, "drawing failed: {}", cairo_status_to_string(status));
+}
+
+cairo_surface_t* new_surface(double width, double height) {
+  constexpr double largest = 32767;
+  require(width >= 1 && height >= 1 && width <= largest && height <= largest,
+          "a sheet of 1 to {} pixels expected, found {} x {}", largest, width, height);
+  return cairo_image_surface_create(CAIRO_FORMAT_RGB24, static_cast<int>(std::ceil(width)),
+                                    static_cast<int>(std::ceil(height)));
+}
+
+/// (rows, cols) int32, contiguous, each pixel as cairo wants it: 0x00RRGGBB.
+at::Tensor packed_pixels(const at::Tensor& rgb) {
+  const at::Tensor bytes = (rgb.clamp(0, 1) * 255).round().to(at::kInt);
+  const at::Tensor weights = at::tensor({1 << 16, 1 << 8, 1}, at::kInt);
+  return (bytes * weights).sum(-1, false, at::kInt).contiguous();
+}
+
+cairo_status_t append_bytes(void* target, const unsigned char* bytes, unsigned length) {
+  static_cast<std::string*>(target)->append(reinterpret_cast<const char*>(bytes), length);
+  return CAIRO_STATUS_SUCCESS;
+}
+
+}  // namespace
+
+void Canvas::Destroy::operator()(cairo_t* context) const { cairo_destroy(context); }
+void Canvas::Destroy::operator()(cairo_surface_t* surface) const { cairo_surface_destroy(surface); }
+
+Canvas::Canvas(double width, double height)
+    : surface_(new_surface(width, height)), context_(cairo_create(surface_.get())) {
+  check(cairo_status(context_.get()));
+  fill({0, 0, std::ceil(width), std::ceil(height)}, 1);
+}
+
+void Canvas::image(const at::Tensor& rgb, const Rectangle& where) {
+  const at::Tensor pixels = packed_pixels(rgb);
+  const auto rows = static_cast<int>(pixels.size(0)), cols = static_cast<int>(pixels.size(1));
+  const std::unique_ptr<cairo_surface_t, Destroy> source(
+      cairo_image_surface_create(CAIRO_FORMAT_RGB24, cols, rows));
+  check(cairo_surface_status(source.get()));
+  unsigned char* target = cairo_image_surface_get_data(source.get());
+  const int stride = cairo_image_surface_get_stride(source.get());
+  for (std::int64_t row = 0; row < rows; ++row)
+    std::memcpy(target + row * stride, pixels.const_data_ptr<int>() + row * cols, 4 * cols);
+  cairo_surface_mark_dirty(source.get());
+
+  cairo_t* context = context_.get();
+  cairo_save(context);
+  cairo_translate(context, where.x, where.y);
+  cairo_scale(context, where.width / cols, where.height / rows);
+  cairo_set_source_surface(context, source.get(), 0, 0);
+  cairo_pattern_set_filter(cairo_get_source(context), CAIRO_FILTER_NEAREST);
+  cairo_rectangle(context, 0, 0, cols, rows);
+  cairo_fill(context);
+  cairo_restore(context);
+}
+
+void Canvas::line(double x0, double y0, double x1, double y1, double width) {
+  cairo_set_source_rgb(context_.get(), 0.1, 0.1, 0.1);
+  cairo_set_line_width(context_.get(), width);
+  cairo_move_to(context_.get(), x0, y0);
+  cairo_line_to(context_.get(), x1, y1);
+  cairo_stroke(context_.get());
+}
+
+void Canvas::frame(const Rectangle& where, double width) {
+  cairo_set_source_rgb(context_.get(), 0.1, 0.1, 0.1);
+  cairo_set_line_width(context_.get(), width);
+  cairo_rectangle(context_.get(), where.x, where.y, where.width, where.height);
+  cairo_stroke(context_.get());
+}
+
+void Canvas::fill(const Rectangle& where, double grey, double opacity) {
+  cairo_set_source_rgba(context_.get(), grey, grey, grey, opacity);
+  cairo_rectangle(context_.get(), where.x, where.y, where.width, where.height);
+  cairo_fill(context_.get());
+}
+
+void Canvas::set_font(const TextStyle& style) {
+  cairo_select_font_face(context_.get(), "sans-serif", CAIRO_FONT_SLANT_NORMAL,
+                         style.bold ? CAIRO_FONT_WEIGHT_BOLD : CAIRO_FONT_WEIGHT_NORMAL);
+  cairo_set_font_size(context_.get(), style.size);
+}
+
+double Canvas::text_width(const std::string& words, const TextStyle& style) {
+  set_font(style);
+  cairo_text_extents_t extents;
+  cairo_text_extents(context_.get(), words.c_str(), &extents);
+  return extents.x_advance;
+}
+
+void Canvas::text(const std::string& words, double x, double y, const TextStyle& style) {
+  constexpr double digit_height = 0.73;  // of the font size, in common sans-serif faces
+  const double width = text_width(words, style);
+  const double before = style.anchor == Anchor::left     ? 0
+                        : style.anchor == Anchor::centre ? width / 2
+                                                         : width;
+  cairo_t* context = context_.get();
+  cairo_save(context);
+  cairo_set_source_rgb(context, style.grey, style.grey, style.grey);
+  cairo_translate(context, x, y);
+  if (style.upwards) cairo_rotate(context, -std::acos(0.0));
+  cairo_move_to(context, -before, digit_height * style.size / 2);
+  cairo_show_text(context, words.c_str());
+  cairo_restore(context);
+}
+
+std::string Canvas::png() const {
+  check(cairo_status(context_.get()));
+  cairo_surface_flush(surface_.get());
+  std::string bytes;
+  check(cairo_surface_write_to_png_stream(surface_.get(), append_bytes, &bytes));
+  return bytes;
+}
+
+}  // namespace ptyche

@@ -1,0 +1,59 @@
+// A white sheet to draw on, on top of cairo. Lengths are sheet pixels, (0, 0) is the top left
+// corner, x goes to the right and y down.
+#pragma once
+
+#include <ATen/ATen.h>
+
+#include <memory>
+#include <string>
+
+typedef struct _cairo cairo_t;
+typedef struct _cairo_surface cairo_surface_t;
+
+namespace ptyche {
+
+struct Rectangle {
+  double x = 0, y = 0, width = 0, height = 0;
+};
+
+/// Which point of a text stands at the given place.
+enum class Anchor { left, centre, right };
+
+struct TextStyle {
+  double size = 12;
+  Anchor anchor = Anchor::left;
+  bool bold = false;
+  bool upwards = false;  ///< turned by a quarter, read from the bottom up
+  double grey = 0.1;     ///< 0 = black, 1 = white
+};
+
+class Canvas {
+ public:
+  /// Throws InvalidInput if the sheet is empty or larger than cairo can hold (32767).
+  Canvas(double width, double height);
+
+  /// `rgb` (rows, cols, 3) in 0..1, stretched over `where` with row 0 at the top; enlarged pixels
+  /// keep hard edges.
+  void image(const at::Tensor& rgb, const Rectangle& where);
+  void line(double x0, double y0, double x1, double y1, double width);
+  void frame(const Rectangle& where, double width);
+  void fill(const Rectangle& where, double grey, double opacity = 1);
+  /// The vertical middle of the text's digits stands at y (at x for text that reads upwards).
+  void text(const std::string& words, double x, double y, const TextStyle& style);
+  double text_width(const std::string& words, const TextStyle& style);
+
+  /// The sheet as the bytes of a PNG file. Throws InvalidInput with cairo's reason if drawing
+  /// failed.
+  std::string png() const;
+
+ private:
+  struct Destroy {
+    void operator()(cairo_t* context) const;
+    void operator()(cairo_surface_t* surface) const;
+  };
+  void set_font(const TextStyle& style);
+  std::unique_ptr<cairo_surface_t, Destroy> surface_;
+  std::unique_ptr<cairo_t, Destroy> context_;
+};
+
+}  // namespace ptyche

@@ -1,0 +1,155 @@
+#include "ptyche/report/figure.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "ptyche/core/error.h"
+#include "ptyche/report/canvas.h"
+#include "ptyche/report/colour_key.h"
+#include "ptyche/report/ticks.h"
+
+namespace ptyche {
+namespace {
+
+constexpr double wanted_length = 1000, largest_length = 2000;
+
+/// Where everything goes, in sheet pixels; `em` is the size of plain text.
+struct Layout {
+  std::int64_t across = 1, down = 1;  // panels
+  double em = 16, panel_width = 0, panel_height = 0;
+  double top = 0, left = 0, bottom = 0, gap = 0, panel_top = 0, key_width = 0;
+
+  double cell_width() const { return left + panel_width + gap; }
+  double cell_height() const { return panel_top + panel_height + bottom; }
+  double width() const { return static_cast<double>(across) * cell_width() + key_width; }
+  double height() const { return top + static_cast<double>(down) * cell_height(); }
+  Rectangle panel(std::size_t index) const {
+    const auto row = static_cast<double>(static_cast<std::int64_t>(index) / across);
+    const auto col = static_cast<double>(static_cast<std::int64_t>(index) % across);
+    return {col * cell_width() + left, top + row * cell_height() + panel_top, panel_width,
+            panel_height};
+  }
+};
+
+void check(const Figure& figure) {
+  require(!figure.panels.empty(), "figure '{}' has no picture", figure.title);
+  for (const Panel& panel : figure.panels)
+    require(panel.rgb.dim() == 3 && panel.rgb.size(2) == 3 && panel.rgb.numel() > 0,
+            "figure '{}': a picture of shape (rows, cols, 3) expected, found {}", figure.title,
+            fmt::join(panel.rgb.sizes(), " x "));
+}
+
+Layout layout_of(const Figure& figure) {
+  Layout layout;
+  const auto count = static_cast<std::int64_t>(figure.panels.size());
+  layout.across = std::min<std::int64_t>(count, 3);
+  layout.down = (count + layout.across - 1) / layout.across;
+  const auto rows = static_cast<double>(figure.panels[0].rgb.size(0));
+  const auto cols = static_cast<double>(figure.panels[0].rgb.size(1));
+  const double longest = std::max(rows, cols * static_cast<double>(layout.across));
+  const double zoom = longest > largest_length ? 1 / std::ceil(longest / largest_length)
+                                               : std::max(1.0, std::floor(wanted_length / longest));
+  layout.panel_width = std::ceil(zoom * cols);
+  layout.panel_height = std::ceil(zoom * rows);
+  layout.em = std::max(12.0, zoom * longest / 45);
+  const bool titled = std::any_of(figure.panels.begin(), figure.panels.end(),
+                                  [](const Panel& panel) { return !panel.title.empty(); });
+  layout.top = std::round(2.2 * layout.em);
+  layout.panel_top = std::round((titled ? 1.8 : 0.5) * layout.em);
+  layout.left = std::round(5 * layout.em);
+  layout.bottom = std::round(3.6 * layout.em);
+  layout.gap = std::round(1.2 * layout.em);
+  layout.key_width = std::round(key_width_em(figure.key) * layout.em);
+  return layout;
+}
+
+/// Block means, so that the picture has at most the size at which it is drawn.
+at::Tensor reduced(const at::Tensor& rgb, const Rectangle& where) {
+  const auto factor =
+      static_cast<std::int64_t>(std::llround(static_cast<double>(rgb.size(1)) / where.width));
+  if (factor < 2) return rgb;
+  const at::Tensor planes = rgb.permute({2, 0, 1}).to(at::kFloat);
+  return at::avg_pool2d(planes, factor, factor, 0, /*ceil_mode=*/true).permute({1, 2, 0});
+}
+
+/// One axis of a picture: its pixels, counted from `first`, span `length` sheet pixels.
+struct Axis {
+  double first, count, pixel, length;  // pixel: size in the unit of the labels
+  double low() const { return (first - 0.5) * pixel; }
+  double high() const { return (first + count - 0.5) * pixel; }
+  double place(double value) const { return (value - low()) / (high() - low()) * length; }
+  std::vector<Tick> ticks(double em) const {
+    const int at_most = std::clamp(static_cast<int>(length / (5 * em)), 2, 6);
+    return linear_ticks(low(), high(), at_most);
+  }
+};
+
+void draw_axes(Canvas& canvas, const Figure& figure, const Panel& panel, const Rectangle& where,
+               double em) {
+  const auto rows = static_cast<double>(panel.rgb.size(0));
+  const auto cols = static_cast<double>(panel.rgb.size(1));
+  const bool physical = figure.pixel_m > 0;
+  const LengthUnit unit =
+      physical ? length_unit(std::max(rows, cols) * figure.pixel_m) : LengthUnit{"object pixel", 1};
+  const double pixel = physical ? figure.pixel_m / unit.metres : 1;
+  const double bottom = where.y + where.height, mark = 0.35 * em, thin = em / 14;
+  const Axis across{panel.first_col, cols, pixel, where.width};
+  for (const Tick& tick : across.ticks(em)) {
+    const double x = where.x + across.place(tick.value);
+    canvas.line(x, bottom, x, bottom + mark, thin);
+    canvas.text(tick.label, x, bottom + 1.05 * em, {.size = em, .anchor = Anchor::centre});
+  }
+  const Axis down{panel.first_row, rows, pixel, where.height};
+  for (const Tick& tick : down.ticks(em)) {
+    const double y = where.y + down.place(tick.value);
+    canvas.line(where.x - mark, y, where.x, y, thin);
+    canvas.text(tick.label, where.x - 0.6 * em, y, {.size = em, .anchor = Anchor::right});
+  }
+  canvas.text("column (" + unit.name + ")", where.x + where.width / 2, bottom + 2.4 * em,
+              {.size = em, .anchor = Anchor::centre});
+  canvas.text("row (" + unit.name + ")", where.x - 4.1 * em, where.y + where.height / 2,
+              {.size = em, .anchor = Anchor::centre, .upwards = true});
+  canvas.frame(where, thin);
+}
+
+void draw_scale_bar(Canvas& canvas, double sheet_pixel_m, const Rectangle& where, double em) {
+  const double length_m = round_length(0.3 * where.width * sheet_pixel_m);
+  const TextStyle style{.size = em, .anchor = Anchor::centre, .bold = true, .grey = 1};
+  const std::string label = format_length(length_m);
+  const double length = length_m / sheet_pixel_m;
+  const double box_width = std::max(length, canvas.text_width(label, style)) + 1.2 * em;
+  const Rectangle box{where.x + 0.6 * em, where.y + where.height - 2.9 * em, box_width, 2.3 * em};
+  canvas.fill(box, 0, 0.6);
+  const double middle = box.x + box_width / 2;
+  canvas.fill({middle - length / 2, box.y + 1.7 * em, length, 0.25 * em}, 1);
+  canvas.text(label, middle, box.y + 0.85 * em, style);
+}
+
+void draw_panel(Canvas& canvas, const Figure& figure, const Panel& panel, const Rectangle& where,
+                double em) {
+  canvas.image(reduced(panel.rgb, where), where);
+  draw_axes(canvas, figure, panel, where, em);
+  canvas.text(panel.title, where.x + where.width / 2, where.y - 0.9 * em,
+              {.size = em, .anchor = Anchor::centre});
+}
+
+}  // namespace
+
+std::string render_png(const Figure& figure) {
+  check(figure);
+  const Layout layout = layout_of(figure);
+  Canvas canvas(layout.width(), layout.height());
+  canvas.text(figure.title, layout.left, 1.3 * layout.em, {.size = 1.25 * layout.em, .bold = true});
+  for (std::size_t index = 0; index < figure.panels.size(); ++index)
+    draw_panel(canvas, figure, figure.panels[index], layout.panel(index), layout.em);
+  const Rectangle first = layout.panel(0);
+  if (figure.pixel_m > 0) {
+    const auto cols = static_cast<double>(figure.panels[0].rgb.size(1));
+    draw_scale_bar(canvas, figure.pixel_m * cols / first.width, first, layout.em);
+  }
+  const double key_left = static_cast<double>(layout.across) * layout.cell_width();
+  draw_key(canvas, figure.key, {key_left, first.y, layout.key_width, first.height}, layout.em);
+  return canvas.png();
+}
+
+}  // namespace ptyche

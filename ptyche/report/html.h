@@ -1,0 +1,39 @@
+// Small pieces of HTML: text made safe, pictures made part of the page, tables, figures.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ptyche {
+
+/// `text` for the content of an element or a quoted attribute: & < > " ' are escaped, bytes that
+/// are not UTF-8 and control characters other than tab and line feed become U+FFFD.
+std::string escape_html(std::string_view text);
+
+/// RFC 4648 base64, padded, one line.
+std::string base64(std::string_view bytes);
+
+/// A picture on the page.
+struct Picture {
+  std::string png;      ///< the bytes of a PNG file
+  std::string alt;      ///< for those who do not see it
+  std::string caption;  ///< below the picture
+};
+
+/// <figure> with the picture as a data URI.
+std::string figure_html(const Picture& picture);
+
+/// One row of cells, as plain text.
+using TableRow = std::vector<std::string>;
+
+/// <table class="kind"> with a caption and a head where they are not empty; the first cell of each
+/// row is its header. All text is escaped.
+std::string table_html(const std::string& kind, const std::string& caption, const TableRow& head,
+                       const std::vector<TableRow>& rows);
+
+/// JSON options as rows (dotted name, value), in their order: {"a": {"b": 1}} gives ("a.b", "1").
+/// Throws InvalidInput if `json` is not a JSON object.
+std::vector<TableRow> flattened_options(const std::string& json);
+
+}  // namespace ptyche

@@ -1,0 +1,121 @@
+#include "ptyche/report/object_figures.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <numbers>
+
+#include "ptyche/core/error.h"
+#include "ptyche/report/display.h"
+#include "ptyche/report/ticks.h"
+
+namespace ptyche {
+namespace {
+
+// The weakly lit rim is mostly noise: it is drawn, but has no say in the range of the colours, and
+// the picture is cropped to where light really fell.
+constexpr double cropped_below = 0.01, ranged_above = 0.1;
+
+struct LitObject {
+  at::Tensor object, unlit, well_lit;  ///< (rows, cols) inside the box
+  PixelBox box;
+};
+
+LitObject lit_object(const Reconstruction& image) {
+  require(image.object.defined() && image.object.dim() == 2 && image.object.numel() > 0,
+          "object: a non-empty (rows, cols) array expected");
+  require(image.coverage.defined() && image.coverage.sizes() == image.object.sizes(),
+          "coverage: the object's shape {} expected", fmt::join(image.object.sizes(), " x "));
+  const at::Tensor coverage = image.coverage.detach().cpu();
+  const PixelBox box = bounding_box(lit_above(coverage, cropped_below));
+  return {crop(image.object.detach().cpu(), box), crop(coverage <= 0, box),
+          crop(lit_above(coverage, ranged_above), box), box};
+}
+
+Figure object_figure(const Reconstruction& image, const LitObject& lit, const at::Tensor& values,
+                     const ColourBar& bar) {
+  constexpr double none = std::numeric_limits<double>::quiet_NaN();
+  const at::Tensor shown = values.masked_fill(lit.unlit, none);
+  Panel panel{"", colours(bar.map, shown, bar.low, bar.high),
+              static_cast<double>(lit.box.row_begin), static_cast<double>(lit.box.col_begin)};
+  return {"", {std::move(panel)}, image.geometry.object_pixel_m, bar};
+}
+
+std::string alt_text(const std::string& what, const LitObject& lit, const ColourBar& bar) {
+  return fmt::format("{} of the object, {} by {} pixels, colours from {} to {}", what,
+                     lit.box.rows(), lit.box.cols(), format_number(bar.low),
+                     format_number(bar.high));
+}
+
+constexpr const char* crop_words =
+    "Cropped to where the coverage exceeds 1 % of its maximum; light grey was never lit.";
+constexpr const char* range_words = "The colours span the 1st to the 99th percentile.";
+
+std::string mode_title(double share, std::int64_t mode, std::int64_t modes) {
+  if (modes == 1) return "";
+  return fmt::format("mode {}: {:.3g} % of the power", mode + 1, 100 * share);
+}
+
+}  // namespace
+
+CaptionedFigure amplitude_figure(const Reconstruction& image) {
+  const LitObject lit = lit_object(image);
+  const at::Tensor amplitude = lit.object.abs();
+  const ValueRange range = robust_range(amplitude, lit.well_lit);
+  const ColourBar bar{ColourMap::sequential, range.low, range.high, "amplitude (1 = empty)"};
+  Figure figure = object_figure(image, lit, amplitude, bar);
+  figure.title = "Object amplitude";
+  return {std::move(figure),
+          fmt::format("Amplitude of the object's transmission, about 1 where there is no sample. "
+                      "{} {}",
+                      range_words, crop_words),
+          alt_text("Amplitude", lit, bar)};
+}
+
+CaptionedFigure phase_figure(const Reconstruction& image) {
+  constexpr double pi = std::numbers::pi, winds_above_rad = 5;
+  const LitObject lit = lit_object(image);
+  const DisplayPhase display = display_phase(lit.object, lit.well_lit);
+  const ValueRange range = robust_range(display.phase_rad, lit.well_lit);
+  const bool winds = range.high - range.low > winds_above_rad;
+  const ColourBar bar = winds ? ColourBar{ColourMap::cyclic, -pi, pi, "phase (rad)"}
+                              : ColourBar{ColourMap::grey, range.low, range.high, "phase (rad)"};
+  Figure figure = object_figure(image, lit, display.phase_rad, bar);
+  figure.title = "Object phase";
+  return {std::move(figure),
+          fmt::format("Phase of the object's transmission. For display only, its mean and a linear "
+                      "ramp of {} (down) and {} (right) rad per pixel are removed: the patterns "
+                      "cannot tell either. {} {}",
+                      format_number(display.ramp_row_rad_per_px),
+                      format_number(display.ramp_col_rad_per_px),
+                      winds ? "The colours close after a full turn." : range_words, crop_words),
+          alt_text("Phase in rad", lit, bar)};
+}
+
+CaptionedFigure probe_figure(const Reconstruction& image) {
+  require(image.probe.defined() && image.probe.dim() == 3 && image.probe.numel() > 0,
+          "probe: a non-empty (modes, N, N) array expected");
+  constexpr std::int64_t most_modes = 6;
+  const at::Tensor probe = image.probe.detach().cpu();
+  const std::int64_t modes = probe.size(0), drawn = std::min(modes, most_modes);
+  const at::Tensor power = probe.abs().square().sum({1, 2}, false, at::kDouble);
+  Figure figure{"Probe", {}, image.geometry.object_pixel_m, ColourWheel{"amplitude"}};
+  for (std::int64_t mode = 0; mode < drawn; ++mode) {
+    const double peak = probe[mode].abs().nan_to_num(0, 0, 0).max().item<double>();
+    const double share = (power[mode] / power.sum()).item<double>();
+    figure.panels.push_back(
+        {mode_title(share, mode, modes), domain_colours(probe[mode], peak > 0 ? peak : 1)});
+  }
+  const double photons = power.sum().item<double>();
+  return {std::move(figure),
+          fmt::format("The probe, {} in all {} photons per pattern: hue is the phase, brightness "
+                      "the amplitude, each mode to its own peak.{}",
+                      modes == 1 ? "one mode," : fmt::format("{} modes,", modes),
+                      format_number(photons),
+                      drawn < modes ? fmt::format(" The first {} are drawn.", drawn) : ""),
+          fmt::format("Probe, {} by {} pixels, {} drawn", probe.size(1), probe.size(2),
+                      drawn == 1 ? "one mode" : fmt::format("{} modes", drawn))};
+}
+
+}  // namespace ptyche

@@ -1,0 +1,82 @@
+#include "ptyche/stitch/stitch.h"
+
+#include <algorithm>
+
+#include "ptyche/core/error.h"
+#include "ptyche/physics/fourier_shift.h"
+#include "ptyche/physics/merge.h"
+#include "ptyche/physics/patches.h"
+
+namespace ptyche {
+namespace {
+
+constexpr std::int64_t kMargin = 2;  // room for a patch moved by a fraction
+constexpr std::int64_t kBatchPatches = 256;
+
+struct Sums {
+  at::Tensor object, weight;  // (rows * cols)
+};
+
+/// Adds patches first..last to the sums.
+void add_patches(Sums& sums, const Patches& patches, const Reconstruction& canvas,
+                 std::int64_t first, std::int64_t last) {
+  const std::int64_t size = patches.patches.size(-1);
+  const at::Tensor origin =
+      at::tensor({canvas.origin_row, canvas.origin_col}, at::kLong).to(at::kDouble);
+  const at::Tensor position =
+      canvas.positions.index_select(0, patches.frames.slice(0, first, last)) - origin;
+  const at::Tensor whole = position.round();
+  const at::Tensor index =
+      patch_indices(at::zeros({last - first}, at::kLong), whole.to(at::kLong) - size / 2, size,
+                    canvas.object.size(0), canvas.object.size(1))
+          .view(-1);
+  const at::Tensor weight = merge_weights(fourier_shift(patches.probe, position - whole));
+  sums.object.index_add_(0, index, (patches.patches.slice(0, first, last) * weight).reshape(-1));
+  sums.weight.index_add_(0, index, weight.reshape(-1));
+}
+
+}  // namespace
+
+Reconstruction empty_reconstruction(const Scan& scan, Interpolation interpolation) {
+  const std::int64_t half = scan.pattern_size() / 2;
+  const at::Tensor low = scan.positions().amin(0).floor().to(at::kLong) - half - kMargin;
+  const at::Tensor high = scan.positions().amax(0).ceil().to(at::kLong) + half + kMargin;
+  const at::Tensor extent = high - low;
+  const std::vector<std::int64_t> shape{extent[0].item<std::int64_t>(),
+                                        extent[1].item<std::int64_t>()};
+  Reconstruction image;
+  image.object = at::ones(shape, at::kComplexFloat);
+  image.coverage = at::zeros(shape);
+  image.probe = scan.probe();
+  image.positions = scan.positions();
+  image.frame_use = scan.frame_use();
+  image.origin_row = low[0].item<std::int64_t>();
+  image.origin_col = low[1].item<std::int64_t>();
+  image.interpolation = interpolation;
+  image.geometry = scan.geometry();
+  image.provenance.source = scan.source();
+  image.provenance.input_hash = scan.input_hash();
+  return image;
+}
+
+Reconstruction stitch(const Patches& patches, const Scan& scan) {
+  const at::NoGradGuard no_grad;
+  const std::int64_t count = patches.patches.size(0);
+  require(count > 0 && patches.frames.max().item<std::int64_t>() < scan.frames(),
+          "stitch: expected patches of the scan's {} patterns, found {} patches", scan.frames(),
+          count);
+  Reconstruction image = empty_reconstruction(scan, patches.interpolation);
+  image.probe = patches.probe;
+  image.background = patches.background;
+  Sums sums{at::zeros({image.object.numel()}, at::kComplexFloat),
+            at::zeros({image.object.numel()})};
+  for (std::int64_t first = 0; first < count; first += kBatchPatches)
+    add_patches(sums, patches, image, first, std::min(first + kBatchPatches, count));
+  const at::Tensor dark = sums.weight.le(kDarkWeight * sums.weight.max());
+  const at::Tensor mean = sums.object / sums.weight.masked_fill(dark, 1);
+  image.object = mean.masked_fill(dark, 1).view_as(image.object);
+  image.coverage = (sums.weight / sums.weight.max()).masked_fill(dark, 0).view_as(image.object);
+  return image;
+}
+
+}  // namespace ptyche

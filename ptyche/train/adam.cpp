@@ -1,0 +1,47 @@
+#include "ptyche/train/adam.h"
+
+namespace ptyche {
+
+AdamState new_adam_state(const std::vector<at::Tensor>& parameters) {
+  AdamState state;
+  for (const at::Tensor& parameter : parameters) {
+    state.mean.push_back(at::zeros_like(parameter));
+    state.variance.push_back(at::zeros_like(parameter));
+    state.steps.push_back(at::zeros({}, at::kFloat));
+  }
+  return state;
+}
+
+void adam_step(const std::vector<at::Tensor>& parameters, AdamState& state, double learning_rate,
+               const AdamOptions& options) {
+  const at::NoGradGuard no_grad;
+  std::vector<at::Tensor> values, gradients, mean, variance, steps;
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    if (!parameters[i].grad().defined()) continue;
+    values.push_back(parameters[i]);
+    gradients.push_back(parameters[i].grad());
+    mean.push_back(state.mean[i]);
+    variance.push_back(state.variance[i]);
+    steps.push_back(state.steps[i].add_(1));
+  }
+  if (values.empty()) return;
+  at::_fused_adam_(values, gradients, mean, variance, {}, steps, learning_rate, options.beta1,
+                   options.beta2, /*weight_decay=*/0, options.epsilon, /*amsgrad=*/false,
+                   /*maximize=*/false);
+  for (const at::Tensor& parameter : parameters) parameter.mutable_grad() = at::Tensor();
+}
+
+double clip_gradients(const std::vector<at::Tensor>& parameters, double limit) {
+  const at::NoGradGuard no_grad;
+  std::vector<at::Tensor> norms;
+  for (const at::Tensor& parameter : parameters)
+    if (parameter.grad().defined()) norms.push_back(parameter.grad().norm());
+  if (norms.empty()) return 0;
+  const double norm = at::stack(norms).norm().item<double>();
+  if (norm > limit)
+    for (const at::Tensor& parameter : parameters)
+      if (parameter.grad().defined()) parameter.grad().mul_(limit / norm);
+  return norm;
+}
+
+}  // namespace ptyche

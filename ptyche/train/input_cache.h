@@ -1,0 +1,31 @@
+// Network inputs and counts by frame, kept in memory while they are small enough.
+#pragma once
+
+#include <ATen/ATen.h>
+
+#include "ptyche/data/scan.h"
+#include "ptyche/model/model.h"
+
+namespace ptyche {
+
+/// The stem is frozen, so the channels of a pattern never change while a model is trained: they are
+/// computed once where all used patterns' channels fit in kCacheBytes, else for every batch.
+class InputCache {
+ public:
+  /// Keeps references to neither argument's temporaries: tensors are shared.
+  InputCache(const Model& model, const Scan& scan);
+
+  at::Tensor channels(const at::Tensor& frames) const;  ///< (k, channels, N, N)
+  at::Tensor counts(const at::Tensor& frames) const;    ///< (k, N, N) float32, FFT order
+
+ private:
+  const Model& model_;
+  const Scan& scan_;
+  at::Tensor row_of_frame_;  // (n) int64, -1 = not used
+  at::Tensor channels_, counts_;
+};
+
+/// Memory that the cache may take.
+inline constexpr double kCacheBytes = 2e9;
+
+}  // namespace ptyche

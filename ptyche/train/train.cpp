@@ -1,0 +1,116 @@
+#include "ptyche/train/train.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "ptyche/core/error.h"
+#include "ptyche/core/interrupt.h"
+#include "ptyche/core/log.h"
+#include "ptyche/core/progress.h"
+#include "ptyche/group/make_groups.h"
+#include "ptyche/train/input_cache.h"
+#include "ptyche/train/train_step.h"
+#include "ptyche/train/training_state.h"
+
+namespace ptyche {
+namespace {
+
+constexpr double kCheckpointSeconds = 30;
+
+void check(const TrainOptions& options) {
+  require(options.epochs >= 1, "epochs: expected at least 1, found {}", options.epochs);
+  require(options.groups_per_batch >= 1, "groups per batch: expected at least 1, found {}",
+          options.groups_per_batch);
+  require(options.learning_rate > 0 && std::isfinite(options.learning_rate),
+          "learning rate: expected a number above 0, found {}", options.learning_rate);
+  require(options.probe_learning_rate >= 0, "probe learning rate: expected 0 or more, found {}",
+          options.probe_learning_rate);
+  require(options.averaging >= 0 && options.averaging < 1,
+          "averaging: expected 0 <= a < 1, found {}", options.averaging);
+  require(options.gradient_limit > 0, "gradient limit: expected a number above 0, found {}",
+          options.gradient_limit);
+}
+
+TrainingState begin(const Scan& scan, const Groups& groups, const TrainOptions& options,
+                    const std::string& key) {
+  if (!options.resume || !std::filesystem::exists(options.checkpoint))
+    return start_training(scan, groups, options);
+  TrainingState state = read_checkpoint(options.checkpoint, key);
+  state.probe_parts.requires_grad_(!options.fixed_probe);
+  note("resumed from {} at epoch {}", options.checkpoint.string(), state.epoch + 1);
+  return state;
+}
+
+/// Closes an epoch: its line of the history, sums back to 0.
+void end_epoch(TrainingState& state, std::int64_t batches, double learning_rate) {
+  const at::NoGradGuard no_grad;
+  const at::Tensor probe = at::view_as_complex(state.averaged_probe_parts);
+  const at::Tensor& start = state.model.stem_probe;
+  state.model.history.push_back(
+      {.epoch = state.epoch + 1,
+       .loss_per_photon = state.loss_sum / state.photon_sum,
+       .object_contrast = state.contrast_sum / static_cast<double>(batches),
+       .probe_change = ((probe - start).norm() / start.norm()).item<double>(),
+       .learning_rate = learning_rate});
+  state.loss_sum = state.photon_sum = state.contrast_sum = 0;
+  state.batch = 0;
+  ++state.epoch;
+}
+
+/// Writes the checkpoint now and then, and when the user wants to stop.
+class Checkpoints {
+ public:
+  Checkpoints(std::filesystem::path file, std::string key)
+      : file_(std::move(file)), key_(std::move(key)) {}
+
+  void after_step(const TrainingState& state) {
+    const bool stop = interrupted();
+    if (!stop && Clock::now() - last_ < std::chrono::duration<double>(kCheckpointSeconds)) return;
+    last_ = Clock::now();
+    if (!file_.empty()) write_checkpoint(file_, state, key_);
+    if (!stop) return;
+    throw Interrupted(file_.empty() ? "stopped during training"
+                                    : "stopped during training; the state is kept in " +
+                                          file_.string() + ", --resume goes on from it");
+  }
+
+  void remove() {
+    if (!file_.empty()) std::filesystem::remove(file_);
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  std::filesystem::path file_;
+  std::string key_;
+  Clock::time_point last_ = Clock::now();
+};
+
+}  // namespace
+
+Model train(const Scan& scan, const Groups& groups, const TrainOptions& options) {
+  check(options);
+  const std::string key = training_key(scan, groups, options);
+  TrainingState state = begin(scan, groups, options, key);
+  const InputCache inputs(state.model, scan);
+  Checkpoints checkpoints(options.checkpoint, key);
+  Progress progress("train", state.total_steps, "patterns");
+  while (state.epoch < options.epochs) {
+    const auto batches = draw_epoch(groups, options.groups_per_batch, state.epoch);
+    while (state.batch < static_cast<std::int64_t>(batches.size())) {
+      const StepResult result =
+          train_step(state, scan, inputs, batches[static_cast<std::size_t>(state.batch)], options);
+      progress.step(state.step, state.step * groups.merged * options.groups_per_batch,
+                    fmt::format("epoch {}/{}  loss {:.5f}", state.epoch + 1, options.epochs,
+                                result.loss_per_photon));
+      if (state.batch == static_cast<std::int64_t>(batches.size())) break;
+      checkpoints.after_step(state);
+    }
+    end_epoch(state, static_cast<std::int64_t>(batches.size()),
+              learning_rate_factor(state.step, state.total_steps, options) * options.learning_rate);
+    checkpoints.after_step(state);
+  }
+  checkpoints.remove();
+  return finish_training(state);
+}
+
+}  // namespace ptyche

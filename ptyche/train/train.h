@@ -1,0 +1,43 @@
+// The training loop: patterns -> patches -> one object per group -> predicted counts -> Poisson
+// loss.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+
+#include "ptyche/data/groups.h"
+#include "ptyche/data/scan.h"
+#include "ptyche/model/model.h"
+#include "ptyche/model/precision.h"
+#include "ptyche/solve/rpie.h"
+
+namespace ptyche {
+
+struct TrainOptions {
+  std::int64_t epochs = 40;            ///< passes over the used patterns, >= 1
+  std::int64_t groups_per_batch = 1;   ///< groups in a step, >= 1
+  double learning_rate = 2e-3;         ///< of the network at its highest, > 0
+  double probe_learning_rate = 1e-4;   ///< of the probe, in shares of its peak, >= 0
+  double probe_warm_up = 0.15;         ///< share of the steps in which the probe is kept, 0..1
+  std::int64_t warm_up_steps = 60;     ///< steps in which the learning rate rises
+  double gradient_limit = 1.0;         ///< norm at which the network's gradient is clipped, > 0
+  double averaging = 0.99;             ///< of weights and probe over the steps, 0..1; 0 = none
+  bool fixed_probe = false;            ///< keep the probe that training starts from
+  std::string probe_start = "solver";  ///< solver (rPIE) | guess (the scan's probe)
+  RpieOptions first_probe;             ///< how the solver is run
+  NetworkOptions network;
+  StemOptions stem;
+  Precision precision = Precision::automatic;
+  std::uint64_t seed = 1;
+  std::filesystem::path checkpoint;  ///< where the state is kept while training; empty = nowhere
+  bool resume = false;               ///< go on from `checkpoint` if it is there
+};
+
+/// Trains a new model on the scan's used patterns. Shows a progress bar; after Ctrl-C writes the
+/// checkpoint and throws Interrupted; resumed, it ends where the uninterrupted run ends, bit for
+/// bit at float32 on one thread count. Removes the checkpoint at the end. Throws InvalidInput for
+/// options out of range or a checkpoint of another run, and when the loss stops being finite.
+Model train(const Scan& scan, const Groups& groups, const TrainOptions& options);
+
+}  // namespace ptyche

@@ -1,0 +1,107 @@
+#include "ptyche/train/train_step.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "ptyche/core/error.h"
+#include "ptyche/physics/exit_wave.h"
+#include "ptyche/physics/fourier.h"
+#include "ptyche/physics/fourier_shift.h"
+#include "ptyche/physics/measure.h"
+#include "ptyche/physics/merge.h"
+#include "ptyche/physics/poisson_loss.h"
+
+namespace ptyche {
+namespace {
+
+/// What the loss is computed from.
+struct Prediction {
+  at::Tensor canvases;   // (groups, rows, cols)
+  at::Tensor intensity;  // (m, N, N), FFT order
+};
+
+/// Network, merge, forward model: the whole of the method in one function.
+Prediction predict(const TrainingState& state, const Scan& scan, const InputCache& inputs,
+                   const GroupBatch& batch, Precision precision) {
+  const at::Tensor positions = scan.positions().index_select(0, batch.frames);
+  const CanvasLayout all = lay_out(positions, batch.group, batch.count, scan.pattern_size());
+  const CanvasLayout merged = select(all, batch.merged);
+  at::Tensor patches;
+  {
+    const Autocast autocast(precision);
+    patches =
+        state.model.network->forward(inputs.channels(batch.frames.index_select(0, batch.merged)));
+  }
+  const at::Tensor probes = fourier_shift(at::view_as_complex(state.probe_parts), all.fractions);
+  const at::Tensor weights = merge_weights(probes.index_select(0, batch.merged));
+  const at::Tensor canvases = merge(patches, weights, merged);
+  return {canvases, measure(propagate(exit_wave(probes, extract(canvases, all))))};
+}
+
+/// Standard deviation over mean of the merged objects, uncovered pixels (exactly 1) included.
+double contrast_of(const at::Tensor& canvases) {
+  const at::NoGradGuard no_grad;
+  const at::Tensor mean = canvases.mean();
+  return ((canvases - mean).abs().square().mean().sqrt() / mean.abs()).item<double>();
+}
+
+void average(std::vector<at::Tensor>& means, const std::vector<at::Tensor>& values, double weight) {
+  const at::NoGradGuard no_grad;
+  for (std::size_t i = 0; i < means.size(); ++i) means[i].lerp_(values[i], 1 - weight);
+}
+
+/// Share of the old average that is kept: little at first, so that the start is forgotten.
+double averaging_weight(const TrainOptions& options, std::int64_t step) {
+  const auto done = static_cast<double>(step);
+  return std::min(options.averaging, (done + 1) / (done + 10));
+}
+
+void move(TrainingState& state, const TrainOptions& options) {
+  clip_gradients(state.weights, options.gradient_limit);
+  const double factor = learning_rate_factor(state.step, state.total_steps, options);
+  adam_step(state.weights, state.network_adam, factor * options.learning_rate);
+  const bool probe_waits = static_cast<double>(state.step) <
+                           options.probe_warm_up * static_cast<double>(state.total_steps);
+  const double peak = state.model.stem_probe.abs().max().item<double>();
+  // A tenth of the probe's rate stays to the end: the probe is the last to settle.
+  adam_step({state.probe_parts}, state.probe_adam,
+            probe_waits ? 0 : options.probe_learning_rate * peak * (0.1 + 0.9 * factor));
+  const double weight = averaging_weight(options, state.step);
+  average(state.averaged_weights, state.weights, weight);
+  state.averaged_probe_parts.lerp_(state.probe_parts.detach(), 1 - weight);
+}
+
+}  // namespace
+
+double learning_rate_factor(std::int64_t step, std::int64_t total_steps,
+                            const TrainOptions& options) {
+  const double rise = static_cast<double>(step + 1) / static_cast<double>(std::clamp<std::int64_t>(
+                                                          options.warm_up_steps, 1, total_steps));
+  const double progress = static_cast<double>(step) / static_cast<double>(total_steps);
+  return std::min(1.0, rise) * 0.5 * (1 + std::cos(M_PI * progress));
+}
+
+StepResult train_step(TrainingState& state, const Scan& scan, const InputCache& inputs,
+                      const GroupBatch& batch, const TrainOptions& options) {
+  const Prediction prediction = predict(state, scan, inputs, batch, options.precision);
+  const at::Tensor counts = inputs.counts(batch.frames);
+  const at::Tensor mask = mask_in_fft_order(scan);
+  const double photons = (counts * mask).sum(at::kDouble).item<double>();
+  const at::Tensor loss = poisson_loss(prediction.intensity, counts, mask) / photons;
+  const auto value = loss.item<double>();
+  require(std::isfinite(value),
+          "training: the loss is not finite at step {}; a smaller "
+          "--learning-rate may help",
+          state.step + 1);
+  loss.backward();
+  move(state, options);
+  const StepResult result{value, contrast_of(prediction.canvases.detach())};
+  state.loss_sum += value * photons;
+  state.photon_sum += photons;
+  state.contrast_sum += result.object_contrast;
+  ++state.batch;
+  ++state.step;
+  return result;
+}
+
+}  // namespace ptyche

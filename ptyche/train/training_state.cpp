@@ -1,0 +1,146 @@
+#include "ptyche/train/training_state.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "ptyche/core/error.h"
+#include "ptyche/core/files.h"
+#include "ptyche/core/version.h"
+#include "ptyche/io/hdf5.h"
+#include "ptyche/model/model_file.h"
+#include "ptyche/stitch/stitch.h"
+
+namespace ptyche {
+namespace {
+
+constexpr const char* kGroup = "training";
+
+at::Tensor starting_probe(const Scan& scan, const TrainOptions& options) {
+  require(options.probe_start == "solver" || options.probe_start == "guess",
+          "probe start: expected solver or guess, found {}", options.probe_start);
+  if (options.probe_start == "guess") return scan.probe();
+  RpieOptions solver = options.first_probe;
+  solver.seed = options.seed;
+  return rpie(scan, empty_reconstruction(scan, Interpolation::probe_fourier), solver).probe;
+}
+
+/// Every tensor of the state beside the model's own, under its name in the file.
+std::vector<std::pair<std::string, at::Tensor>> named_tensors(const TrainingState& state) {
+  std::vector<std::pair<std::string, at::Tensor>> named{
+      {"probe_parts", state.probe_parts}, {"averaged_probe_parts", state.averaged_probe_parts}};
+  const auto add = [&](const char* name, const std::vector<at::Tensor>& tensors) {
+    for (std::size_t i = 0; i < tensors.size(); ++i)
+      named.emplace_back(fmt::format("{}/{:04}", name, i), tensors[i]);
+  };
+  add("averaged_weights", state.averaged_weights);
+  add("network_mean", state.network_adam.mean);
+  add("network_variance", state.network_adam.variance);
+  add("network_steps", state.network_adam.steps);
+  add("probe_mean", state.probe_adam.mean);
+  add("probe_variance", state.probe_adam.variance);
+  add("probe_steps", state.probe_adam.steps);
+  return named;
+}
+
+at::Tensor counters(const TrainingState& state) {
+  return at::tensor({static_cast<double>(state.epoch), static_cast<double>(state.batch),
+                     static_cast<double>(state.step), static_cast<double>(state.total_steps),
+                     state.loss_sum, state.photon_sum, state.contrast_sum},
+                    at::kDouble);
+}
+
+void set_counters(TrainingState& state, const at::Tensor& values) {
+  const auto* value = values.data_ptr<double>();
+  state.epoch = static_cast<std::int64_t>(value[0]);
+  state.batch = static_cast<std::int64_t>(value[1]);
+  state.step = static_cast<std::int64_t>(value[2]);
+  state.total_steps = static_cast<std::int64_t>(value[3]);
+  state.loss_sum = value[4];
+  state.photon_sum = value[5];
+  state.contrast_sum = value[6];
+}
+
+/// The parts of a state that follow from its model.
+TrainingState around(Model model) {
+  TrainingState state;
+  state.model = std::move(model);
+  state.weights = state.model.network->parameters();
+  for (const at::Tensor& weight : state.weights)
+    state.averaged_weights.push_back(weight.detach().clone());
+  state.probe_parts = at::view_as_real(state.model.probe).clone();
+  state.averaged_probe_parts = state.probe_parts.clone();
+  state.network_adam = new_adam_state(state.weights);
+  state.probe_adam = new_adam_state({state.probe_parts});
+  return state;
+}
+
+}  // namespace
+
+TrainingState start_training(const Scan& scan, const Groups& groups, const TrainOptions& options) {
+  TrainingState state = around(
+      new_model(scan, starting_probe(scan, options), options.network, options.stem, options.seed));
+  state.probe_parts.requires_grad_(!options.fixed_probe);
+  const auto batches = draw_epoch(groups, options.groups_per_batch, 0).size();
+  state.total_steps = options.epochs * static_cast<std::int64_t>(batches);
+  return state;
+}
+
+Model finish_training(const TrainingState& state) {
+  const at::NoGradGuard no_grad;
+  Model model = state.model;
+  for (std::size_t i = 0; i < state.weights.size(); ++i)
+    state.weights[i].copy_(state.averaged_weights[i]);
+  model.probe = at::view_as_complex(state.averaged_probe_parts).clone();
+  model.network->eval();
+  return model;
+}
+
+std::string training_key(const Scan& scan, const Groups& groups, const TrainOptions& options) {
+  const at::Tensor used = scan.frames_with(FrameUse::used);
+  const auto number = used.mul(at::arange(1, used.size(0) + 1)).sum().item<std::int64_t>();
+  return fmt::format(
+      "input {} used {} ({}) mask {} groups {}/{} x {} epochs {} rates {} {} warm-up {} {} limit "
+      "{} "
+      "averaging {} fixed {} start {} {} network {} {} {} {} stem {} {} seed {}",
+      scan.input_hash(), used.size(0), number, scan.mask().sum().item<std::int64_t>(),
+      groups.merged, groups.size, options.groups_per_batch, options.epochs, options.learning_rate,
+      options.probe_learning_rate, options.probe_warm_up, options.warm_up_steps,
+      options.gradient_limit, options.averaging, options.fixed_probe, options.probe_start,
+      options.first_probe.epochs, options.network.name, fmt::join(options.network.widths, "-"),
+      options.network.blocks, options.network.stride, fmt::join(options.stem.steps, "-"),
+      options.stem.regularisation, options.seed);
+}
+
+void write_checkpoint(const std::filesystem::path& file, const TrainingState& state,
+                      const std::string& key) {
+  write_atomically(file, [&](const std::filesystem::path& path) {
+    Hdf5File out = Hdf5File::create(path);
+    write_model_to(out, state.model);
+    out.make_group(kGroup);
+    out.set(kGroup, "key", key);
+    out.write(fmt::format("{}/counters", kGroup), counters(state));
+    for (const auto& [name, tensor] : named_tensors(state))
+      out.write(fmt::format("{}/{}", kGroup, name), tensor.detach());
+    out.close();
+  });
+}
+
+TrainingState read_checkpoint(const std::filesystem::path& file, const std::string& key) {
+  return with_context(file.string(), [&] {
+    const Hdf5File in = Hdf5File::open(file);
+    const std::string found = in.text(kGroup, "key").value_or("no training state");
+    require(
+        found == key,
+        "the checkpoint is of another run: expected\n  {}\nfound\n  {}\nremove it or repeat the "
+        "options of that run",
+        key, found);
+    TrainingState state = around(read_model_from(in));
+    const at::NoGradGuard no_grad;
+    set_counters(state, in.read(fmt::format("{}/counters", kGroup)).values);
+    for (auto& [name, tensor] : named_tensors(state))
+      tensor.copy_(in.read(fmt::format("{}/{}", kGroup, name)).values);
+    return state;
+  });
+}
+
+}  // namespace ptyche

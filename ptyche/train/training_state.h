@@ -1,0 +1,41 @@
+// Everything that changes during training, and its checkpoint file.
+#pragma once
+
+#include <filesystem>
+
+#include "ptyche/data/groups.h"
+#include "ptyche/model/model.h"
+#include "ptyche/train/adam.h"
+#include "ptyche/train/train.h"
+
+namespace ptyche {
+
+/// model            network weights and probe as they are being trained
+/// probe_parts      (modes, N, N, 2) float32, the probe as the optimiser sees it
+/// averaged_*       exponential means over the steps: what the finished model gets
+/// epoch, batch     what comes next
+/// *_sum            of the epoch so far
+struct TrainingState {
+  Model model;
+  at::Tensor probe_parts, averaged_probe_parts;
+  std::vector<at::Tensor> weights, averaged_weights;
+  AdamState network_adam, probe_adam;
+  std::int64_t epoch = 0, batch = 0, step = 0, total_steps = 0;
+  double loss_sum = 0, photon_sum = 0, contrast_sum = 0;
+};
+
+/// The state before the first step: a new network on the probe that training starts from.
+TrainingState start_training(const Scan& scan, const Groups& groups, const TrainOptions& options);
+
+/// The finished model: averaged weights and probe.
+Model finish_training(const TrainingState& state);
+
+/// A text that two runs share only if one may go on with the other's checkpoint.
+std::string training_key(const Scan& scan, const Groups& groups, const TrainOptions& options);
+
+/// Writes / reads the whole state. Reading throws InvalidInput if the key is another one.
+void write_checkpoint(const std::filesystem::path& file, const TrainingState& state,
+                      const std::string& key);
+TrainingState read_checkpoint(const std::filesystem::path& file, const std::string& key);
+
+}  // namespace ptyche

@@ -1,0 +1,162 @@
+#include "ptyche/core/files.h"
+
+#include <gtest/gtest.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <fstream>
+#include <functional>
+
+#include "ptyche/core/error.h"
+
+namespace ptyche {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// An empty folder of its own for every test.
+class Files : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string name = (fs::temp_directory_path() / "ptyche-files-XXXXXX").string();
+    folder_ = mkdtemp(name.data());
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  std::ptrdiff_t entries() const {
+    return std::distance(fs::directory_iterator(folder_), fs::directory_iterator());
+  }
+  fs::path folder_;
+};
+
+/// No file of this process may grow beyond `bytes`: what a full disk does, without a disk.
+class FileSizeLimit {
+ public:
+  explicit FileSizeLimit(rlim_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
+    getrlimit(RLIMIT_FSIZE, &before_);
+    const rlimit limit{bytes, before_.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  ~FileSizeLimit() {
+    setrlimit(RLIMIT_FSIZE, &before_);
+    std::signal(SIGXFSZ, handler_);
+  }
+
+ private:
+  sighandler_t handler_;
+  rlimit before_{};
+};
+
+std::string message_of(const std::function<void()>& work) {
+  try {
+    work();
+  } catch (const InvalidInput& error) {
+    return error.what();
+  }
+  return "nothing was thrown";
+}
+
+TEST_F(Files, WhatIsWrittenIsReadBackByteForByte) {
+  const std::string content("line\n\0\xff tail", 12);
+  write_text(folder_ / "a.bin", content);
+  EXPECT_EQ(read_bytes(folder_ / "a.bin"), content);
+  write_text(folder_ / "a.bin", "");
+  EXPECT_EQ(read_bytes(folder_ / "a.bin"), "");
+  EXPECT_EQ(entries(), 1);
+}
+
+TEST_F(Files, TheTargetIsWhatItWasUntilTheWriterIsDone) {
+  const fs::path target = folder_ / "result";
+  write_text(target, "old");
+  write_atomically(target, [&](const fs::path& temporary) {
+    EXPECT_EQ(temporary.parent_path(), folder_);
+    std::ofstream(temporary) << "new";
+    EXPECT_EQ(read_bytes(target), "old");
+  });
+  EXPECT_EQ(read_bytes(target), "new");
+  EXPECT_EQ(entries(), 1);
+}
+
+TEST_F(Files, AWriterThatThrowsLeavesTheOldTargetAndNoTemporaryFile) {
+  const fs::path target = folder_ / "result";
+  write_text(target, "old");
+  const auto half_done = [](const fs::path& temporary) {
+    std::ofstream(temporary) << "half";
+    throw InvalidInput("no more data");
+  };
+  EXPECT_EQ(message_of([&] { write_atomically(target, half_done); }),
+            target.string() + ": no more data");
+  EXPECT_EQ(read_bytes(target), "old");
+  EXPECT_EQ(entries(), 1);
+}
+
+TEST_F(Files, AFileThatCannotGrowIsAnErrorAndLeavesTheOldTarget) {
+  const fs::path target = folder_ / "result";
+  write_text(target, "old");
+  std::string message;
+  {
+    const FileSizeLimit limit(4096);
+    message = message_of([&] { write_text(target, std::string(100000, 'x')); });
+  }
+  EXPECT_NE(message.find("could not be written: File too large"), std::string::npos) << message;
+  EXPECT_EQ(read_bytes(target), "old");
+  EXPECT_EQ(entries(), 1);
+}
+
+TEST_F(Files, AFullDiskIsAnErrorAndLeavesTheOldTarget) {
+  if (mount("ptyche-test", folder_.c_str(), "tmpfs", 0, "size=64k") != 0)
+    GTEST_SKIP() << "a small file system cannot be mounted here";
+  const fs::path target = folder_ / "result";
+  write_text(target, "old");
+  const std::string message = message_of([&] { write_text(target, std::string(1000000, 'x')); });
+  EXPECT_NE(message.find("No space left on device"), std::string::npos) << message;
+  EXPECT_EQ(read_bytes(target), "old");
+  EXPECT_EQ(entries(), 1);
+  EXPECT_EQ(umount(folder_.c_str()), 0);
+}
+
+TEST_F(Files, AFolderThatDoesNotExistIsAnError) {
+  const fs::path target = folder_ / "missing" / "result";
+  const std::string message = message_of([&] { write_text(target, "x"); });
+  EXPECT_NE(message.find(target.string()), std::string::npos) << message;
+  EXPECT_NE(message.find("No such file or directory"), std::string::npos) << message;
+}
+
+TEST_F(Files, ReadingSaysWhichFileIsMissingOrAFolder) {
+  EXPECT_EQ(message_of([&] { read_bytes(folder_ / "none"); }),
+            (folder_ / "none").string() + ": could not be read: No such file or directory");
+  EXPECT_EQ(message_of([&] { read_bytes(folder_); }),
+            folder_.string() + ": expected a file, found a folder");
+}
+
+TEST_F(Files, AnOutputFolderIsMadeWithItsParentsAndLeftEmpty) {
+  require_writable_folder(folder_ / "a" / "b");
+  EXPECT_TRUE(fs::is_empty(folder_ / "a" / "b"));
+}
+
+TEST_F(Files, AnOutputFolderThatIsAFileIsRefused) {
+  write_text(folder_ / "file", "x");
+  const std::string message = message_of([&] { require_writable_folder(folder_ / "file"); });
+  EXPECT_NE(message.find((folder_ / "file").string()), std::string::npos) << message;
+}
+
+TEST_F(Files, AnOutputFolderThatTakesNoFilesIsRefused) {
+  // /proc takes no files from anybody, root included.
+  EXPECT_THROW(require_writable_folder("/proc"), InvalidInput);
+  EXPECT_THROW(require_writable_folder("/proc/ptyche-out"), InvalidInput);
+}
+
+// FIPS 180-4's examples: the empty message and "abc".
+TEST_F(Files, Sha256GivesThePublishedDigests) {
+  write_text(folder_ / "empty", "");
+  EXPECT_EQ(sha256_of_file(folder_ / "empty"),
+            "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+  write_text(folder_ / "abc", "abc");
+  EXPECT_EQ(sha256_of_file(folder_ / "abc"),
+            "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+}
+
+}  // namespace
+}  // namespace ptyche

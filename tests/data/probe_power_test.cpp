@@ -1,0 +1,61 @@
+#include "ptyche/data/probe_power.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "ptyche/core/error.h"
+
+namespace ptyche {
+namespace {
+
+/// NumPy: sum |P|^2 = 24.25; fftshift(|fft2(P, norm="ortho")|^2)[2, 2] = 10.015625.
+at::Tensor small_probe() {
+  const at::Tensor real = at::tensor({1.0, 2.0, 0.0, 1.0, 0.0, 0.0, 3.0, 0.0, 1.0, 0.0, 0.0, 2.0,
+                                      0.5, 0.0, 1.0, 1.0});
+  at::Tensor imaginary = at::zeros({16}, at::kDouble);
+  imaginary[0] = 1.0;
+  imaginary[5] = 1.0;
+  return at::complex(real.to(at::kDouble), imaginary).reshape({1, 4, 4}).to(at::kComplexFloat);
+}
+
+double power(const at::Tensor& probe) {
+  return at::abs(probe).square().sum(at::kDouble).item<double>();
+}
+
+TEST(CalibrateProbe, MatchesTheMeanCountsInTheCountedPixels) {
+  at::Tensor mask = at::ones({4, 4}, at::kBool);
+  mask[2][2] = false;
+  at::Tensor counts = at::full({3, 4, 4}, 10, at::kShort);
+  counts.select(0, 1).fill_(30);
+  counts.select(0, 2).fill_(999);  // not among the used frames
+  const at::Tensor probe =
+      calibrate_probe(small_probe(), counts, mask, at::tensor({0, 1}, at::kLong), 0);
+  // 15 counted pixels with 20 counts in the mean, against 24.25 - 10.015625 of the probe's power.
+  EXPECT_NEAR(power(probe), 24.25 * (15 * 20.0) / 14.234375, 1e-3);
+}
+
+TEST(CalibrateProbe, GivesTheWholeProbeTheNamedPhotons) {
+  at::Tensor mask = at::ones({4, 4}, at::kBool);
+  mask[2][2] = false;
+  const at::Tensor counts = at::ones({2, 4, 4}, at::kByte);
+  const at::Tensor probe =
+      calibrate_probe(small_probe().repeat({3, 1, 1}), counts, mask, at::arange(2), 1e5);
+  EXPECT_NEAR(power(probe) / 1e5, 1, 1e-6);
+}
+
+TEST(CalibrateProbe, RefusesPatternsWithoutCounts) {
+  const at::Tensor mask = at::ones({4, 4}, at::kBool);
+  EXPECT_THROW(calibrate_probe(small_probe(), at::zeros({2, 4, 4}, at::kByte), mask, at::arange(2), 0),
+               InvalidInput);
+}
+
+TEST(MeanPattern, AveragesTheNamedFramesBeyondOneBatch) {
+  const at::Tensor counts =
+      at::arange(200, at::kShort).reshape({200, 1, 1}).expand({200, 2, 2}).contiguous();
+  const at::Tensor mean = mean_pattern(counts, at::arange(100, 200, at::kLong));
+  EXPECT_TRUE(at::equal(mean, at::full({2, 2}, 149.5, at::kDouble)));
+}
+
+}  // namespace
+}  // namespace ptyche

@@ -1,0 +1,89 @@
+#include "ptyche/evaluate/align.h"
+
+#include <gtest/gtest.h>
+
+#include "ptyche/core/error.h"
+#include "ptyche/evaluate/image_error.h"
+#include "tests/evaluate/blobs.h"
+
+namespace ptyche {
+namespace {
+
+const Window middle{32, 96, 36, 92};
+
+double error_of(const Alignment& alignment) {
+  return nrmse_contrast(alignment.truth, alignment.aligned);
+}
+
+class AlignPlanted : public testing::TestWithParam<Planted> {};
+
+TEST_P(AlignPlanted, IsRemovedAndFound) {
+  const Planted planted = GetParam();
+  const Alignment found = align(blobs(128, 128), blobs(128, 128, planted), middle);
+  EXPECT_LT(error_of(found), 1e-6);
+  EXPECT_NEAR(found.gauge.shift_row_px, planted.shift_row, 1e-5);
+  EXPECT_NEAR(found.gauge.shift_col_px, planted.shift_col, 1e-5);
+  EXPECT_NEAR(found.gauge.ramp_row_cycles_per_px, -planted.ramp_row, 1e-8);
+  EXPECT_NEAR(found.gauge.ramp_col_cycles_per_px, -planted.ramp_col, 1e-8);
+  EXPECT_NEAR(std::abs(found.gauge.scale) * std::abs(planted.scale), 1, 1e-6);
+}
+
+INSTANTIATE_TEST_SUITE_P(Gauges, AlignPlanted,
+                         testing::Values(Planted{}, Planted{3.37, -5.81, 0, 0, {2, -1}},
+                                         Planted{0, 0, 0.013, -0.021, {0, 0.3}},
+                                         Planted{-7.42, 4.9, 0.0071, 0.0193, {-0.02, 0.045}},
+                                         Planted{20.25, -15.5, -0.04, 0.03, {7, 0}}));
+
+TEST(Align, CountsTheRampFromTheMiddleOfTheWindow) {
+  const Alignment found = align(blobs(128, 128), blobs(128, 128, {0, 0, 0.01, 0.02}), middle);
+  // The removed ramp is 1 at (64, 64), where the planted one is exp(2 pi i (0.64 + 1.28)).
+  EXPECT_NEAR(std::abs(found.gauge.scale - std::polar(1.0, -2 * M_PI * 1.92)), 0, 1e-5);
+}
+
+TEST(Align, TakesImagesOfAnotherShape) {
+  const at::Tensor image = blobs(97, 110, {10.3, 5.6, 0, 0, {0, 3}});
+  EXPECT_LT(error_of(align(blobs(128, 128), image, {40, 80, 40, 80})), 1e-5);
+}
+
+TEST(Align, DoesNotForgiveAConjugatedObject) {
+  const at::Tensor truth = blobs(128, 128);
+  EXPECT_GT(error_of(align(truth, truth.conj(), middle)), 0.7);
+}
+
+TEST(Align, DoesNotForgiveATransposedObject) {
+  const at::Tensor truth = blobs(128, 128);
+  EXPECT_GT(error_of(align(truth, truth.t(), middle)), 0.8);
+}
+
+TEST(Align, LeavesTheErrorOfANoisyObject) {
+  const at::Tensor truth = blobs(128, 128);
+  const at::Tensor grid = at::arange(128 * 128, at::kDouble).view({128, 128});
+  // Whiteness is enough: sin of a fast quadratic phase, mean square 1/2.
+  const at::Tensor noise = (0.37 * grid.square()).sin() * 0.1;
+  const Alignment found = align(truth, truth + noise, middle);
+  const at::Tensor planted = cut(noise, middle);
+  EXPECT_NEAR((found.truth - found.aligned).norm().item<double>() / planted.norm().item<double>(),
+              1, 0.05);
+}
+
+TEST(Align, GivesAFlatObjectNoCredit) {
+  const at::Tensor truth = blobs(128, 128);
+  const double error = error_of(align(truth, at::ones({128, 128}, at::kComplexFloat), middle));
+  EXPECT_GE(error, 0.9);
+  EXPECT_LE(error, 1 + 1e-12);
+}
+
+TEST(Align, SurvivesADarkImage) {
+  const at::Tensor truth = blobs(128, 128);
+  const Alignment found = align(truth, at::zeros({128, 128}, at::kComplexFloat), middle);
+  EXPECT_DOUBLE_EQ(nrmse(found.truth, found.aligned), 1);
+}
+
+TEST(Align, RefusesAWindowThatLeavesTheTruth) {
+  const at::Tensor truth = blobs(64, 64);
+  EXPECT_THROW(align(truth, truth, {32, 65, 0, 64}), InvalidInput);
+  EXPECT_THROW(align(truth, truth, {10, 12, 0, 64}), InvalidInput);
+}
+
+}  // namespace
+}  // namespace ptyche

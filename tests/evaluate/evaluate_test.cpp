@@ -1,0 +1,176 @@
+#include "ptyche/evaluate/evaluate.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "ptyche/core/random.h"
+#include "ptyche/physics/predict.h"
+#include "tests/evaluate/blobs.h"
+
+namespace ptyche {
+namespace {
+
+constexpr std::int64_t pattern_size = 16;
+
+at::Tensor gaussian_probe() {
+  const at::Tensor x = at::arange(pattern_size, at::kDouble) - 7.5;
+  const at::Tensor profile = (-x.square() / 18).exp();
+  return (12 * at::outer(profile, profile)).to(at::kComplexFloat).unsqueeze(0);
+}
+
+/// Positions 5 px apart, a little off the grid, that light rows and columns 10..112.
+at::Tensor grid_positions() {
+  const at::Tensor steps = 16 + 5 * at::arange(18, at::kDouble);
+  const at::Tensor rows = steps.unsqueeze(1).expand({18, 18}).reshape(-1);
+  const at::Tensor cols = steps.unsqueeze(0).expand({18, 18}).reshape(-1);
+  const at::Tensor k = at::arange(18 * 18, at::kDouble);
+  return at::stack({rows + (1.7 * k).sin(), cols + (2.9 * k).cos()}, 1);
+}
+
+/// Photon noise of the counter-based streams.
+at::Tensor drawn(const at::Tensor& intensity) {
+  RandomStream stream(3, Purpose::noise);
+  at::Tensor counts = intensity.to(at::kFloat).contiguous();
+  float* count = counts.mutable_data_ptr<float>();
+  for (std::int64_t k = 0; k < counts.numel(); ++k)
+    count[k] = static_cast<float>(stream.poisson(count[k]));
+  return counts;
+}
+
+/// A scan of the blobs; every fifth pattern has `other_use`.
+ScanFields scan_fields(FrameUse other_use) {
+  ScanFields fields;
+  fields.positions = grid_positions();
+  fields.probe = gaussian_probe();
+  fields.truth = blobs(128, 128).to(at::kComplexFloat);
+  fields.counts =
+      at::fft_fftshift(drawn(predict_intensity(fields.truth, fields.probe, fields.positions,
+                                               Interpolation::probe_fourier, {})),
+                       at::IntArrayRef{1, 2});
+  const at::Tensor fifth = at::arange(fields.positions.size(0), at::kLong).remainder(5).eq(0);
+  fields.frame_use = fifth.to(at::kByte) * static_cast<int>(other_use);
+  return fields;
+}
+
+/// The truth itself as the result, cut to rows 8.. and columns 6.. of the scan's frame.
+Reconstruction perfect(const ScanFields& fields) {
+  Reconstruction image;
+  image.object = fields.truth.narrow(0, 8, 110).narrow(1, 6, 114);
+  image.coverage = at::ones({110, 114}, at::kFloat);
+  image.origin_row = 8;
+  image.origin_col = 6;
+  image.probe = fields.probe;
+  image.positions = fields.positions;
+  image.frame_use = fields.frame_use;
+  return image;
+}
+
+TEST(Evaluate, TheTruthReachesTheFloorAndNoError) {
+  const ScanFields fields = scan_fields(FrameUse::held_out);
+  const Scores scores = evaluate(perfect(fields), Scan(fields));
+  for (const std::optional<DataFit>& fit : {scores.used, scores.held_out}) {
+    ASSERT_TRUE(fit.has_value());
+    EXPECT_NEAR(fit->deviance_per_photon / fit->deviance_per_photon_floor, 1, 0.05);
+    EXPECT_NEAR(fit->r_factor / fit->r_factor_floor, 1, 0.05);
+  }
+  EXPECT_EQ(scores.used->frames, 259);
+  EXPECT_EQ(scores.held_out->frames, 65);
+  ASSERT_TRUE(scores.truth.has_value());
+  EXPECT_LT(scores.truth->nrmse_contrast, 1e-4);
+  EXPECT_NEAR(scores.truth->shift_row_px, 0, 1e-4);
+  EXPECT_NEAR(scores.truth->shift_col_px, 0, 1e-4);
+  EXPECT_NEAR(scores.truth->ssim_phase.value(), 1, 1e-6);
+  EXPECT_DOUBLE_EQ(scores.truth->frc_half_cycles_per_px, 0.5);
+}
+
+TEST(Evaluate, AFlatObjectIsWorseThanTheTruthAndHasNoContrast) {
+  const ScanFields fields = scan_fields(FrameUse::held_out);
+  Reconstruction flat = perfect(fields);
+  flat.object = at::ones_like(flat.object);
+  const Scores scores = evaluate(flat, Scan(fields));
+  EXPECT_GT(scores.held_out->deviance_per_photon, 2 * scores.held_out->deviance_per_photon_floor);
+  EXPECT_GE(scores.truth->nrmse_contrast, 0.9);
+  EXPECT_NEAR(scores.truth->nrmse_contrast, scores.truth->flat_nrmse_contrast, 1e-3);
+  EXPECT_EQ(scores.object_contrast, 0);
+}
+
+TEST(Evaluate, LeavesOutWhatTheScanDoesNotAllow) {
+  ScanFields fields = scan_fields(FrameUse::rejected);
+  const Reconstruction image = perfect(fields);
+  fields.truth = {};
+  const Scores scores = evaluate(image, Scan(fields));
+  EXPECT_TRUE(scores.used && scores.trivial);
+  EXPECT_FALSE(scores.held_out || scores.held_out_all_pixels || scores.truth ||
+               scores.unseen_half || scores.unseen_trivial);
+}
+
+TEST(Evaluate, ScoresAllPixelsBesideOnlyWhereTheMaskHidesSome) {
+  ScanFields fields = scan_fields(FrameUse::held_out);
+  const Reconstruction image = perfect(fields);
+  EXPECT_FALSE(evaluate(image, Scan(fields)).held_out_all_pixels.has_value());
+  fields.mask = at::ones({pattern_size, pattern_size}, at::kBool);
+  fields.mask.select(0, 8).fill_(false);  // the brightest row
+  const Scores masked = evaluate(image, Scan(fields));
+  ASSERT_TRUE(masked.held_out_all_pixels.has_value());
+  EXPECT_NE(masked.held_out->r_factor, masked.held_out_all_pixels->r_factor);
+  const Scores unmasked = evaluate(image, Scan(fields), {.use_mask = false});
+  EXPECT_FALSE(unmasked.held_out_all_pixels.has_value());
+  EXPECT_DOUBLE_EQ(unmasked.held_out->r_factor, masked.held_out_all_pixels->r_factor);
+}
+
+TEST(Evaluate, TheUnseenHalfIsScoredOnItsOwnPatterns) {
+  const ScanFields fields = scan_fields(FrameUse::unseen);
+  Scores scores;
+  add_unseen_half(scores, perfect(fields), Scan(fields));
+  ASSERT_TRUE(scores.unseen_half && scores.unseen_trivial);
+  EXPECT_EQ(scores.unseen_half->frames, 65);
+  EXPECT_LT(scores.unseen_half->r_factor, scores.unseen_trivial->r_factor);
+  Scores none;
+  add_unseen_half(none, perfect(fields), Scan(scan_fields(FrameUse::held_out)));
+  EXPECT_FALSE(none.unseen_half.has_value());
+}
+
+TEST(ObjectContrast, CountsLitPixelsOnly) {
+  Reconstruction image;
+  // Lit: 1 and i, mean (1 + i)/2, deviation 1/sqrt 2 each, so the contrast is 1.
+  image.object =
+      at::view_as_complex(at::tensor({1.0, 0.0, 0.0, 1.0, 9.0, 9.0}, at::kDouble).view({1, 3, 2}));
+  image.coverage = at::tensor({0.5, 1.0, 0.05}, at::kFloat).view({1, 3});
+  EXPECT_NEAR(object_contrast(image), 1, 1e-14);
+}
+
+TEST(NamedScores, AreUniqueExplainedAndCoverWhatWasMeasured) {
+  const ScanFields fields = scan_fields(FrameUse::held_out);
+  Scores scores = evaluate(perfect(fields), Scan(fields));
+  scores.held_out_all_pixels = scores.unseen_half = scores.held_out;
+  scores.unseen_trivial = scores.trivial;
+  std::set<std::string> names;
+  for (const NamedScore& score : named_scores(scores)) {
+    EXPECT_TRUE(names.insert(score.name).second) << score.name << " twice";
+    EXPECT_FALSE(score.meaning.empty()) << score.name;
+  }
+  for (const char* name : {"used.r_factor", "held_out.r_factor", "held_out.r_factor_floor",
+                           "held_out.deviance_per_photon", "held_out.trivial_r_factor",
+                           "held_out.trivial_deviance_per_photon", "held_out_all_pixels.r_factor",
+                           "unseen_half.r_factor", "unseen_half.trivial_r_factor", "truth.nrmse",
+                           "truth.nrmse_contrast", "truth.flat_nrmse_contrast",
+                           "truth.blurred_nrmse_contrast", "object.contrast", "time.seconds"})
+    EXPECT_TRUE(names.contains(name)) << name;
+}
+
+TEST(NamedScores, WithoutAHoldOutCallTheTrivialFitThatOfTheUsedPatterns) {
+  Scores scores;
+  scores.used = DataFit{};
+  scores.trivial = TrivialFit{};
+  std::set<std::string> names;
+  for (const NamedScore& score : named_scores(scores)) names.insert(score.name);
+  EXPECT_TRUE(names.contains("used.trivial_r_factor"));
+  EXPECT_FALSE(std::any_of(names.begin(), names.end(), [](const std::string& name) {
+    return name.starts_with("held_out") || name.starts_with("truth");
+  }));
+}
+
+}  // namespace
+}  // namespace ptyche

@@ -1,0 +1,96 @@
+// Small scan files for the tests of this folder.
+#pragma once
+
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ptyche/core/error.h"
+#include "ptyche/core/files.h"
+#include "ptyche/io/npz.h"
+#include "ptyche/io/read_scan.h"
+
+namespace ptyche {
+
+/// A folder that lasts as long as the test.
+class TestFolder {
+ public:
+  TestFolder() {
+    static int number = 0;
+    path_ = std::filesystem::temp_directory_path() /
+            fmt::format("ptyche_io_test_{}_{}", getpid(), number++);
+    std::filesystem::create_directories(path_);
+  }
+  ~TestFolder() { std::filesystem::remove_all(path_); }
+  TestFolder(const TestFolder&) = delete;
+  TestFolder& operator=(const TestFolder&) = delete;
+  std::filesystem::path operator/(const std::string& name) const { return path_ / name; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+using Arrays = std::vector<std::pair<std::string, at::Tensor>>;
+
+inline at::Tensor& array(Arrays& arrays, const std::string& name) {
+  for (auto& [key, tensor] : arrays) {
+    if (key == name) return tensor;
+  }
+  return arrays.emplace_back(name, at::Tensor()).second;
+}
+
+inline void remove(Arrays& arrays, const std::string& name) {
+  std::erase_if(arrays, [&](const auto& entry) { return entry.first == name; });
+}
+
+inline constexpr std::int64_t kFrames = 12, kSize = 8;
+
+/// (12, 8, 8) float32 whole counts from 1 to 13, all different from frame to frame.
+inline at::Tensor small_counts() {
+  return at::arange(kFrames * kSize * kSize, at::kFloat).remainder(13).add(1).reshape(
+      {kFrames, kSize, kSize});
+}
+
+/// A scan on a 4 x 3 grid with PtychoPINN's keys and whole counts.
+inline Arrays small_scan() {
+  const at::Tensor index = at::arange(kFrames, at::kDouble);
+  const at::Tensor row = at::floor(index / 3);
+  return {{"diffraction", small_counts()},
+          {"xcoords", 10 + 2.5 * (index - 3 * row)},
+          {"ycoords", 20 + 1.5 * row},
+          {"probeGuess", at::complex(at::ones({kSize, kSize}), at::zeros({kSize, kSize}))}};
+}
+
+inline Scan read_arrays(const Arrays& arrays, ReadOptions options = {}) {
+  const TestFolder folder;
+  options.file = folder / "scan.npz";
+  write_npz(options.file, arrays);
+  return read_scan(options);
+}
+
+/// The message of the InvalidInput that `work` throws; empty when it throws none.
+template <typename Work>
+std::string refusal(const Work& work) {
+  try {
+    work();
+  } catch (const InvalidInput& error) {
+    return error.what();
+  }
+  return "";
+}
+
+inline void write_raw(const std::filesystem::path& file, const std::string& bytes) {
+  std::ofstream(file, std::ios::binary) << bytes;
+}
+
+inline bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+}  // namespace ptyche

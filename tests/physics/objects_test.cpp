@@ -1,0 +1,143 @@
+#include "ptyche/physics/objects.h"
+
+#include <ATen/Parallel.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <numbers>
+
+#include "ptyche/core/error.h"
+
+namespace ptyche {
+namespace {
+
+constexpr const char* kKinds[] = {"dead-leaves", "siemens-star", "lines", "random-field"};
+
+ObjectOptions object_of(const std::string& kind, std::int64_t rows = 200, std::int64_t cols = 240) {
+  ObjectOptions options;
+  options.kind = kind;
+  options.rows = rows;
+  options.cols = cols;
+  return options;
+}
+
+/// 0 at the smallest amplitude, 1 at the largest.
+at::Tensor amplitude_level(const at::Tensor& object, const ObjectOptions& options) {
+  const double contrast = options.amplitude_max - options.amplitude_min;
+  return (object.to(at::kComplexDouble).abs() - options.amplitude_min) / contrast;
+}
+
+TEST(MakeObject, StaysInsideItsRangesAndReachesTheirEnds) {
+  for (const std::string kind : kKinds) {
+    ObjectOptions options = object_of(kind);
+    options.amplitude_min = 0.3;
+    options.amplitude_max = 0.8;
+    options.phase_range_rad = 2.4;
+    const at::Tensor object = make_object(options);
+    ASSERT_EQ(object.sizes(), (at::IntArrayRef{200, 240})) << kind;
+    ASSERT_EQ(object.scalar_type(), at::kComplexFloat) << kind;
+    const at::Tensor amplitude = object.abs(), phase = object.angle();
+    EXPECT_GE(amplitude.min().item<double>(), 0.3 - 1e-6) << kind;
+    EXPECT_LE(amplitude.max().item<double>(), 0.8 + 1e-6) << kind;
+    EXPECT_LE(phase.abs().max().item<double>(), 1.2 + 1e-6) << kind;
+    EXPECT_NEAR(amplitude.min().item<double>(), 0.3, 0.02) << kind;
+    EXPECT_NEAR(amplitude.max().item<double>(), 0.8, 0.02) << kind;
+    EXPECT_NEAR(phase.min().item<double>(), -1.2, 0.08) << kind;
+    EXPECT_NEAR(phase.max().item<double>(), 1.2, 0.08) << kind;
+  }
+}
+
+TEST(MakeObject, IsTheSameForAnyThreadCount) {
+  const int threads = at::get_num_threads();
+  for (const std::string kind : kKinds) {
+    at::set_num_threads(1);
+    const at::Tensor one = make_object(object_of(kind));
+    at::set_num_threads(3);
+    EXPECT_TRUE(at::equal(one, make_object(object_of(kind)))) << kind;
+  }
+  at::set_num_threads(threads);
+}
+
+TEST(MakeObject, FollowsTheSeedWhereItIsRandom) {
+  for (const std::string kind : kKinds) {
+    ObjectOptions other = object_of(kind);
+    other.seed = 2;
+    const bool random = kind == "dead-leaves" || kind == "random-field";
+    EXPECT_NE(at::equal(make_object(object_of(kind)), make_object(other)), random) << kind;
+  }
+}
+
+TEST(MakeObject, RandomKindsHaveAmplitudesThatDoNotTellThePhases) {
+  for (const std::string kind : {"dead-leaves", "random-field"}) {
+    double mean = 0;
+    for (std::uint64_t seed = 1; seed <= 8; ++seed) {
+      ObjectOptions options = object_of(kind);
+      options.seed = seed;
+      const at::Tensor object = make_object(options);
+      const at::Tensor pair = at::stack({object.abs().flatten(), object.angle().flatten()});
+      mean += at::corrcoef(pair)[0][1].item<double>() / 8;
+    }
+    EXPECT_NEAR(mean, 0, 0.15) << kind;
+  }
+}
+
+TEST(DeadLeaves, HasPlateausWithSharpEdgesAndNothingBare) {
+  const at::Tensor object = make_object(object_of("dead-leaves"));
+  const at::Tensor step = (object.slice(1, 1) - object.slice(1, 0, -1)).abs();
+  const double flat = at::mean((step < 1e-6).to(at::kDouble)).item<double>();
+  EXPECT_GT(flat, 0.6);
+  EXPECT_LT(flat, 0.95);
+  EXPECT_GT(step.max().item<double>(), 0.3);
+  const at::Tensor bare = (object - 0.75).abs() < 1e-6;  // both levels at one half
+  EXPECT_LT(at::mean(bare.to(at::kDouble)).item<double>(), 1e-3);
+}
+
+// Half of a disc of radius 0.45 min(rows, cols) is dark.
+TEST(SiemensStar, IsDarkOnHalfOfItsDisc) {
+  const ObjectOptions options = object_of("siemens-star", 300, 300);
+  const at::Tensor dark = 1 - amplitude_level(make_object(options), options);
+  EXPECT_NEAR(dark.mean().item<double>(), 0.5 * std::numbers::pi * 0.45 * 0.45, 0.002);
+}
+
+TEST(Lines, RepeatWithThePeriodOfTheirTile) {
+  const ObjectOptions options = object_of("lines", 96, 96);
+  const at::Tensor level = amplitude_level(make_object(options), options);
+  const at::Tensor tile = level.slice(0, 5, 43).slice(1, 5, 43);  // period 16, bars along columns
+  EXPECT_TRUE(at::allclose(tile.slice(0, 0, 22), tile.slice(0, 16, 38)));
+  EXPECT_TRUE(at::allclose(tile.slice(0, 0, 22), 1 - tile.slice(0, 8, 30)));
+  EXPECT_TRUE(at::allclose(tile, tile.slice(1, 0, 1).expand_as(tile)));
+}
+
+// The levels undone to the Gaussian field beneath; its power times |q|^3 is the same in all rings.
+TEST(RandomField, HasThePowerSpectrumOfItsExponent) {
+  const ObjectOptions options = object_of("random-field", 256, 256);
+  const at::Tensor level = amplitude_level(make_object(options), options);
+  const at::Tensor field = at::erfinv(2 * level.clamp(1e-6, 1 - 1e-6) - 1);
+  const at::Tensor axis = at::fft_fftfreq(256, 1.0, at::kDouble);
+  const at::Tensor frequency = at::hypot(axis.unsqueeze(1), axis.unsqueeze(0));
+  const at::Tensor power = at::fft_fft2(field).abs().square() * frequency.pow(3);
+  const auto ring = [&](double low, double high) {
+    const at::Tensor inside = at::logical_and(frequency >= low, frequency < high);
+    return power.masked_select(inside).mean().item<double>();
+  };
+  EXPECT_NEAR(ring(0.1, 0.2) / ring(0.03, 0.06), 1, 0.25);
+  EXPECT_NEAR(ring(0.25, 0.5) / ring(0.1, 0.2), 1, 0.1);
+}
+
+TEST(MakeObject, RefusesOptionsOutOfRange) {
+  const auto refuses = [](auto change) {
+    ObjectOptions options = object_of("lines", 8, 8);
+    change(options);
+    EXPECT_THROW(make_object(options), InvalidInput);
+  };
+  refuses([](ObjectOptions& options) { options.kind = "cat"; });
+  refuses([](ObjectOptions& options) { options.rows = 0; });
+  refuses([](ObjectOptions& options) { options.amplitude_min = -0.1; });
+  refuses([](ObjectOptions& options) { options.amplitude_min = 1.1; });
+  refuses([](ObjectOptions& options) { options.amplitude_max = INFINITY; });
+  refuses([](ObjectOptions& options) { options.phase_range_rad = 6.3; });
+  refuses([](ObjectOptions& options) { options.phase_range_rad = NAN; });
+}
+
+}  // namespace
+}  // namespace ptyche

@@ -1,0 +1,115 @@
+# shellcheck shell=bash
+# What ./run needs before it can build; sourced by it. Everything is checked first, and only what is
+# missing is fetched: Debian packages (tools/packages.txt) and LibTorch (tools/requirements.txt).
+
+say() { printf '%s\n' "$*" >&2; }
+fail() {
+  say "run: $*"
+  exit 1
+}
+
+# missing_packages USE: those of the list that are not installed, with the ones marked USE.
+missing_packages() {
+  local installed package use wanted=()
+  while read -r package use; do
+    case "$package" in '' | '#'*) continue ;; esac
+    if [ -z "$use" ] || [ "$use" = "$1" ]; then wanted+=("$package"); fi
+  done <tools/packages.txt
+  installed=$(dpkg-query -W -f '|${db:Status-Status} ${Package}|' "${wanted[@]}" 2>/dev/null || true)
+  for package in "${wanted[@]}"; do
+    case "$installed" in *"|installed $package|"*) ;; *) printf '%s ' "$package" ;; esac
+  done
+}
+
+# install_packages [USE]
+install_packages() {
+  if ! command -v dpkg-query >/dev/null; then
+    say "This is no Debian: tools/packages.txt lists what should be installed; going on without."
+    return 0
+  fi
+  local missing as_root=(env DEBIAN_FRONTEND=noninteractive)
+  missing=$(missing_packages "${1:-}")
+  [ -n "$missing" ] || return 0
+  if [ "$(id -u)" != 0 ]; then
+    command -v sudo >/dev/null ||
+      fail "these Debian packages are missing, and there is neither root nor sudo to install" \
+        "them. Ask someone to run: apt-get install $missing"
+    as_root=(sudo env DEBIAN_FRONTEND=noninteractive)
+  fi
+  say "Installing Debian packages: $missing"
+  "${as_root[@]}" apt-get -qq -o DPkg::Lock::Timeout=600 update </dev/null >&2 ||
+    say "The package lists could not be refreshed; trying with those at hand."
+  # shellcheck disable=SC2086  # one word per package
+  "${as_root[@]}" apt-get -qq -y -o DPkg::Lock::Timeout=600 --no-install-recommends install \
+    $missing </dev/null >&2 ||
+    fail "could not fetch or install these Debian packages (is there a network?): $missing"
+}
+
+# The rule of cmake/LibTorch.cmake.
+libtorch_folder() {
+  local home=~ version
+  version=$(sed -n 's/^torch==\([0-9.]*\).*/\1/p' tools/requirements.txt)
+  printf '%s' "${PTYCHE_DEPS:-${XDG_CACHE_HOME:-$home/.cache}/ptyche}/libtorch-$version"
+}
+
+# trim_libtorch FOLDER: drops what a C++ program on the CPU never opens, 1.2 GB -> 0.56 GB.
+trim_libtorch() {
+  rm -rf "${1:?}"/{bin,functorch,torchgen} "$1"/torch/{bin,test} "$1"/nvidia/*/include
+  rm -f "$1"/torch/lib/{lib*cuda*,libtorch_python.so,libtorch_nvshmem.so,libcaffe2_nvrtc.so}
+  rm -f "$1"/torch/_C*.so
+  find "$1/torch" \( -name '*.py' -o -name '*.pyi' \) -delete
+  find "$1/torch" -type d -empty -delete
+}
+
+# fetch_libtorch FOLDER: the wheels of the pinned versions, hashes checked, whatever Python is here.
+fetch_libtorch() {
+  local python=/usr/bin/python3
+  [ -x "$python" ] || python=python3
+  mkdir "$1/tmp"
+  TMPDIR="$1/tmp" PIP_ROOT_USER_ACTION=ignore "$python" -m pip install --quiet --disable-pip-version-check --no-cache-dir \
+    --no-deps --no-compile --require-hashes --requirement tools/requirements.txt --target "$1" \
+    --only-binary=:all: --implementation cp --python-version 3.11 \
+    --platform manylinux_2_28_x86_64 --platform manylinux_2_25_x86_64 \
+    --platform manylinux2014_x86_64 </dev/null >&2 || return 1
+  rm -rf "$1/tmp"
+}
+
+# Installs into a fresh folder beside the final one and renames it: never half done, and of two that
+# run at once the slower one throws its copy away.
+install_libtorch() {
+  local folder
+  folder=$(libtorch_folder)
+  [ -e "$folder/complete" ] && return 0
+  [ "$(uname -sm)" = "Linux x86_64" ] || fail "LibTorch is pinned for Linux on x86_64 only"
+  say "Fetching LibTorch (545 MB, once) into $folder"
+  mkdir -p "${folder%/*}" || fail "cannot make ${folder%/*}; PTYCHE_DEPS can name another folder"
+  fresh=$(mktemp -d "$folder.XXXXXX")
+  trap 'rm -rf "$fresh"' EXIT
+  fetch_libtorch "$fresh" ||
+    fail "could not fetch LibTorch with pip (see above; is there a network?): $(
+      sed -n 's/^\([a-z].*==[^ ]*\).*/\1/p' tools/requirements.txt | tr '\n' ' ')"
+  trim_libtorch "$fresh"
+  touch "$fresh/complete"
+  chmod 755 "$fresh"
+  mv -T "$fresh" "$folder" 2>/dev/null || [ -e "$folder/complete" ] ||
+    fail "$folder is in the way and not complete: remove it and try again"
+  rm -rf "$fresh"
+  trap - EXIT
+}
+
+# How many compilers may run at once: one per core, and 1.3 GB of memory each.
+parallel_jobs() {
+  local cores key value limit memory_kb=0
+  cores=$(nproc)
+  while read -r key value _; do
+    [ "$key" = MemAvailable: ] && memory_kb=$value
+  done </proc/meminfo
+  if read -r limit 2>/dev/null </sys/fs/cgroup/memory.max && [ "$limit" != max ] &&
+    [ $((limit / 1024)) -lt "$memory_kb" ]; then
+    memory_kb=$((limit / 1024))
+  fi
+  local jobs=$((memory_kb / 1300000))
+  [ "$jobs" -ge 1 ] || jobs=1
+  [ "$jobs" -le "$cores" ] || jobs=$cores
+  printf '%s' "$jobs"
+}
