@@ -10,11 +10,7 @@ else()
 endif()
 file(STRINGS ${CMAKE_SOURCE_DIR}/tools/requirements.txt pin REGEX "^torch==")
 string(REGEX REPLACE "^torch==([0-9.]+).*" "\\1" torch_version "${pin}")
-set(default_libtorch ${deps}/libtorch-${torch_version}/torch)
-if(NOT EXISTS ${default_libtorch} AND EXISTS ${deps}/libtorch/torch)
-  set(default_libtorch ${deps}/libtorch/torch)
-endif()
-set(PTYCHE_LIBTORCH ${default_libtorch} CACHE PATH
+set(PTYCHE_LIBTORCH ${deps}/libtorch-${torch_version}/torch CACHE PATH
     "Folder of an installed torch package (holds include/ and lib/)")
 if(NOT EXISTS ${PTYCHE_LIBTORCH}/lib/libtorch_cpu.so)
   message(FATAL_ERROR "LibTorch not found in ${PTYCHE_LIBTORCH}: run ./run build, which installs it, "

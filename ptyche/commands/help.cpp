@@ -2,6 +2,7 @@
 
 #include <fmt/ranges.h>
 
+#include <cctype>
 #include <sstream>
 
 #include "ptyche/commands/option_value.h"
@@ -31,6 +32,13 @@ std::string wrapped(const std::string& text, std::size_t indent) {
     column += word.size();
   }
   return out;
+}
+
+/// A summary as a sentence: first letter in upper case, full stop.
+std::string sentence(std::string summary) {
+  if (!summary.empty())
+    summary[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(summary[0])));
+  return summary + ".";
 }
 
 std::string two_columns(const std::string& left, const std::string& right) {
@@ -99,8 +107,8 @@ std::string option_row(const Option& option) {
 }
 
 std::string command_section(const Command& command) {
-  std::string page =
-      fmt::format("\n## {}\n\n{}.\n\n    {}\n", command.name, command.summary, usage_line(command));
+  std::string page = fmt::format("\n## {}\n\n{}\n\n    {}\n", command.name,
+                                 sentence(command.summary), usage_line(command));
   if (!command.description.empty()) page += "\n" + command.description + "\n";
   if (!command.arguments.empty()) page += "\n| argument | meaning |\n|---|---|\n";
   for (const Argument& argument : command.arguments)
@@ -128,7 +136,7 @@ std::string program_help(const std::vector<Command>& commands) {
 
 std::string command_help(const Command& command) {
   std::string page = "usage: " + usage_line(command) + "\n\n";
-  page += wrapped(command.summary + ".", 0) + "\n";
+  page += wrapped(sentence(command.summary), 0) + "\n";
   if (!command.description.empty()) page += "\n" + wrapped(command.description, 0) + "\n";
   if (!command.arguments.empty()) page += "\nArguments\n";
   for (const Argument& argument : command.arguments)

@@ -12,6 +12,7 @@
 #include "ptyche/io/hdf5.h"
 #include "ptyche/io/product.h"
 #include "ptyche/model/model_file.h"
+#include "ptyche/nn/patch_network.h"
 
 namespace ptyche {
 namespace {

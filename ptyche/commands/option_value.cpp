@@ -63,7 +63,8 @@ std::string parse_text(const Option& option, const std::string& text) {
 
 std::vector<double> parse_list(const Option& option, const std::string& text) {
   std::vector<double> values;
-  std::istringstream words(text);
+  if (text.empty()) return values;
+  std::istringstream words(text + ",");  // getline would overlook an empty last word
   for (std::string word; std::getline(words, word, ',');)
     values.push_back(parse_number<double>(option, word));
   return values;

@@ -1,9 +1,13 @@
 #include "ptyche/commands/registry.h"
 
 #include "ptyche/commands/completion.h"
+#include "ptyche/commands/verbs.h"
 
 namespace ptyche {
 
-std::vector<Command> all_commands() { return {completion_command(), docs_command()}; }
+std::vector<Command> all_commands() {
+  return {reconstruct_command(), train_command(), infer_command(), simulate_command(),
+          evaluate_command(),    info_command(),  completion_command(), docs_command()};
+}
 
 }  // namespace ptyche

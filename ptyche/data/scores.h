@@ -11,7 +11,8 @@ namespace ptyche {
 /// How well predicted intensities I fit counts n over a set of frames.
 ///   r_factor              sum |sqrt I - sqrt n| / sum sqrt n
 ///   deviance_per_photon   2 sum [n ln(n/I) - (n - I)] / sum n, I clipped below at 0.01 count
-/// The floors are the same numbers for Poisson draws of I: what a perfect model would get.
+/// The floors are the same numbers for Poisson draws of I in place of n (the deviance still per
+/// measured photon): what a perfect model would get.
 struct DataFit {
   std::int64_t frames = 0;
   double r_factor = 0, r_factor_floor = 0;

@@ -73,13 +73,14 @@ at::Tensor gauss_newton_step(const at::Tensor& truth, const at::Tensor& image, c
   const at::Tensor jacobian =
       at::cat({moved.derivatives * scale, at::stack({moved.value, moved.value * i})}).flatten(1);
   const at::Tensor residual = (truth - moved.value * scale).flatten();
-  const at::Tensor norms = jacobian.abs().square().sum(1).sqrt();
-  const at::Tensor unit = jacobian / norms.clamp_min(1e-12 * truth.norm().item<double>() + 1e-300);
+  const at::Tensor norms =
+      jacobian.abs().square().sum(1).sqrt().clamp_min(1e-12 * truth.norm().item<double>() + 1e-300);
+  const at::Tensor unit = jacobian / norms.unsqueeze(1);
   // A flat image has no slope to shift by: the ridge keeps such columns from being solved for.
-  const at::Tensor normal = at::real(at::matmul(unit.conj(), unit.t())) + 1e-12 * at::eye(6);
+  const at::Tensor normal =
+      at::real(at::matmul(unit.conj(), unit.t())) + 1e-12 * at::eye(6, at::kDouble);
   const at::Tensor projected = at::real(at::mv(unit.conj(), residual));
-  const at::Tensor solved = at::linalg_solve(normal, projected);
-  return (solved / norms.clamp_min(1e-12 * truth.norm().item<double>() + 1e-300)).narrow(0, 0, 4);
+  return (at::linalg_solve(normal, projected) / norms).narrow(0, 0, 4);
 }
 
 Gauge moved_by(Gauge gauge, const at::Tensor& step, double length) {

@@ -20,7 +20,7 @@ at::Tensor fade(std::int64_t size) {
 
 /// The number of the ring of each pixel of an n x n spectrum, flat.
 at::Tensor ring_numbers(std::int64_t size) {
-  const at::Tensor frequency = at::fft_fftfreq(size, at::kDouble) * static_cast<double>(size);
+  const at::Tensor frequency = at::fft_fftfreq(size, 1.0, at::kDouble) * static_cast<double>(size);
   return at::hypot(frequency.unsqueeze(1), frequency.unsqueeze(0)).round().to(at::kLong).flatten();
 }
 

@@ -55,7 +55,7 @@ struct Axis {
   /// Fourier factors of the remaining shift, with the ramp's part that a shift of the ramped image
   /// has lost put back.
   at::Tensor shift_factors() const {
-    return phase(2 * M_PI * rest * (frequency - at::fft_fftfreq(size, at::kDouble)));
+    return phase(2 * M_PI * rest * (frequency - at::fft_fftfreq(size, 1.0, at::kDouble)));
   }
 };
 
@@ -110,8 +110,8 @@ MovedImage move_image_with_derivatives(const at::Tensor& image, const Gauge& gau
                                        const Window& window) {
   const Cut cut = cut_under(image, gauge, window);
   const c10::complex<double> two_pi_i(0, 2 * M_PI);
-  const at::Tensor along_rows = at::fft_fftfreq(cut.row.size, at::kDouble).unsqueeze(1);
-  const at::Tensor along_cols = at::fft_fftfreq(cut.col.size, at::kDouble);
+  const at::Tensor along_rows = at::fft_fftfreq(cut.row.size, 1.0, at::kDouble).unsqueeze(1);
+  const at::Tensor along_cols = at::fft_fftfreq(cut.col.size, 1.0, at::kDouble);
   const at::Tensor slopes =
       at::stack({cut.spectrum, cut.spectrum * along_rows, cut.spectrum * along_cols});
   const at::Tensor moved = inner(at::fft_ifft2(slopes));

@@ -30,15 +30,18 @@ double integer_ceiling(std::int64_t bytes, bool is_signed) {
 
 std::int64_t checked_bytes(const std::vector<std::int64_t>& shape, std::int64_t item_bytes) {
   double bytes = static_cast<double>(item_bytes);
+  bool empty = false;
   for (const std::int64_t length : shape) {
     require(length >= 0, "shape: expected lengths >= 0, found ({})", fmt::join(shape, ", "));
-    bytes *= static_cast<double>(length);
+    // A length of 0 must not hide absurd ones beside it: their strides would overflow.
+    bytes *= static_cast<double>(std::max<std::int64_t>(length, 1));
+    empty = empty || length == 0;
   }
   require(
       bytes <= physical_memory_bytes(),
       "shape: expected at most {:.3g} GB, this machine's memory, found ({}), which needs {:.3g} GB",
       physical_memory_bytes() / 1e9, fmt::join(shape, ", "), bytes / 1e9);
-  return static_cast<std::int64_t>(bytes);
+  return empty ? 0 : static_cast<std::int64_t>(bytes);
 }
 
 std::string list_of(const std::vector<std::string>& names, std::size_t most) {

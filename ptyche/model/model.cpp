@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ptyche/core/error.h"
+#include "ptyche/nn/patch_network.h"
 #include "ptyche/physics/fourier_shift.h"
 
 namespace ptyche {
@@ -38,7 +39,9 @@ Model new_model(const Scan& scan, const at::Tensor& probe, const NetworkOptions&
   model.network_options = network;
   model.network_options.channels = stem_channels(stem);
   model.network_options.skip_channel = 2 * static_cast<std::int64_t>(stem.steps.size()) - 2;
-  const std::int64_t multiple = required_multiple(network);
+  if (network.stride == 0)
+    model.network_options.stride = std::max<std::int64_t>(1, scan.pattern_size() / 32);
+  const std::int64_t multiple = required_multiple(model.network_options);
   require(scan.pattern_size() % multiple == 0,
           "{}: patterns of {} x {} pixels do not fit the network {}, which needs a multiple of {}; "
           "--crop {} would",
@@ -63,7 +66,7 @@ at::Tensor input_channels(const Model& model, const Scan& scan, const at::Tensor
           "{}: expected patterns of {} x {} pixels as the model was trained on, found {} x {}",
           scan.source(), model.pattern_size(), model.pattern_size(), scan.pattern_size(),
           scan.pattern_size());
-  const at::NoGradGuard no_grad;
+  const c10::NoGradGuard no_grad;
   std::vector<at::Tensor> chunks;
   for (std::int64_t first = 0; first < frames.size(0); first += kChunk)
     chunks.push_back(channels_of_chunk(model, scan, frames.slice(0, first, first + kChunk)));

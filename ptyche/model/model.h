@@ -10,10 +10,12 @@
 
 #include "ptyche/data/interpolation.h"
 #include "ptyche/data/scan.h"
-#include "ptyche/nn/patch_network.h"
+#include "ptyche/nn/network_options.h"
 #include "ptyche/nn/physics_stem.h"
 
 namespace ptyche {
+
+class PatchNetwork;
 
 /// One line of history.csv.
 struct EpochRecord {

@@ -5,6 +5,7 @@
 #include "ptyche/core/error.h"
 #include "ptyche/core/files.h"
 #include "ptyche/core/version.h"
+#include "ptyche/nn/patch_network.h"
 
 namespace ptyche {
 namespace {
@@ -67,7 +68,7 @@ std::vector<EpochRecord> history_from(const at::Tensor& table) {
 }
 
 void read_weights(const Hdf5File& file, PatchNetwork& network) {
-  const at::NoGradGuard no_grad;
+  const c10::NoGradGuard no_grad;
   for (auto& parameter : network.named_parameters()) {
     const at::Tensor stored = file.read(path_of("weights/" + parameter.key())).values;
     require(stored.sizes() == parameter.value().sizes(), "weights/{}: expected shape {}, found {}",

@@ -19,7 +19,7 @@ std::int64_t stem_channels(const StemOptions& options) {
 
 at::Tensor physics_stem(const at::Tensor& amplitudes, const at::Tensor& mask,
                         const at::Tensor& probes, double input_scale, const StemOptions& options) {
-  const at::Tensor power = at::view_as_real(probes).square().sum({1, 4});
+  const at::Tensor power = at::view_as_real(probes).square().sum(at::IntArrayRef{1, 4});
   const at::Tensor peak = power.amax({1, 2}, true);
   const double alpha = options.regularisation;
   const at::Tensor step = probes.conj() / ((1 - alpha) * power + alpha * peak).unsqueeze(1);
@@ -28,7 +28,7 @@ at::Tensor physics_stem(const at::Tensor& amplitudes, const at::Tensor& mask,
   const std::int64_t last = *std::max_element(options.steps.begin(), options.steps.end());
   for (std::int64_t iteration = 1; iteration <= last; ++iteration) {
     const at::Tensor waves = propagate(exit_wave(probes, object));
-    const at::Tensor modelled = at::view_as_real(waves).square().sum({1, 4}).sqrt();
+    const at::Tensor modelled = at::view_as_real(waves).square().sum(at::IntArrayRef{1, 4}).sqrt();
     const at::Tensor ratio = (amplitudes / (modelled + kAmplitudeFloor) - 1) * mask;
     object = object + (step * back_propagate(waves * ratio.unsqueeze(1))).sum(1);
     if (std::count(options.steps.begin(), options.steps.end(), iteration) == 0) continue;

@@ -1,7 +1,8 @@
 // x + conv(gelu(norm(conv(gelu(norm(x)))))).
 #pragma once
 
-#include <torch/nn.h>
+#include <torch/nn/modules/conv.h>
+#include <torch/nn/modules/normalization.h>
 
 namespace ptyche {
 

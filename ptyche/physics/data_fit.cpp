@@ -131,8 +131,9 @@ DataFit data_fit(const Reconstruction& image, const Scan& scan, const at::Tensor
     add(measured, pixels.of(counts_in_fft_order(scan, batch)), intensity);
     add(drawn, poisson_draws(intensity, batch), intensity);
   }
+  // Over the measured photons too, so that deviance over floor is a ratio of deviances.
   return {frames.numel(), measured.r_factor(), drawn.r_factor(), measured.deviance_per_photon(),
-          drawn.deviance_per_photon()};
+          drawn.deviance / measured.photons};
 }
 
 TrivialFit trivial_fit(const Scan& scan, const at::Tensor& frames, bool use_mask) {

@@ -10,7 +10,7 @@ namespace {
 /// exp(-2 pi i f d) for every frequency f of a `size`-point transform: (k, size).
 at::Tensor phase_factors(const at::Tensor& shift, std::int64_t size, const at::Tensor& like) {
   const auto real = like.options().dtype(c10::toRealValueType(like.scalar_type()));
-  const at::Tensor frequency = at::fft_fftfreq(size, real);
+  const at::Tensor frequency = at::fft_fftfreq(size, 1.0, real);
   const at::Tensor angle = -2 * M_PI * shift.to(real.dtype()).unsqueeze(1) * frequency;
   return at::polar(at::ones_like(angle), angle);
 }

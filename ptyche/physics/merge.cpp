@@ -62,7 +62,7 @@ at::Tensor merge(const at::Tensor& patches, const at::Tensor& weights, const Can
 }
 
 at::Tensor merge_weights(const at::Tensor& probes) {
-  return at::view_as_real(probes.detach()).square().sum({1, 4});
+  return at::view_as_real(probes.detach()).square().sum(at::IntArrayRef{1, 4});
 }
 
 at::Tensor extract(const at::Tensor& canvases, const CanvasLayout& layout) {

@@ -58,7 +58,7 @@ void add_noise(at::Tensor& counts, std::int64_t first_frame, std::uint64_t seed)
 /// the draw, so that rounding that depends on the number of threads cannot change a count.
 at::Tensor measure(const at::Tensor& object, const at::Tensor& probe, const at::Tensor& positions,
                    const SimulateOptions& options) {
-  const at::NoGradGuard no_grad;
+  const c10::NoGradGuard no_grad;
   std::vector<at::Tensor> parts;
   for (std::int64_t first = 0; first < options.frames; first += kFramesAtOnce) {
     const std::int64_t last = std::min(first + kFramesAtOnce, options.frames);

@@ -88,6 +88,12 @@ ValueRange robust_range(const at::Tensor& values, const at::Tensor& mask) {
   return {range.low - margin, range.high + margin};
 }
 
+double bright_level(const at::Tensor& values) {
+  const at::Tensor amplitude = values.abs().nan_to_num(0, 0, 0).flatten();
+  const double level = value_at(std::get<0>(amplitude.sort()), 0.995);
+  return level > 0 ? level : 1;
+}
+
 DisplayPhase display_phase(const at::Tensor& object, const at::Tensor& mask) {
   const at::Tensor kept = mask.logical_and(at::isfinite(object));
   const at::Tensor field = object.to(at::kComplexFloat).masked_fill(kept.logical_not(), 0);

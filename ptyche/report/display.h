@@ -33,6 +33,11 @@ at::Tensor crop(const at::Tensor& image, const PixelBox& box);
 /// and low < high: a constant is given a margin of 5 % (0.05 around 0), no values at all give 0..1.
 ValueRange robust_range(const at::Tensor& values, const at::Tensor& mask);
 
+/// The amplitude that only the brightest half percent of `values` (any shape, complex) exceeds:
+/// what is shown at full brightness, so that one hot pixel does not darken the rest. Positive
+/// always.
+double bright_level(const at::Tensor& values);
+
 /// A phase as shown, and what was removed from it.
 struct DisplayPhase {
   at::Tensor phase_rad;  ///< (rows, cols) float32 in (-pi, pi]

@@ -51,12 +51,12 @@ Layout layout_of(const Figure& figure) {
                                                : std::max(1.0, std::floor(wanted_length / longest));
   layout.panel_width = std::ceil(zoom * cols);
   layout.panel_height = std::ceil(zoom * rows);
-  layout.em = std::max(12.0, zoom * longest / 45);
+  layout.em = std::max(12.0, zoom * longest / 30);
   const bool titled = std::any_of(figure.panels.begin(), figure.panels.end(),
                                   [](const Panel& panel) { return !panel.title.empty(); });
   layout.top = std::round(2.2 * layout.em);
   layout.panel_top = std::round((titled ? 1.8 : 0.5) * layout.em);
-  layout.left = std::round(5 * layout.em);
+  layout.left = std::round(4.6 * layout.em);
   layout.bottom = std::round(3.6 * layout.em);
   layout.gap = std::round(1.2 * layout.em);
   layout.key_width = std::round(key_width_em(figure.key) * layout.em);
@@ -79,7 +79,7 @@ struct Axis {
   double high() const { return (first + count - 0.5) * pixel; }
   double place(double value) const { return (value - low()) / (high() - low()) * length; }
   std::vector<Tick> ticks(double em) const {
-    const int at_most = std::clamp(static_cast<int>(length / (5 * em)), 2, 6);
+    const int at_most = std::clamp(static_cast<int>(length / (3.5 * em)), 2, 8);
     return linear_ticks(low(), high(), at_most);
   }
 };
@@ -107,7 +107,7 @@ void draw_axes(Canvas& canvas, const Figure& figure, const Panel& panel, const R
   }
   canvas.text("column (" + unit.name + ")", where.x + where.width / 2, bottom + 2.4 * em,
               {.size = em, .anchor = Anchor::centre});
-  canvas.text("row (" + unit.name + ")", where.x - 4.1 * em, where.y + where.height / 2,
+  canvas.text("row (" + unit.name + ")", where.x - 3.8 * em, where.y + where.height / 2,
               {.size = em, .anchor = Anchor::centre, .upwards = true});
   canvas.frame(where, thin);
 }

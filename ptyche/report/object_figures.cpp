@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <numbers>
 
@@ -15,7 +16,7 @@ namespace {
 
 // The weakly lit rim is mostly noise: it is drawn, but has no say in the range of the colours, and
 // the picture is cropped to where light really fell.
-constexpr double cropped_below = 0.01, ranged_above = 0.1;
+constexpr double cropped_below = 0.05, ranged_above = 0.1;
 
 struct LitObject {
   at::Tensor object, unlit, well_lit;  ///< (rows, cols) inside the box
@@ -49,12 +50,33 @@ std::string alt_text(const std::string& what, const LitObject& lit, const Colour
 }
 
 constexpr const char* crop_words =
-    "Cropped to where the coverage exceeds 1 % of its maximum; light grey was never lit.";
+    "Cropped to where the coverage exceeds 5 % of its maximum; light grey was never lit.";
 constexpr const char* range_words = "The colours span the 1st to the 99th percentile.";
 
 std::string mode_title(double share, std::int64_t mode, std::int64_t modes) {
   if (modes == 1) return "";
-  return fmt::format("mode {}: {:.3g} % of the power", mode + 1, 100 * share);
+  return fmt::format("mode {}: {:.3g} %", mode + 1, 100 * share);
+}
+
+std::string probe_caption(double photons, std::int64_t modes, std::int64_t drawn) {
+  std::string text = fmt::format("The probe: {} photons per pattern in {}.", format_number(photons),
+                                 modes == 1 ? "one mode" : fmt::format("{} modes", modes));
+  if (modes > 1) text += " Above each mode: its share of the power.";
+  if (drawn < modes) text += fmt::format(" The first {} are drawn.", drawn);
+  return text + " Hue is the phase, brightness the amplitude, full at the brightest half percent.";
+}
+
+/// What was taken from the phase; a ramp too small to be seen is not mentioned.
+std::string removed_words(const DisplayPhase& display) {
+  const auto rounded = [](double slope) { return std::round(slope * 1e4) / 1e4; };
+  const double down = rounded(display.ramp_row_rad_per_px);
+  const double right = rounded(display.ramp_col_rad_per_px);
+  if (down == 0 && right == 0)
+    return "For display only, its mean is removed: the patterns cannot tell it.";
+  return fmt::format(
+      "For display only, its mean and a linear ramp of {} (down) and {} (right) rad per pixel are "
+      "removed: the patterns cannot tell either.",
+      format_number(down), format_number(right));
 }
 
 }  // namespace
@@ -84,11 +106,7 @@ CaptionedFigure phase_figure(const Reconstruction& image) {
   Figure figure = object_figure(image, lit, display.phase_rad, bar);
   figure.title = "Object phase";
   return {std::move(figure),
-          fmt::format("Phase of the object's transmission. For display only, its mean and a linear "
-                      "ramp of {} (down) and {} (right) rad per pixel are removed: the patterns "
-                      "cannot tell either. {} {}",
-                      format_number(display.ramp_row_rad_per_px),
-                      format_number(display.ramp_col_rad_per_px),
+          fmt::format("Phase of the object's transmission. {} {} {}", removed_words(display),
                       winds ? "The colours close after a full turn." : range_words, crop_words),
           alt_text("Phase in rad", lit, bar)};
 }
@@ -100,20 +118,14 @@ CaptionedFigure probe_figure(const Reconstruction& image) {
   const at::Tensor probe = image.probe.detach().cpu();
   const std::int64_t modes = probe.size(0), drawn = std::min(modes, most_modes);
   const at::Tensor power = probe.abs().square().sum({1, 2}, false, at::kDouble);
+  const double photons = power.sum().item<double>();
   Figure figure{"Probe", {}, image.geometry.object_pixel_m, ColourWheel{"amplitude"}};
   for (std::int64_t mode = 0; mode < drawn; ++mode) {
-    const double peak = probe[mode].abs().nan_to_num(0, 0, 0).max().item<double>();
-    const double share = (power[mode] / power.sum()).item<double>();
+    const double share = photons > 0 ? power[mode].item<double>() / photons : 0;
     figure.panels.push_back(
-        {mode_title(share, mode, modes), domain_colours(probe[mode], peak > 0 ? peak : 1)});
+        {mode_title(share, mode, modes), domain_colours(probe[mode], bright_level(probe[mode]))});
   }
-  const double photons = power.sum().item<double>();
-  return {std::move(figure),
-          fmt::format("The probe, {} in all {} photons per pattern: hue is the phase, brightness "
-                      "the amplitude, each mode to its own peak.{}",
-                      modes == 1 ? "one mode," : fmt::format("{} modes,", modes),
-                      format_number(photons),
-                      drawn < modes ? fmt::format(" The first {} are drawn.", drawn) : ""),
+  return {std::move(figure), probe_caption(photons, modes, drawn),
           fmt::format("Probe, {} by {} pixels, {} drawn", probe.size(1), probe.size(2),
                       drawn == 1 ? "one mode" : fmt::format("{} modes", drawn))};
 }

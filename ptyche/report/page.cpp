@@ -98,16 +98,17 @@ std::string page_head(const std::string& title) {
 std::string headline(const Scores& scores) {
   if (!scores.held_out)
     return "No pattern was held out, so nothing here tells how well the image predicts patterns "
-           "that "
-           "it has not seen.";
+           "that it has not seen.";
   const DataFit& fit = *scores.held_out;
   std::string text = fmt::format(
-      "The image predicts the {} held-out patterns with R = {}; photon noise alone would leave {}",
-      fit.frames, format_number(fit.r_factor), format_number(fit.r_factor_floor));
+      "The image predicts {} held-out pattern{} with R = {:.3g}; photon noise alone would leave "
+      "{:.3g}",
+      fit.frames, fit.frames == 1 ? "" : "s", fit.r_factor, fit.r_factor_floor);
   if (scores.trivial)
-    text += fmt::format(", and guessing the mean pattern every time gives {}",
-                        format_number(scores.trivial->r_factor));
-  return text + " (lower is better).";
+    text += fmt::format(", and one guess for all patterns (their mean amplitude) gives {:.3g}",
+                        scores.trivial->r_factor);
+  return text + fmt::format(". Poisson deviance per photon: {:.3g}, floor {:.3g}. Lower is better.",
+                            fit.deviance_per_photon, fit.deviance_per_photon_floor);
 }
 
 std::string report_page(const Reconstruction& image, const Scores& scores,

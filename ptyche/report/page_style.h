@@ -31,7 +31,7 @@ caption { text-align: left; font-weight: 600; padding: 0.3rem 0; }
 th, td { text-align: left; font-weight: 400; vertical-align: top; padding: 0.28rem 0.9rem 0.28rem 0;
          border-bottom: 1px solid var(--line); overflow-wrap: anywhere; }
 thead th { color: var(--soft); font-size: 0.82rem; }
-.scores th[scope=row], .options th { width: 21rem; }
+.scores th[scope=row], .options th { width: 24rem; }
 .scores th[scope=row], .options, pre { font-family: ui-monospace, "DejaVu Sans Mono", monospace;
                                        font-size: 0.85rem; }
 .scores td:nth-child(2) { width: 7rem; font-variant-numeric: tabular-nums; font-weight: 600; }
@@ -50,7 +50,8 @@ footer { margin-top: 2.5rem; font-size: 0.85rem; color: var(--soft); }
   .scores tr { display: grid; grid-template-columns: 1fr auto; column-gap: 1rem;
                padding: 0.35rem 0; border-bottom: 1px solid var(--line); }
   .scores th, .scores td { border: 0; padding: 0; width: auto !important; }
-  .scores td:nth-child(3) { grid-column: 1 / -1; font-size: 0.88rem; }
+  .scores th[scope=row] { grid-column: 1 / -1; font-size: 0.8rem; }
+  .scores td:nth-child(2) { order: 1; }
   .options th { width: 55%; }
   .facts th { width: 38%; }
   .plot text { font-size: 19px; }

@@ -16,6 +16,24 @@ std::string with_real_minus(std::string text) {
   return text;
 }
 
+/// 5: "\u2075". Superscripts 1, 2 and 3 stand apart from the others in Unicode.
+std::string superscript(const std::string& digits) {
+  const char* raised[] = {"\u2070", "\u00b9", "\u00b2", "\u00b3", "\u2074",
+                          "\u2075", "\u2076", "\u2077", "\u2078", "\u2079"};
+  std::string text;
+  for (const char digit : digits) text += digit == '-' ? "\u207b" : raised[digit - '0'];
+  return text;
+}
+
+/// Four significant digits; very large and very small numbers as "1.2 \u00d7 10\u2075".
+std::string significant(double value) {
+  const std::string text = fmt::format("{:.4g}", value);
+  const auto at = text.find('e');
+  if (at == std::string::npos) return with_real_minus(text);
+  const std::string power = std::to_string(std::stoi(text.substr(at + 1)));
+  return with_real_minus(text.substr(0, at)) + " \u00d7 10" + superscript(power);
+}
+
 double round_step(double least) {
   const double power = std::pow(10, std::floor(std::log10(least) + slack));
   for (const double factor : {1.0, 2.0, 5.0})
@@ -25,7 +43,7 @@ double round_step(double least) {
 
 std::string tick_label(double value, double step) {
   if (std::abs(value) < step / 2) return "0";
-  if (std::abs(value) >= 1e6 || step < 1e-4) return with_real_minus(fmt::format("{:.4g}", value));
+  if (std::abs(value) >= 1e6 || step < 1e-4) return significant(value);
   const int decimals = std::max(0, -static_cast<int>(std::floor(std::log10(step) + slack)));
   return with_real_minus(fmt::format("{:.{}f}", value, decimals));
 }
@@ -56,7 +74,7 @@ std::vector<Tick> log_ticks(double low, double high) {
       const double value = factor * std::pow(10, decade);
       if (value < low * (1 - slack) || value > high * (1 + slack)) continue;
       if (wide && factor != 1) continue;
-      ticks.push_back({value, with_real_minus(fmt::format("{:.4g}", value))});
+      ticks.push_back({value, significant(value)});
     }
   return ticks;
 }
@@ -77,9 +95,9 @@ std::string format_length(double length_m) {
 
 std::string format_number(double value) {
   if (!std::isfinite(value)) return "not finite";
-  if (value == std::round(value) && std::abs(value) < 1e15)
+  if (value == std::round(value) && std::abs(value) < 1e6)
     return with_real_minus(fmt::format("{:.0f}", value + 0.0));
-  return with_real_minus(fmt::format("{:.4g}", value));
+  return significant(value);
 }
 
 }  // namespace ptyche

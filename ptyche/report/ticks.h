@@ -32,8 +32,8 @@ LengthUnit length_unit(double extent_m);
 /// A length in metres with its unit: "500 nm", "2 µm".
 std::string format_length(double length_m);
 
-/// Four significant digits, whole numbers exactly, a real minus sign; "not finite" for NaN and
-/// infinities.
+/// Four significant digits, whole numbers below a million exactly, a real minus sign, powers of ten
+/// as "1.2 × 10⁵"; "not finite" for NaN and infinities.
 std::string format_number(double value);
 
 }  // namespace ptyche

@@ -29,7 +29,7 @@ struct Steps {
 at::Tensor exit_wave_change(const at::Tensor& exit_waves, const at::Tensor& amplitude,
                             const at::Tensor& mask) {
   const at::Tensor waves = propagate(exit_waves);
-  const at::Tensor modelled = at::view_as_real(waves).square().sum({0, 3}).sqrt();
+  const at::Tensor modelled = at::view_as_real(waves).square().sum(at::IntArrayRef{0, 3}).sqrt();
   const at::Tensor ratio = (amplitude / (modelled + kAmplitudeFloor) - 1) * mask;
   return back_propagate(waves * ratio);
 }
@@ -52,7 +52,8 @@ void update(State& state, const at::Tensor& amplitude, const at::Tensor& mask,
   const at::Tensor change = exit_wave_change(probe * patch, amplitude, mask);
   const at::Tensor object_change =
       (probe.conj() * change).sum(0) /
-      regularised(at::view_as_real(probe).square().sum({0, 3}), options.object_regularisation);
+      regularised(at::view_as_real(probe).square().sum(at::IntArrayRef{0, 3}),
+                  options.object_regularisation);
   if (steps.probe > 0) {
     const at::Tensor power = at::view_as_real(patch).square().sum(2);
     const at::Tensor probe_change =
@@ -91,7 +92,7 @@ Steps steps_of_epoch(const RpieOptions& options, std::int64_t epoch) {
 
 Reconstruction rpie(const Scan& scan, const Reconstruction& start, const RpieOptions& options) {
   check(options);
-  const at::NoGradGuard no_grad;
+  const c10::NoGradGuard no_grad;
   Reconstruction image = start;
   State state{start.object.clone(), start.probe.clone()};
   const at::Tensor used = scan.frames_with(FrameUse::used);

@@ -9,13 +9,13 @@
 namespace ptyche {
 
 struct RpieOptions {
-  std::int64_t epochs = 20;            ///< sweeps over the used patterns, >= 1
+  std::int64_t epochs = 30;            ///< sweeps over the used patterns, >= 1
   double object_step = 1.0;            ///< beta of the object, 0..1
-  double probe_step = 1.0;             ///< beta of the probe, 0..1; 0 = probe kept
-  double object_regularisation = 0.1;  ///< alpha of the object, 0 < alpha <= 1
+  double probe_step = 0.2;             ///< beta of the probe, 0..1; 0 = probe kept
+  double object_regularisation = 0.3;  ///< alpha of the object, 0 < alpha <= 1
   double probe_regularisation = 1.0;   ///< alpha of the probe, 0 < alpha <= 1
   std::int64_t probe_start = 2;        ///< epochs before the probe is updated
-  double step_decay = 0.1;  ///< both steps fall geometrically to this share at the last epoch
+  double step_decay = 0.05;  ///< both steps fall geometrically to this share at the last epoch
   std::uint64_t seed = 1;
 };
 

@@ -36,14 +36,14 @@ TrainingState begin(const Scan& scan, const Groups& groups, const TrainOptions& 
   if (!options.resume || !std::filesystem::exists(options.checkpoint))
     return start_training(scan, groups, options);
   TrainingState state = read_checkpoint(options.checkpoint, key);
-  state.probe_parts.requires_grad_(!options.fixed_probe);
+  require_gradients(state, options);
   note("resumed from {} at epoch {}", options.checkpoint.string(), state.epoch + 1);
   return state;
 }
 
 /// Closes an epoch: its line of the history, sums back to 0.
 void end_epoch(TrainingState& state, std::int64_t batches, double learning_rate) {
-  const at::NoGradGuard no_grad;
+  const c10::NoGradGuard no_grad;
   const at::Tensor probe = at::view_as_complex(state.averaged_probe_parts);
   const at::Tensor& start = state.model.stem_probe;
   state.model.history.push_back(

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "ptyche/core/error.h"
+#include "ptyche/nn/patch_network.h"
 #include "ptyche/physics/exit_wave.h"
 #include "ptyche/physics/fourier.h"
 #include "ptyche/physics/fourier_shift.h"
@@ -35,18 +36,21 @@ Prediction predict(const TrainingState& state, const Scan& scan, const InputCach
   const at::Tensor probes = fourier_shift(at::view_as_complex(state.probe_parts), all.fractions);
   const at::Tensor weights = merge_weights(probes.index_select(0, batch.merged));
   const at::Tensor canvases = merge(patches, weights, merged);
-  return {canvases, measure(propagate(exit_wave(probes, extract(canvases, all))))};
+  const at::Tensor waves = propagate(exit_wave(probes, extract(canvases, all)));
+  const bool with_background = state.background_root.requires_grad();
+  return {canvases,
+          measure(waves, with_background ? state.background_root.square() : at::Tensor())};
 }
 
 /// Standard deviation over mean of the merged objects, uncovered pixels (exactly 1) included.
 double contrast_of(const at::Tensor& canvases) {
-  const at::NoGradGuard no_grad;
+  const c10::NoGradGuard no_grad;
   const at::Tensor mean = canvases.mean();
   return ((canvases - mean).abs().square().mean().sqrt() / mean.abs()).item<double>();
 }
 
 void average(std::vector<at::Tensor>& means, const std::vector<at::Tensor>& values, double weight) {
-  const at::NoGradGuard no_grad;
+  const c10::NoGradGuard no_grad;
   for (std::size_t i = 0; i < means.size(); ++i) means[i].lerp_(values[i], 1 - weight);
 }
 
@@ -66,9 +70,12 @@ void move(TrainingState& state, const TrainOptions& options) {
   // A tenth of the probe's rate stays to the end: the probe is the last to settle.
   adam_step({state.probe_parts}, state.probe_adam,
             probe_waits ? 0 : options.probe_learning_rate * peak * (0.1 + 0.9 * factor));
+  adam_step({state.background_root}, state.background_adam,
+            probe_waits ? 0 : options.background_rate * factor);
   const double weight = averaging_weight(options, state.step);
   average(state.averaged_weights, state.weights, weight);
   state.averaged_probe_parts.lerp_(state.probe_parts.detach(), 1 - weight);
+  state.averaged_background_root.lerp_(state.background_root.detach(), 1 - weight);
 }
 
 }  // namespace

@@ -5,15 +5,18 @@
 
 #include "ptyche/core/error.h"
 #include "ptyche/core/files.h"
-#include "ptyche/core/version.h"
+#include "ptyche/group/make_groups.h"
 #include "ptyche/io/hdf5.h"
 #include "ptyche/model/model_file.h"
+#include "ptyche/nn/patch_network.h"
+#include "ptyche/physics/fourier.h"
 #include "ptyche/stitch/stitch.h"
 
 namespace ptyche {
 namespace {
 
 constexpr const char* kGroup = "training";
+constexpr double kFirstBackgroundRoot = 0.2;  // sqrt(counts); at 0 its gradient would be 0 for ever
 
 at::Tensor starting_probe(const Scan& scan, const TrainOptions& options) {
   require(options.probe_start == "solver" || options.probe_start == "guess",
@@ -27,7 +30,10 @@ at::Tensor starting_probe(const Scan& scan, const TrainOptions& options) {
 /// Every tensor of the state beside the model's own, under its name in the file.
 std::vector<std::pair<std::string, at::Tensor>> named_tensors(const TrainingState& state) {
   std::vector<std::pair<std::string, at::Tensor>> named{
-      {"probe_parts", state.probe_parts}, {"averaged_probe_parts", state.averaged_probe_parts}};
+      {"probe_parts", state.probe_parts},
+      {"averaged_probe_parts", state.averaged_probe_parts},
+      {"background_root", state.background_root},
+      {"averaged_background_root", state.averaged_background_root}};
   const auto add = [&](const char* name, const std::vector<at::Tensor>& tensors) {
     for (std::size_t i = 0; i < tensors.size(); ++i)
       named.emplace_back(fmt::format("{}/{:04}", name, i), tensors[i]);
@@ -39,6 +45,9 @@ std::vector<std::pair<std::string, at::Tensor>> named_tensors(const TrainingStat
   add("probe_mean", state.probe_adam.mean);
   add("probe_variance", state.probe_adam.variance);
   add("probe_steps", state.probe_adam.steps);
+  add("background_mean", state.background_adam.mean);
+  add("background_variance", state.background_adam.variance);
+  add("background_steps", state.background_adam.steps);
   return named;
 }
 
@@ -69,6 +78,10 @@ TrainingState around(Model model) {
     state.averaged_weights.push_back(weight.detach().clone());
   state.probe_parts = at::view_as_real(state.model.probe).clone();
   state.averaged_probe_parts = state.probe_parts.clone();
+  const std::int64_t size = state.model.pattern_size();
+  state.background_root = at::full({size, size}, kFirstBackgroundRoot);
+  state.averaged_background_root = state.background_root.clone();
+  state.background_adam = new_adam_state({state.background_root});
   state.network_adam = new_adam_state(state.weights);
   state.probe_adam = new_adam_state({state.probe_parts});
   return state;
@@ -79,20 +92,27 @@ TrainingState around(Model model) {
 TrainingState start_training(const Scan& scan, const Groups& groups, const TrainOptions& options) {
   TrainingState state = around(
       new_model(scan, starting_probe(scan, options), options.network, options.stem, options.seed));
-  state.probe_parts.requires_grad_(!options.fixed_probe);
+  require_gradients(state, options);
   const auto batches = draw_epoch(groups, options.groups_per_batch, 0).size();
   state.total_steps = options.epochs * static_cast<std::int64_t>(batches);
   return state;
 }
 
 Model finish_training(const TrainingState& state) {
-  const at::NoGradGuard no_grad;
+  const c10::NoGradGuard no_grad;
   Model model = state.model;
   for (std::size_t i = 0; i < state.weights.size(); ++i)
     state.weights[i].copy_(state.averaged_weights[i]);
   model.probe = at::view_as_complex(state.averaged_probe_parts).clone();
+  if (state.background_root.requires_grad())
+    model.background = to_centred(state.averaged_background_root.square()).contiguous();
   model.network->eval();
   return model;
+}
+
+void require_gradients(TrainingState& state, const TrainOptions& options) {
+  state.probe_parts.requires_grad_(!options.fixed_probe);
+  state.background_root.requires_grad_(options.background);
 }
 
 std::string training_key(const Scan& scan, const Groups& groups, const TrainOptions& options) {
@@ -101,14 +121,15 @@ std::string training_key(const Scan& scan, const Groups& groups, const TrainOpti
   return fmt::format(
       "input {} used {} ({}) mask {} groups {}/{} x {} epochs {} rates {} {} warm-up {} {} limit "
       "{} "
-      "averaging {} fixed {} start {} {} network {} {} {} {} stem {} {} seed {}",
+      "averaging {} fixed {} background {} {} start {} {} network {} {} {} {} stem {} {} seed {}",
       scan.input_hash(), used.size(0), number, scan.mask().sum().item<std::int64_t>(),
       groups.merged, groups.size, options.groups_per_batch, options.epochs, options.learning_rate,
       options.probe_learning_rate, options.probe_warm_up, options.warm_up_steps,
-      options.gradient_limit, options.averaging, options.fixed_probe, options.probe_start,
-      options.first_probe.epochs, options.network.name, fmt::join(options.network.widths, "-"),
-      options.network.blocks, options.network.stride, fmt::join(options.stem.steps, "-"),
-      options.stem.regularisation, options.seed);
+      options.gradient_limit, options.averaging, options.fixed_probe, options.background,
+      options.background_rate, options.probe_start, options.first_probe.epochs,
+      options.network.name, fmt::join(options.network.widths, "-"), options.network.blocks,
+      options.network.stride, fmt::join(options.stem.steps, "-"), options.stem.regularisation,
+      options.seed);
 }
 
 void write_checkpoint(const std::filesystem::path& file, const TrainingState& state,
@@ -135,7 +156,7 @@ TrainingState read_checkpoint(const std::filesystem::path& file, const std::stri
         "options of that run",
         key, found);
     TrainingState state = around(read_model_from(in));
-    const at::NoGradGuard no_grad;
+    const c10::NoGradGuard no_grad;
     set_counters(state, in.read(fmt::format("{}/counters", kGroup)).values);
     for (auto& [name, tensor] : named_tensors(state))
       tensor.copy_(in.read(fmt::format("{}/{}", kGroup, name)).values);

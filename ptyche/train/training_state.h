@@ -12,14 +12,16 @@ namespace ptyche {
 
 /// model            network weights and probe as they are being trained
 /// probe_parts      (modes, N, N, 2) float32, the probe as the optimiser sees it
+/// background_root  (N, N) float32 sqrt(counts), FFT order; its square cannot be negative
 /// averaged_*       exponential means over the steps: what the finished model gets
 /// epoch, batch     what comes next
 /// *_sum            of the epoch so far
 struct TrainingState {
   Model model;
   at::Tensor probe_parts, averaged_probe_parts;
+  at::Tensor background_root, averaged_background_root;
   std::vector<at::Tensor> weights, averaged_weights;
-  AdamState network_adam, probe_adam;
+  AdamState network_adam, probe_adam, background_adam;
   std::int64_t epoch = 0, batch = 0, step = 0, total_steps = 0;
   double loss_sum = 0, photon_sum = 0, contrast_sum = 0;
 };
@@ -27,7 +29,10 @@ struct TrainingState {
 /// The state before the first step: a new network on the probe that training starts from.
 TrainingState start_training(const Scan& scan, const Groups& groups, const TrainOptions& options);
 
-/// The finished model: averaged weights and probe.
+/// Marks what the options let training change beside the network: probe, background.
+void require_gradients(TrainingState& state, const TrainOptions& options);
+
+/// The finished model: averaged weights, probe and background.
 Model finish_training(const TrainingState& state);
 
 /// A text that two runs share only if one may go on with the other's checkpoint.

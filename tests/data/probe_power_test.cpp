@@ -11,8 +11,8 @@ namespace {
 
 /// NumPy: sum |P|^2 = 24.25; fftshift(|fft2(P, norm="ortho")|^2)[2, 2] = 10.015625.
 at::Tensor small_probe() {
-  const at::Tensor real = at::tensor({1.0, 2.0, 0.0, 1.0, 0.0, 0.0, 3.0, 0.0, 1.0, 0.0, 0.0, 2.0,
-                                      0.5, 0.0, 1.0, 1.0});
+  const at::Tensor real =
+      at::tensor({1.0, 2.0, 0.0, 1.0, 0.0, 0.0, 3.0, 0.0, 1.0, 0.0, 0.0, 2.0, 0.5, 0.0, 1.0, 1.0});
   at::Tensor imaginary = at::zeros({16}, at::kDouble);
   imaginary[0] = 1.0;
   imaginary[5] = 1.0;
@@ -46,8 +46,9 @@ TEST(CalibrateProbe, GivesTheWholeProbeTheNamedPhotons) {
 
 TEST(CalibrateProbe, RefusesPatternsWithoutCounts) {
   const at::Tensor mask = at::ones({4, 4}, at::kBool);
-  EXPECT_THROW(calibrate_probe(small_probe(), at::zeros({2, 4, 4}, at::kByte), mask, at::arange(2), 0),
-               InvalidInput);
+  EXPECT_THROW(
+      calibrate_probe(small_probe(), at::zeros({2, 4, 4}, at::kByte), mask, at::arange(2), 0),
+      InvalidInput);
 }
 
 TEST(MeanPattern, AveragesTheNamedFramesBeyondOneBatch) {

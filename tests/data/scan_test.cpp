@@ -30,21 +30,57 @@ TEST(Scan, RefusesEachBadArrayByName) {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   const std::vector<BadField> table = {
       {"counts", [](auto& f) { f.counts = at::Tensor(); }, "found nothing"},
-      {"counts", [](auto& f) { f.counts = at::zeros({5, 4, 6}, at::kInt); }, "(5, 4, 6) int32"},
-      {"counts", [](auto& f) { f.counts = at::zeros({5, 3, 3}, at::kInt); }, "found 3"},
-      {"counts", [](auto& f) { f.counts = at::zeros({5, 4, 4}, at::kDouble); }, "found float64"},
+      {"counts",
+       [](auto& f) {
+         f.counts = at::zeros({5, 4, 6}, at::kInt);
+       },
+       "(5, 4, 6) int32"},
+      {"counts",
+       [](auto& f) {
+         f.counts = at::zeros({5, 3, 3}, at::kInt);
+       },
+       "found 3"},
+      {"counts",
+       [](auto& f) {
+         f.counts = at::zeros({5, 4, 4}, at::kDouble);
+       },
+       "found float64"},
       {"counts", [](auto& f) { f.counts = f.counts - 1; }, "-1"},
-      {"counts", [&](auto& f) { f.counts = at::full({5, 4, 4}, nan); }, "nan"},
+      {"counts",
+       [&](auto& f) {
+         f.counts = at::full({5, 4, 4}, nan);
+       },
+       "nan"},
       {"positions", [](auto& f) { f.positions = f.positions.narrow(0, 0, 4); }, "(4, 2) float64"},
       {"positions", [&](auto& f) { f.positions = f.positions * nan; }, "NaN"},
-      {"probe", [](auto& f) { f.probe = at::ones({1, 6, 6}, at::kComplexFloat); }, "(1, 6, 6)"},
-      {"probe", [](auto& f) { f.probe = at::ones({1, 4, 4}); }, "float32"},
+      {"probe",
+       [](auto& f) {
+         f.probe = at::ones({1, 6, 6}, at::kComplexFloat);
+       },
+       "(1, 6, 6)"},
+      {"probe",
+       [](auto& f) {
+         f.probe = at::ones({1, 4, 4});
+       },
+       "float32"},
       {"probe", [](auto& f) { f.probe = f.probe * 0; }, "found 0"},
-      {"mask", [](auto& f) { f.mask = at::ones({4, 4}); }, "(4, 4) float32"},
-      {"mask", [](auto& f) { f.mask = at::zeros({4, 4}, at::kBool); }, "none of 16"},
+      {"mask",
+       [](auto& f) {
+         f.mask = at::ones({4, 4});
+       },
+       "(4, 4) float32"},
+      {"mask",
+       [](auto& f) {
+         f.mask = at::zeros({4, 4}, at::kBool);
+       },
+       "none of 16"},
       {"frame_use", [](auto& f) { f.frame_use = at::zeros({4}, at::kByte); }, "(4) uint8"},
       {"frame_use", [](auto& f) { f.frame_use = at::full({5}, 4, at::kByte); }, "found 4"},
-      {"truth", [](auto& f) { f.truth = at::ones({9, 9}); }, "(9, 9) float32"},
+      {"truth",
+       [](auto& f) {
+         f.truth = at::ones({9, 9});
+       },
+       "(9, 9) float32"},
   };
   for (const BadField& bad : table) {
     ScanFields fields = good_fields();
@@ -68,8 +104,7 @@ TEST(Scan, CountsAllPixelsAndUsesAllFramesByDefault) {
 }
 
 TEST(Scan, ListsTheFramesOfOneUseInAscendingOrder) {
-  const Scan scan =
-      Scan(good_fields()).with_frame_use(at::tensor({1, 0, 2, 1, 3}).to(at::kByte));
+  const Scan scan = Scan(good_fields()).with_frame_use(at::tensor({1, 0, 2, 1, 3}).to(at::kByte));
   EXPECT_TRUE(at::equal(scan.frames_with(FrameUse::held_out), at::tensor({0, 3}, at::kLong)));
   EXPECT_TRUE(at::equal(scan.frames_with(FrameUse::rejected), at::tensor({2}, at::kLong)));
   EXPECT_TRUE(at::equal(scan.frames_with(FrameUse::unseen), at::tensor({4}, at::kLong)));
@@ -106,9 +141,8 @@ TEST(MaskInFftOrder, MovesWithTheCounts) {
 
 TEST(InSmallestExactType, IsTheNarrowestThatChangesNoValue) {
   const std::vector<std::pair<double, at::ScalarType>> table = {
-      {255, at::kByte},         {256, at::kShort},        {32767, at::kShort},
-      {32768, at::kInt},        {2147483647.0, at::kInt}, {2147483648.0, at::kFloat},
-      {0.5, at::kFloat},
+      {255, at::kByte},         {256, at::kShort},          {32767, at::kShort}, {32768, at::kInt},
+      {2147483647.0, at::kInt}, {2147483648.0, at::kFloat}, {0.5, at::kFloat},
   };
   for (const auto& [value, type] : table) {
     at::Tensor counts = at::zeros({130, 2, 2}, at::kDouble);

@@ -17,7 +17,7 @@ constexpr std::int64_t pattern_size = 16;
 at::Tensor gaussian_probe() {
   const at::Tensor x = at::arange(pattern_size, at::kDouble) - 7.5;
   const at::Tensor profile = (-x.square() / 18).exp();
-  return (12 * at::outer(profile, profile)).to(at::kComplexFloat).unsqueeze(0);
+  return (100 * at::outer(profile, profile)).to(at::kComplexFloat).unsqueeze(0);
 }
 
 /// Positions 5 px apart, a little off the grid, that light rows and columns 10..112.
@@ -99,7 +99,7 @@ TEST(Evaluate, AFlatObjectIsWorseThanTheTruthAndHasNoContrast) {
 TEST(Evaluate, LeavesOutWhatTheScanDoesNotAllow) {
   ScanFields fields = scan_fields(FrameUse::rejected);
   const Reconstruction image = perfect(fields);
-  fields.truth = {};
+  fields.truth = at::Tensor();
   const Scores scores = evaluate(image, Scan(fields));
   EXPECT_TRUE(scores.used && scores.trivial);
   EXPECT_FALSE(scores.held_out || scores.held_out_all_pixels || scores.truth ||

@@ -66,7 +66,7 @@ TEST(GaussianBlur, KeepsAConstantAndDampsAWaveByItsTransferFunction) {
   const at::Tensor wave = (0.5 * at::arange(60, at::kDouble)).cos().expand({60, 60});
   const at::Tensor blurred = gaussian_blur(wave, 1.0, 8);
   const double kept = (blurred / wave.narrow(0, 8, 44).narrow(1, 8, 44)).median().item<double>();
-  EXPECT_NEAR(kept, std::exp(-0.5 * 0.5 * 0.5), 1e-9);
+  EXPECT_NEAR(kept, std::exp(-0.5 * 0.5 * 0.5), 1e-6);
 }
 
 TEST(Ssim, OfIdenticalImagesIsOne) {
@@ -113,13 +113,13 @@ TEST(FourierRingCorrelation, OfPureNoiseCrossesAtTheFirstRings) {
 }
 
 TEST(FourierRingCorrelation, OfABandLimitedSignalCrossesNearItsLimit) {
-  const at::Tensor frequency = at::fft_fftfreq(128, at::kDouble);
+  const at::Tensor frequency = at::fft_fftfreq(256, 1.0, at::kDouble);
   const at::Tensor pass = at::hypot(frequency.unsqueeze(1), frequency.unsqueeze(0)).lt(0.2);
-  const at::Tensor signal = at::fft_ifft2(at::fft_fft2(noise(128, 100)) * pass);
+  const at::Tensor signal = at::fft_ifft2(at::fft_fft2(noise(256, 100)) * pass);
   const RingCorrelation rings =
-      fourier_ring_correlation(signal + 0.1 * noise(128, 101), signal + 0.1 * noise(128, 102));
-  EXPECT_NEAR(half_bit_crossing(rings), 0.2, 0.015);
-  EXPECT_NEAR(crossing(rings, 0.5), 0.2, 0.015);
+      fourier_ring_correlation(signal + 0.1 * noise(256, 101), signal + 0.1 * noise(256, 102));
+  EXPECT_NEAR(half_bit_crossing(rings), 0.2, 0.02);
+  EXPECT_NEAR(crossing(rings, 0.5), 0.2, 0.02);
   EXPECT_NEAR(crossing(rings, 1.0 / 7), 0.2, 0.02);
 }
 

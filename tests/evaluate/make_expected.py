@@ -82,10 +82,10 @@ def scan():
 
 
 def shifted(image, d):
-    """Moved by d with a DFT written out; the Nyquist factor is the mean of its two signs."""
+    """Moved by d with a DFT written out."""
     k = np.fft.fftfreq(N)
     dft = np.exp(-2j * np.pi * np.outer(np.arange(N), np.arange(N)) / N)
-    factor = [np.where(k == -0.5, np.cos(np.pi * s), np.exp(-2j * np.pi * k * s)) for s in d]
+    factor = [np.exp(-2j * np.pi * k * s) for s in d]
     return dft.conj() @ ((dft @ image @ dft) * factor[0][:, None] * factor[1][None]) @ dft.conj() / N**2
 
 

@@ -43,7 +43,7 @@ TEST(TruthWindow, IsAbsentWhereTheScanLightsTooLittle) {
 
 TEST(TruthWindow, TakesAnImageWithoutCoverageAsLit) {
   Reconstruction image = lit(101, 80, 0, 0);
-  image.coverage = {};
+  image.coverage = at::Tensor();
   EXPECT_EQ(truth_window(truth, image), (Window{25, 75, 20, 60}));
 }
 

@@ -7,7 +7,7 @@ namespace {
 
 TEST(Hdf5, GivesBackEveryTypeThatItWrote) {
   const TestFolder folder;
-  const auto types = {at::kBool, at::kByte,  at::kShort,  at::kInt,          at::kLong,
+  const auto types = {at::kBool,  at::kByte,   at::kShort,        at::kInt,          at::kLong,
                       at::kFloat, at::kDouble, at::kComplexFloat, at::kComplexDouble};
   Hdf5File out = Hdf5File::create(folder / "a.h5");
   for (const at::ScalarType type : types) {
@@ -18,7 +18,7 @@ TEST(Hdf5, GivesBackEveryTypeThatItWrote) {
   out.close();
   const Hdf5File in = Hdf5File::open(folder / "a.h5");
   for (const at::ScalarType type : types) {
-    for (const std::string& group : {"deep/er/", "packed/"}) {
+    for (const std::string group : {"deep/er/", "packed/"}) {
       const at::Tensor array = in.read(group + at::toString(type)).values;
       EXPECT_EQ(array.scalar_type(), type);
       EXPECT_TRUE(at::equal(array, at::arange(6).reshape({2, 3}).to(type))) << group << type;
@@ -91,7 +91,8 @@ TEST(Hdf5, ATruncatedOrDamagedFileIsRefusedAndNeverACrash) {
     std::string damaged = whole;
     damaged[i] = static_cast<char>(damaged[i] ^ 0x55);
     write_raw(folder / "damaged.h5", damaged);
-    refused += refusal([&] { Hdf5File::open(folder / "damaged.h5").read("g/data"); }).empty() ? 0 : 1;
+    refused +=
+        refusal([&] { Hdf5File::open(folder / "damaged.h5").read("g/data"); }).empty() ? 0 : 1;
   }
   EXPECT_GT(refused, 0);
 }

@@ -11,8 +11,8 @@ std::string npy(const std::string& dictionary, const std::string& data, char ver
   const std::size_t start = version == 1 ? 10 : 12;
   text.append((64 - (start + text.size() + 1) % 64) % 64, ' ').append("\n");
   std::string header = "\x93NUMPY";
-  header += {version, '\0', static_cast<char>(text.size() & 0xff),
-             static_cast<char>(text.size() >> 8)};
+  header +=
+      {version, '\0', static_cast<char>(text.size() & 0xff), static_cast<char>(text.size() >> 8)};
   if (version > 1) header += std::string(2, '\0');
   return header + text + data;
 }
@@ -77,8 +77,10 @@ TEST(Npy, AnyNonzeroByteOfABoolIsTrue) {
 TEST(Npy, WritesTheHeaderThatNumPyWrites) {
   // numpy.save of np.zeros(3, "f4"): 128 bytes before the data, the last a line feed.
   const std::string header = npy_header(at::zeros({3}));
-  const std::string start("\x93NUMPY\x01\x00v\x00{'descr': '<f4', 'fortran_order': False, "
-                          "'shape': (3,), }", 68);
+  const std::string start(
+      "\x93NUMPY\x01\x00v\x00{'descr': '<f4', 'fortran_order': False, "
+      "'shape': (3,), }",
+      68);
   EXPECT_EQ(header.substr(0, start.size()), start);
   EXPECT_EQ(header.size(), 128u);
   EXPECT_EQ(header.back(), '\n');

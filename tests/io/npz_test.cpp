@@ -8,8 +8,9 @@ namespace {
 TEST(Npz, GivesBackEveryTypeThatItWrote) {
   const TestFolder folder;
   Arrays arrays;
-  for (const at::ScalarType type : {at::kBool, at::kByte, at::kChar, at::kShort, at::kInt, at::kLong,
-                                    at::kFloat, at::kDouble, at::kComplexFloat, at::kComplexDouble}) {
+  for (const at::ScalarType type :
+       {at::kBool, at::kByte, at::kChar, at::kShort, at::kInt, at::kLong, at::kFloat, at::kDouble,
+        at::kComplexFloat, at::kComplexDouble}) {
     arrays.emplace_back(at::toString(type), at::arange(6).reshape({2, 3}).to(type));
   }
   arrays.emplace_back("empty", at::empty({0, 3}));
@@ -25,8 +26,8 @@ TEST(Npz, GivesBackEveryTypeThatItWrote) {
 
 TEST(Npz, TheSameArraysGiveTheSameBytes) {
   const TestFolder folder;
-  write_npz(folder / "a.npz", small_scan());
-  write_npz(folder / "b.npz", small_scan());
+  write_npz(folder / "a.npz", small_arrays());
+  write_npz(folder / "b.npz", small_arrays());
   EXPECT_EQ(read_bytes(folder / "a.npz"), read_bytes(folder / "b.npz"));
 }
 
@@ -42,7 +43,7 @@ TEST(Npz, SaysWhatIsThereAndWhatItLookedFor) {
 
 TEST(Npz, RefusesATruncatedArchiveAtEveryLength) {
   const TestFolder folder;
-  write_npz(folder / "a.npz", small_scan());
+  write_npz(folder / "a.npz", small_arrays());
   const std::string whole = read_bytes(folder / "a.npz");
   for (std::size_t length = 0; length < whole.size(); length += 29) {
     write_raw(folder / "cut.npz", whole.substr(0, length));
@@ -52,7 +53,7 @@ TEST(Npz, RefusesATruncatedArchiveAtEveryLength) {
 
 TEST(Npz, ADamagedByteGivesTheRightArrayOrAnError) {
   const TestFolder folder;
-  write_npz(folder / "a.npz", small_scan());
+  write_npz(folder / "a.npz", small_arrays());
   const std::string whole = read_bytes(folder / "a.npz");
   int refused = 0;
   for (std::size_t i = 0; i < whole.size(); i += 5) {
@@ -60,8 +61,8 @@ TEST(Npz, ADamagedByteGivesTheRightArrayOrAnError) {
     damaged[i] = static_cast<char>(damaged[i] ^ 0x55);
     write_raw(folder / "damaged.npz", damaged);
     try {
-      EXPECT_TRUE(at::equal(NpzFile(folder / "damaged.npz").read("diffraction").values,
-                            small_counts()))
+      EXPECT_TRUE(
+          at::equal(NpzFile(folder / "damaged.npz").read("diffraction").values, small_counts()))
           << i;
     } catch (const InvalidInput&) {
       ++refused;

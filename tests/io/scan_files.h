@@ -53,12 +53,14 @@ inline constexpr std::int64_t kFrames = 12, kSize = 8;
 
 /// (12, 8, 8) float32 whole counts from 1 to 13, all different from frame to frame.
 inline at::Tensor small_counts() {
-  return at::arange(kFrames * kSize * kSize, at::kFloat).remainder(13).add(1).reshape(
-      {kFrames, kSize, kSize});
+  return at::arange(kFrames * kSize * kSize, at::kFloat)
+      .remainder(13)
+      .add(1)
+      .reshape({kFrames, kSize, kSize});
 }
 
 /// A scan on a 4 x 3 grid with PtychoPINN's keys and whole counts.
-inline Arrays small_scan() {
+inline Arrays small_arrays() {
   const at::Tensor index = at::arange(kFrames, at::kDouble);
   const at::Tensor row = at::floor(index / 3);
   return {{"diffraction", small_counts()},

@@ -6,7 +6,8 @@
 
 namespace ptyche {
 
-/// $PTYCHE_SHARED, else ../shared beside the checkout, else nothing (then the test skips and says so).
+/// $PTYCHE_SHARED, else ../shared beside the checkout, else nothing (then the test skips and says
+/// so).
 std::optional<std::filesystem::path> shared_folder();
 
 }  // namespace ptyche

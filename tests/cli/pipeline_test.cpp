@@ -1,0 +1,135 @@
+// The program as a user runs it: whole verbs on a small simulated scan, and what can go wrong.
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <thread>
+
+#include "tests/support/run_program.h"
+
+namespace ptyche {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A folder with a space in its name, and a small scan in it.
+class Pipeline : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    fs::create_directories(folder());
+    const Outcome made =
+        run_ptyche("simulate -o '" + scan() + "' --N 32 --frames 64 --probe-diameter 12 --step 4");
+    ASSERT_EQ(made.code, 0) << made.error;
+  }
+  static void TearDownTestSuite() { fs::remove_all(folder()); }
+
+  static fs::path folder() {
+    return fs::temp_directory_path() / ("ptyche cli " + std::to_string(getpid()));
+  }
+  static std::string scan() { return (folder() / "scan.cxi").string(); }
+  static std::string out(const std::string& name) { return (folder() / name).string(); }
+  static std::string small() {
+    return " --epochs 3 --group-size 8 --merged 4 --threads 1 --precision float32 ";
+  }
+};
+
+TEST_F(Pipeline, ReconstructLeavesEveryFileThatTheReadmeNames) {
+  const Outcome done =
+      run_ptyche("reconstruct '" + scan() + "' -o '" + out("all") + "' --hold-out 0.1" + small());
+  ASSERT_EQ(done.code, 0) << done.error;
+  for (const char* name : {"reconstruction.h5", "amplitude.png", "phase.png", "probe.png",
+                           "model.ptyche", "history.csv", "scores.json", "report.html"})
+    EXPECT_GT(fs::file_size(fs::path(out("all")) / name), 50u) << name;
+  EXPECT_FALSE(fs::exists(fs::path(out("all")) / "checkpoint.ptyche"));
+  for (const char* name : {"held_out.r_factor", "held_out.deviance_per_photon",
+                           "held_out.trivial_r_factor", "truth.nrmse_contrast"})
+    EXPECT_NE(done.output.find(name), std::string::npos) << name;
+}
+
+TEST_F(Pipeline, TrainThenInferGivesTheScoresOfReconstruct) {
+  ASSERT_EQ(run_ptyche("reconstruct '" + scan() + "' -o '" + out("whole") + "'" + small()).code, 0);
+  ASSERT_EQ(run_ptyche("train '" + scan() + "' -o '" + out("half") + "'" + small()).code, 0);
+  ASSERT_EQ(run_ptyche("infer '" + scan() + "' -m '" + out("half") + "/model.ptyche' -o '" +
+                       out("half") + "' --threads 1")
+                .code,
+            0);
+  const Outcome a =
+      run_ptyche("evaluate '" + out("whole") + "/reconstruction.h5' '" + scan() + "'");
+  const Outcome b = run_ptyche("evaluate '" + out("half") + "/reconstruction.h5' '" + scan() + "'");
+  EXPECT_EQ(a.code, 0) << a.error;
+  EXPECT_EQ(a.output, b.output);
+}
+
+TEST_F(Pipeline, InterruptedAndResumedTrainingGivesTheSameModelBitForBit) {
+  const std::string many =
+      " --epochs 40 --group-size 8 --merged 4 --threads 1 --precision float32 ";
+  ASSERT_EQ(run_ptyche("train '" + scan() + "' -o '" + out("straight") + "'" + many).code, 0);
+  const std::string train = "train '" + scan() + "' -o '" + out("stopped") + "'" + many;
+  const Outcome stopped = run_ptyche_and_interrupt(train, std::chrono::milliseconds(2500));
+  ASSERT_EQ(stopped.code, 130) << stopped.error;
+  EXPECT_NE(stopped.error.find("--resume"), std::string::npos) << stopped.error;
+  ASSERT_EQ(run_ptyche(train + "--resume").code, 0);
+  EXPECT_EQ(file_bytes(out("stopped") + "/model.ptyche"),
+            file_bytes(out("straight") + "/model.ptyche"));
+}
+
+TEST_F(Pipeline, InfoSaysWhatAScanAModelAndAReconstructionHold) {
+  ASSERT_EQ(run_ptyche("reconstruct '" + scan() + "' -o '" + out("info") + "'" + small()).code, 0);
+  EXPECT_NE(run_ptyche("info '" + scan() + "'").output.find("64 of 32 x 32 px"), std::string::npos);
+  EXPECT_NE(run_ptyche("info '" + out("info") + "/model.ptyche'").output.find("32 x 32 px"),
+            std::string::npos);
+  EXPECT_NE(run_ptyche("info '" + out("info") + "/reconstruction.h5'").output.find("probe_fourier"),
+            std::string::npos);
+}
+
+TEST_F(Pipeline, AModelOfAnotherPatternSizeIsRefusedWithBothSizes) {
+  ASSERT_EQ(run_ptyche("train '" + scan() + "' -o '" + out("small") + "'" + small()).code, 0);
+  ASSERT_EQ(run_ptyche("simulate -o '" + out("large.cxi") + "' --N 64 --frames 36").code, 0);
+  const Outcome refused = run_ptyche("infer '" + out("large.cxi") + "' -m '" + out("small") +
+                                     "/model.ptyche' -o '" + out("refused") + "'");
+  EXPECT_EQ(refused.code, 1);
+  EXPECT_NE(refused.error.find("32 x 32"), std::string::npos) << refused.error;
+  EXPECT_NE(refused.error.find("64 x 64"), std::string::npos) << refused.error;
+  EXPECT_FALSE(fs::exists(out("refused") + "/reconstruction.h5"));
+}
+
+TEST_F(Pipeline, AGroupLargerThanTheScanIsRefusedBeforeAnyWork) {
+  ASSERT_EQ(run_ptyche("simulate -o '" + out("few.cxi") +
+                       "' --N 32 --frames 9 --probe-diameter 12 --step 4")
+                .code,
+            0);
+  const Outcome refused = run_ptyche("reconstruct '" + out("few.cxi") + "' -o '" + out("few") +
+                                     "' --group-size 16 --merged 8");
+  EXPECT_EQ(refused.code, 1);
+  EXPECT_NE(refused.error.find("the scan has 9"), std::string::npos) << refused.error;
+}
+
+TEST_F(Pipeline, AnOutputFolderThatCannotBeWrittenIsRefusedAtOnce) {
+  const Outcome refused = run_ptyche("reconstruct '" + scan() + "' -o /proc/ptyche" + small());
+  EXPECT_EQ(refused.code, 1);
+  EXPECT_NE(refused.error.find("/proc/ptyche"), std::string::npos) << refused.error;
+}
+
+TEST_F(Pipeline, AFullDiskIsAnErrorThatLeavesNoHalfFile) {
+  const fs::path disk = folder() / "tiny disk";
+  fs::create_directories(disk);
+  if (std::system(
+          ("mount -t tmpfs -o size=256k tmpfs '" + disk.string() + "' 2>/dev/null").c_str()) != 0)
+    GTEST_SKIP() << "a tmpfs cannot be mounted here";
+  const Outcome refused =
+      run_ptyche("reconstruct '" + scan() + "' -o '" + disk.string() + "'" + small());
+  std::size_t left = 0;
+  for (const auto& entry : fs::directory_iterator(disk))
+    left += entry.path().filename() != "model.ptyche" && entry.path().filename() != "history.csv";
+  (void)!std::system(("umount '" + disk.string() + "'").c_str());
+  EXPECT_EQ(refused.code, 1) << refused.error;
+  EXPECT_EQ(left, 0u);
+  EXPECT_NE(refused.error.find("tiny disk"), std::string::npos) << refused.error;
+}
+
+}  // namespace
+}  // namespace ptyche

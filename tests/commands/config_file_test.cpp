@@ -1,0 +1,103 @@
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "ptyche/commands/parse.h"
+#include "ptyche/core/error.h"
+#include "tests/commands/sample_command.h"
+
+namespace ptyche {
+namespace {
+
+/// A TOML file that is removed with the test.
+class ConfigFile : public testing::Test {
+ protected:
+  void SetUp() override {
+    const auto* test = testing::UnitTest::GetInstance()->current_test_info();
+    file_ = std::filesystem::path(testing::TempDir()) / (std::string(test->name()) + ".toml");
+  }
+  void TearDown() override { std::filesystem::remove(file_); }
+
+  Sample parsed(const std::string& toml, std::vector<std::string> words = {}) {
+    std::ofstream(file_) << toml;
+    words.insert(words.begin(), {"s", "--config", file_.string()});
+    Sample sample;
+    parse(sample_command(sample), words);
+    return sample;
+  }
+
+  std::string refusal(const std::string& toml) {
+    try {
+      parsed(toml);
+      return "";
+    } catch (const InvalidInput& error) {
+      return error.what();
+    }
+  }
+
+  std::filesystem::path file_;
+};
+
+TEST_F(ConfigFile, FillsEveryKindOfOption) {
+  const Sample sample = parsed(
+      "# a remark\nepochs = 5\nseed = 9\nlearning-rate = 1e-5\ncentre = [31.5, 32]\n"
+      "device = 'cuda'\nflip-x = true\noutput-dir = 'a b'\n");
+  EXPECT_EQ(sample.epochs, 5);
+  EXPECT_EQ(sample.seed, 9u);
+  EXPECT_EQ(sample.learning_rate, 1e-5);
+  EXPECT_EQ(sample.centre, (std::vector<double>{31.5, 32}));
+  EXPECT_EQ(sample.device, "cuda");
+  EXPECT_TRUE(sample.flip_x);
+  EXPECT_EQ(sample.output_dir, "a b");
+}
+
+TEST_F(ConfigFile, TakesUnderscoresInKeys) {
+  EXPECT_EQ(parsed("learning_rate = 0.5\n").learning_rate, 0.5);
+}
+
+TEST_F(ConfigFile, WinsOverTheDefaultAndLosesToTheCommandLine) {
+  const Sample sample = parsed("epochs = 5\nseed = 9\n", {"--epochs", "6"});
+  EXPECT_EQ(sample.epochs, 6);
+  EXPECT_EQ(sample.seed, 9u);
+  EXPECT_EQ(sample.device, "auto");
+}
+
+TEST_F(ConfigFile, CanGiveARequiredOption) {
+  std::ofstream(file_) << "output-dir = 'x'\n";
+  Sample sample;
+  Command command = sample_command(sample);
+  command.options[0].required = true;
+  EXPECT_NO_THROW(parse(command, {"s", "--config", file_.string()}));
+  EXPECT_EQ(sample.output_dir, "x");
+}
+
+TEST_F(ConfigFile, RefusesAnUnknownKeyByNameAndLineWithTheNearestName) {
+  const std::string message = refusal("epochs = 5\nepoch = 6\n");
+  for (const std::string& text : {file_.string() + ":2", std::string("'epoch'"),
+                                  std::string("did you mean 'epochs'"), std::string("sample")})
+    EXPECT_NE(message.find(text), std::string::npos) << message;
+}
+
+TEST_F(ConfigFile, RefusesValuesOutOfRangeOrOfAnotherType) {
+  EXPECT_NE(refusal("epochs = 0\n").find("1..1000"), std::string::npos);
+  EXPECT_NE(refusal("epochs = 1.5\n").find("whole number"), std::string::npos);
+  EXPECT_NE(refusal("flip-x = 1\n").find("true or false"), std::string::npos);
+  EXPECT_NE(refusal("learning-rate = inf\n").find("number"), std::string::npos);
+  EXPECT_NE(refusal("device = 'gpu'\n").find("auto, cpu, cuda"), std::string::npos);
+}
+
+TEST_F(ConfigFile, RefusesTables) {
+  EXPECT_NE(refusal("[epochs]\na = 1\n").find("--epochs"), std::string::npos);
+}
+
+TEST_F(ConfigFile, NamesTheLineOfBadToml) {
+  EXPECT_NE(refusal("epochs = 5\nseed = = 3\n").find(file_.string() + ":2"), std::string::npos);
+}
+
+TEST_F(ConfigFile, SaysSoWhenItIsNotThere) {
+  Sample sample;
+  EXPECT_THROW(parse(sample_command(sample), {"s", "--config", "/nowhere/x.toml"}), InvalidInput);
+}
+
+}  // namespace
+}  // namespace ptyche

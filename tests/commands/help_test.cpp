@@ -1,0 +1,105 @@
+#include "ptyche/commands/help.h"
+
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "ptyche/commands/registry.h"
+#include "tests/commands/sample_command.h"
+
+namespace ptyche {
+namespace {
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  return lines;
+}
+
+/// The lines of the help on one option, joined by single spaces.
+std::string entry(const std::string& help, const std::string& option) {
+  std::string text;
+  bool inside = false;
+  for (const std::string& line : lines_of(help)) {
+    const bool starts = line.starts_with("  -") || line.starts_with("      --");
+    if (starts || line.empty()) inside = line.find(option) != std::string::npos;
+    std::istringstream words(inside ? line : "");
+    for (std::string word; words >> word;) text += (text.empty() ? "" : " ") + word;
+  }
+  return text;
+}
+
+TEST(ProgramHelp, FitsOneScreen) {
+  const auto lines = lines_of(program_help(all_commands()));
+  EXPECT_LE(lines.size(), 23u);
+  for (const std::string& line : lines) EXPECT_LE(line.size(), 80u) << line;
+}
+
+TEST(ProgramHelp, ListsEveryVerbButTheHiddenOnes) {
+  Sample sample;
+  Command shown = sample_command(sample), hidden = sample_command(sample);
+  shown.name = "visible";
+  hidden.name = "__secret";
+  hidden.hidden = true;
+  const std::string help = program_help({shown, hidden});
+  EXPECT_NE(help.find("visible"), std::string::npos);
+  EXPECT_EQ(help.find("__secret"), std::string::npos);
+}
+
+TEST(CommandHelp, GivesTypeRangeUnitDefaultAndChoices) {
+  Sample sample;
+  const std::string help = command_help(sample_command(sample));
+  EXPECT_EQ(entry(help, "--epochs"), "--epochs N passes over the scan (1..1000, default 60)");
+  EXPECT_EQ(entry(help, "--learning-rate"),
+            "--learning-rate X step of Adam (>= 0, unit px, default 0.001)");
+  EXPECT_EQ(entry(help, "--device"),
+            "--device TEXT where to compute (auto|cpu|cuda, default auto)");
+  EXPECT_EQ(entry(help, "--flip-x"), "--flip-x mirror the columns");
+  EXPECT_EQ(entry(help, "--output-dir"),
+            "-o, --output-dir PATH folder of the results (default out)");
+}
+
+TEST(CommandHelp, ShowsWhichArgumentsMayBeLeftOut) {
+  Sample sample;
+  const std::string help = command_help(sample_command(sample));
+  EXPECT_EQ(lines_of(help)[0], "usage: ptyche sample SCAN [NOTE] [OPTIONS]");
+}
+
+TEST(CommandHelp, StaysWithinEightyColumnsForEveryVerb) {
+  for (const Command& command : all_commands())
+    for (const std::string& line : lines_of(command_help(command)))
+      EXPECT_LE(line.size(), 80u) << command.name << ": " << line;
+}
+
+TEST(CommandsPage, HasASectionForEveryVerbAndARowForEveryOption) {
+  Sample sample;
+  Command hidden = sample_command(sample);
+  hidden.name = "__secret";
+  hidden.hidden = true;
+  const std::string page = commands_page({sample_command(sample), hidden});
+  EXPECT_NE(page.find("\n## sample\n"), std::string::npos);
+  EXPECT_EQ(page.find("__secret"), std::string::npos);
+  EXPECT_NE(page.find("| `-o` `--output-dir` | `PATH` | `out` |  | folder of the results |"),
+            std::string::npos)
+      << page;
+}
+
+TEST(CommandsPage, EscapesTheBarsOfChoicesInTables) {
+  Sample sample;
+  const std::string page = commands_page({sample_command(sample)});
+  EXPECT_NE(page.find("`auto\\|cpu\\|cuda`"), std::string::npos) << page;
+}
+
+TEST(AllCommands, HaveHelpForEveryArgumentAndOption) {
+  for (const Command& command : all_commands()) {
+    EXPECT_FALSE(command.summary.empty()) << command.name;
+    for (const Option& option : command.options)
+      EXPECT_FALSE(option.help.empty()) << command.name << " --" << option.name;
+    for (const Argument& argument : command.arguments)
+      EXPECT_FALSE(argument.help.empty()) << command.name << " " << argument.name;
+  }
+}
+
+}  // namespace
+}  // namespace ptyche

@@ -1,0 +1,88 @@
+#include "ptyche/group/make_groups.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "ptyche/core/error.h"
+#include "tests/support/small_scan.h"
+
+namespace ptyche {
+namespace {
+
+TEST(MakeGroups, PutsTheSeedPatternFirstAndItsNearestNeighboursAfterIt) {
+  const Scan scan = small_scan(36);
+  const Groups groups = make_groups(scan, {.size = 9, .merged = 4});
+  const at::Tensor positions = scan.positions();
+  for (std::int64_t row = 0; row < 36; ++row) {
+    EXPECT_EQ(groups.neighbours[row][0].item<std::int64_t>(), row);
+    const at::Tensor distance = (positions - positions[row]).square().sum(1);
+    const at::Tensor expected = std::get<0>(distance.sort()).slice(0, 0, 9);
+    EXPECT_TRUE(at::equal(distance.index_select(0, groups.neighbours[row]), expected));
+  }
+}
+
+TEST(MakeGroups, NeverTakesAPatternThatIsHeldOut) {
+  const Scan scan = small_scan(36);
+  at::Tensor use = scan.frame_use().clone();
+  use.slice(0, 0, 10).fill_(static_cast<std::int64_t>(FrameUse::held_out));
+  const Groups groups = make_groups(scan.with_frame_use(use), {.size = 8, .merged = 8});
+  EXPECT_EQ(groups.neighbours.size(0), 26);
+  EXPECT_GE(groups.neighbours.min().item<std::int64_t>(), 10);
+}
+
+TEST(MakeGroups, KeepsTheSeedAmongPatternsAtOnePosition) {
+  const Scan scan = small_scan(9);
+  ScanFields fields{.counts = scan.counts(),
+                    .positions = scan.positions().clone(),
+                    .probe = scan.probe(),
+                    .mask = {},
+                    .frame_use = {},
+                    .truth = {},
+                    .geometry = {},
+                    .source = "s",
+                    .input_hash = ""};
+  fields.positions.slice(0, 0, 8).copy_(fields.positions[0].expand({8, 2}));
+  const Groups groups = make_groups(Scan(fields), {.size = 3, .merged = 2});
+  for (std::int64_t row = 0; row < 9; ++row)
+    EXPECT_EQ(groups.neighbours[row][0].item<std::int64_t>(), row);
+}
+
+TEST(MakeGroups, SaysHowManyPatternsThereAreWhenThereAreTooFew) {
+  try {
+    make_groups(small_scan(9), {.size = 10, .merged = 4});
+    FAIL();
+  } catch (const InvalidInput& error) {
+    EXPECT_NE(std::string(error.what()).find("needs 10 patterns, the scan has 9"),
+              std::string::npos)
+        << error.what();
+  }
+}
+
+TEST(DrawEpoch, MergesAboutAsManyPatchesAsThereArePatterns) {
+  const Groups groups = make_groups(small_scan(36), {.size = 8, .merged = 5});
+  std::int64_t merged = 0;
+  for (const GroupBatch& batch : draw_epoch(groups, 3, 0)) merged += batch.merged.size(0);
+  EXPECT_GE(merged, 36);
+  EXPECT_LT(merged, 36 + 5);
+}
+
+TEST(DrawEpoch, IsTheSameForTheSameEpochAndAnotherForTheNext) {
+  const Groups groups = make_groups(small_scan(36), {.size = 8, .merged = 4});
+  const GroupBatch first = draw_epoch(groups, 2, 3)[1], again = draw_epoch(groups, 2, 3)[1];
+  EXPECT_TRUE(at::equal(first.frames, again.frames) && at::equal(first.merged, again.merged));
+  EXPECT_FALSE(at::equal(first.frames, draw_epoch(groups, 2, 4)[1].frames));
+}
+
+TEST(DrawEpoch, MergesEachPlaceOfAGroupAtMostOnce) {
+  const Groups groups = make_groups(small_scan(36), {.size = 8, .merged = 4});
+  for (const GroupBatch& batch : draw_epoch(groups, 2, 0)) {
+    const auto* place = batch.merged.data_ptr<std::int64_t>();
+    const std::set<std::int64_t> distinct(place, place + batch.merged.size(0));
+    EXPECT_EQ(static_cast<std::int64_t>(distinct.size()), 4 * batch.count);
+    EXPECT_LT(*distinct.rbegin(), batch.frames.size(0));
+  }
+}
+
+}  // namespace
+}  // namespace ptyche

@@ -1,0 +1,63 @@
+#include "ptyche/infer/infer.h"
+
+#include <gtest/gtest.h>
+
+#include "ptyche/core/error.h"
+#include "ptyche/group/make_groups.h"
+#include "ptyche/train/train.h"
+#include "tests/support/checks.h"
+#include "tests/support/small_scan.h"
+
+namespace ptyche {
+namespace {
+
+Model trained_model(const Scan& scan) {
+  TrainOptions options;
+  options.epochs = 2;
+  options.first_probe.epochs = 2;
+  options.network.widths = {8, 16};
+  return train(scan, make_groups(scan, {.size = 9, .merged = 4}), options);
+}
+
+TEST(Infer, GivesTheSamePatchesForAnyBatch) {
+  const Scan scan = small_scan(100);
+  const Model model = trained_model(scan);
+  const at::Tensor whole = infer(model, scan, {.batch = 1000}).patches;
+  for (const std::int64_t batch : {1, 7, 16, 100})
+    EXPECT_LT((infer(model, scan, {.batch = batch}).patches - whole).abs().max().item<double>(),
+              1e-5)
+        << batch;
+}
+
+TEST(Infer, RefusesPatternsOfAnotherSizeAndNamesBoth) {
+  const Scan scan = small_scan();
+  Model model = trained_model(scan);
+  model.probe = at::zeros({1, 32, 32}, at::kComplexFloat);
+  try {
+    infer(model, scan, {});
+    FAIL();
+  } catch (const InvalidInput& error) {
+    const std::string text = error.what();
+    EXPECT_NE(text.find("32 x 32"), std::string::npos) << text;
+    EXPECT_NE(text.find("16 x 16"), std::string::npos) << text;
+  }
+}
+
+TEST(Infer, TakesOnlyPatternsOfTheUseAskedFor) {
+  const Scan scan = small_scan();
+  const Model model = trained_model(scan);
+  at::Tensor use = scan.frame_use().clone();
+  use.slice(0, 0, 4).fill_(static_cast<std::int64_t>(FrameUse::unseen));
+  const Patches patches =
+      infer(model, scan.with_frame_use(use), {.batch = 3, .frames = FrameUse::unseen});
+  EXPECT_TRUE(at::equal(patches.frames, at::arange(4, at::kLong)));
+  EXPECT_THROW(infer(model, scan, {.batch = 3, .frames = FrameUse::unseen}), InvalidInput);
+}
+
+TEST(Infer, RefusesAnEmptyBatch) {
+  const Scan scan = small_scan();
+  EXPECT_THROW(infer(trained_model(scan), scan, {.batch = 0}), InvalidInput);
+}
+
+}  // namespace
+}  // namespace ptyche

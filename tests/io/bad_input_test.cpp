@@ -1,0 +1,171 @@
+// Every way in which a scan file can be wrong that we know of, each with what its message must say.
+#include <functional>
+#include <limits>
+
+#include "tests/io/scan_files.h"
+
+namespace ptyche {
+namespace {
+
+struct BadFile {
+  std::string name;
+  std::function<void(const std::filesystem::path&)> write;
+  std::vector<std::string> parts;  ///< dataset, expected, found
+};
+
+/// A file whose arrays are spoiled by `change`.
+std::function<void(const std::filesystem::path&)> spoiled(
+    const std::function<void(Arrays&)>& change) {
+  return [change](const std::filesystem::path& file) {
+    Arrays arrays = small_arrays();
+    change(arrays);
+    write_npz(file, arrays);
+  };
+}
+
+/// small_counts with one value of one pattern replaced.
+std::function<void(const std::filesystem::path&)> with_value(double value) {
+  return spoiled([value](Arrays& arrays) {
+    at::Tensor counts = small_counts().clone();
+    counts[7][1][2] = value;
+    array(arrays, "diffraction") = counts;
+  });
+}
+
+void truncated(const std::filesystem::path& file) {
+  write_npz(file, small_arrays());
+  std::filesystem::resize_file(file, std::filesystem::file_size(file) * 2 / 3);
+}
+
+void one_pattern(Arrays& arrays) {
+  for (const char* name : {"diffraction", "xcoords", "ycoords"}) {
+    array(arrays, name) = array(arrays, name).narrow(0, 0, 1).contiguous();
+  }
+}
+
+void odd_size(Arrays& arrays) {
+  array(arrays, "diffraction") = at::ones({kFrames, 7, 7});
+  array(arrays, "probeGuess") = at::ones({7, 7}, at::kComplexFloat);
+}
+
+std::vector<BadFile> bad_files() {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const double infinity = std::numeric_limits<double>::infinity();
+  return {
+      {"absent", [](auto&) {}, {"expected a file", "found none"}},
+      {"empty", [](auto& file) { write_raw(file, ""); }, {"expected a scan", "empty file"}},
+      {"not a zip",
+       [](auto& file) { write_raw(file, "position,counts\n1,2\n"); },
+       {"expected NPZ", "CXI", "found neither"}},
+      {"truncated zip", truncated, {"expected a whole zip archive", "found a damaged one"}},
+      {"truncated HDF5",
+       [](auto& file) { write_raw(file, "\x89HDF\r\n\x1a\nrest"); },
+       {"expected a whole HDF5 file", "found a damaged one"}},
+      {"no patterns",
+       spoiled([](auto& a) { remove(a, "diffraction"); }),
+       {"expected an array named diffraction, diff3d", "found xcoords, ycoords, probeGuess"}},
+      {"no coordinates",
+       spoiled([](auto& a) { remove(a, "ycoords"); }),
+       {"ycoords: expected", "found diffraction, xcoords, probeGuess"}},
+      {"two dimensions",
+       spoiled([](auto& a) {
+         array(a, "diffraction") = at::ones({12, 64});
+       }),
+       {"diffraction: expected (M, N, N)", "found (12, 64) float32"}},
+      {"not square",
+       spoiled([](auto& a) {
+         array(a, "diffraction") = at::ones({12, 8, 10});
+       }),
+       {"diffraction: expected square patterns", "found (12, 8, 10) float32"}},
+      {"complex",
+       spoiled([](auto& a) {
+         array(a, "diffraction") = at::ones({12, 8, 8}, at::kComplexFloat);
+       }),
+       {"diffraction: expected", "real numbers", "complex64"}},
+      {"odd size", spoiled(odd_size), {"diffraction: expected an even pattern size", "found 7"}},
+      {"NaN", with_value(nan), {"diffraction: expected finite values", "found 1", "pattern 7"}},
+      {"infinity", with_value(infinity), {"diffraction: expected finite", "found 1", "pattern 7"}},
+      {"negative", with_value(-3), {"diffraction: expected", ">= 0", "(1 negative)", "pattern 7"}},
+      {"coordinates of another length",
+       spoiled([](auto& a) { array(a, "ycoords") = at::ones({11}, at::kDouble); }),
+       {"ycoords: expected 12 values", "found 11"}},
+      {"patterns of another length",
+       spoiled([](auto& a) {
+         array(a, "diffraction") = at::ones({13, 8, 8});
+       }),
+       {"xcoords: expected as many values", "(13, 8, 8)", "found 12"}},
+      {"coordinates that are not finite",
+       spoiled([&](auto& a) { array(a, "xcoords") = at::full({12}, nan, at::kDouble); }),
+       {"xcoords, ycoords: expected finite positions", "found 12"}},
+      {"coordinates in nanometres",
+       spoiled([](auto& a) { array(a, "xcoords") = array(a, "xcoords") * 1e6; }),
+       {"xcoords, ycoords: expected a scan of at most", "found 5e+06"}},
+      {"all patterns zero",
+       spoiled([](auto& a) {
+         array(a, "diffraction") = at::zeros({12, 8, 8});
+       }),
+       {"patterns: expected photons", "found all 12 patterns zero"}},
+      {"one pattern", spoiled(one_pattern), {"patterns: expected at least 2", "found 1"}},
+      {"positions all equal",
+       spoiled([](auto& a) {
+         array(a, "xcoords") = at::full({12}, 5.0, at::kDouble);
+         array(a, "ycoords") = at::full({12}, 6.0, at::kDouble);
+       }),
+       {"positions: expected patterns at different positions", "found all 12 at row 6, col 5"}},
+      {"probe of another size",
+       spoiled([](auto& a) {
+         array(a, "probeGuess") = at::ones({6, 6}, at::kComplexFloat);
+       }),
+       {"probeGuess: expected (8, 8)", "found (1, 6, 6) complex64"}},
+      {"probe without power",
+       spoiled([](auto& a) {
+         array(a, "probeGuess") = at::zeros({8, 8}, at::kComplexFloat);
+       }),
+       {"probeGuess: probe: expected finite power > 0", "found 0"}},
+      {"mask of another size",
+       spoiled([](auto& a) {
+         array(a, "mask") = at::ones({4, 4}, at::kBool);
+       }),
+       {"mask: expected (8, 8)", "found (4, 4) bool"}},
+  };
+}
+
+TEST(BadInput, EachIsRefusedWithFileDatasetExpectedAndFound) {
+  const TestFolder folder;
+  for (const BadFile& bad : bad_files()) {
+    ReadOptions options;
+    options.file = folder / (bad.name + ".npz");
+    bad.write(options.file);
+    const std::string message = refusal([&] { read_scan(options); });
+    EXPECT_EQ(message.rfind(options.file.string() + ": ", 0), 0u) << bad.name << ": " << message;
+    for (const std::string& part : bad.parts) {
+      EXPECT_TRUE(contains(message, part)) << bad.name << " should say " << part << ": " << message;
+    }
+  }
+}
+
+TEST(BadInput, OptionsOutOfRangeAreNamed) {
+  const std::vector<std::pair<std::function<void(ReadOptions&)>, std::string>> table = {
+      {[](auto& o) { o.domain = "phase"; }, "--domain: expected auto, counts or amplitude"},
+      {[](auto& o) { o.crop = 10; }, "--crop: expected"},
+      {[](auto& o) { o.crop = 5; }, "even pattern size N, found 5"},
+      {[](auto& o) { o.crop = -2; }, "--crop: expected a number >= 0, found -2"},
+      {[](auto& o) {
+         o.centre = DetectorCentre{9, 2};
+       },
+       "--center: expected a pixel of the 8 x 8"},
+      {[](auto& o) { o.hold_out = 0.7; }, "--hold-out: expected a fraction"},
+      {[](auto& o) { o.unseen_half = "left"; }, "--unseen-half: expected none, upper or lower"},
+      {[](auto& o) { o.mask = "/nonexistent/mask.npy"; }, "/nonexistent/mask.npy"},
+      {[](auto& o) { o.photons = -1; }, "--photons: expected a number >= 0, found -1"},
+  };
+  for (const auto& [change, part] : table) {
+    ReadOptions options;
+    change(options);
+    const std::string message = refusal([&] { read_arrays(small_arrays(), options); });
+    EXPECT_TRUE(contains(message, part)) << "expected " << part << " in: " << message;
+  }
+}
+
+}  // namespace
+}  // namespace ptyche

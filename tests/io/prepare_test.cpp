@@ -1,0 +1,195 @@
+#include <limits>
+
+#include "tests/io/scan_files.h"
+#include "tests/support/shared.h"
+
+namespace ptyche {
+namespace {
+
+std::vector<std::int64_t> frames_with(const Scan& scan, FrameUse use) {
+  const at::Tensor frames = scan.frames_with(use);
+  return {frames.const_data_ptr<std::int64_t>(),
+          frames.const_data_ptr<std::int64_t>() + frames.numel()};
+}
+
+using Frames = std::vector<std::int64_t>;
+
+TEST(Crop, TheRealStarAt128CroppedTo64IsTheRealStarAt64) {
+  const auto shared = shared_folder();
+  if (!shared) GTEST_SKIP() << "the shared scans are not there (PTYCHE_SHARED)";
+  ReadOptions options;
+  options.file = *shared / "data/siemens-star/siemens-star-64-counts.npz";
+  const Scan small = read_scan(options);
+  options.file = *shared / "data/siemens-star/siemens-star-counts.npz";
+  options.crop = 64;
+  const Scan cropped = read_scan(options);
+  EXPECT_TRUE(at::equal(cropped.counts(), small.counts()));
+  EXPECT_TRUE(at::equal(cropped.mask(), small.mask()));
+  EXPECT_LT((cropped.positions() - small.positions()).abs().max().item<double>(), 1e-9);
+  const double scale = at::abs(small.probe()).max().item<double>();
+  EXPECT_LT(at::abs(cropped.probe() - small.probe()).max().item<double>(), 1e-4 * scale);
+}
+
+TEST(Crop, KeepsThePixelsAroundTheNamedCentre) {
+  ReadOptions options;
+  options.crop = 4;
+  options.centre = DetectorCentre{3, 5};
+  const Scan scan = read_arrays(small_arrays(), options);
+  const at::Tensor expected = small_counts().slice(1, 1, 5).slice(2, 3, 7);
+  EXPECT_TRUE(at::equal(scan.counts().to(at::kFloat), expected));
+  options.crop = 0;  // the largest even square around it: rows 0..5, columns 2..7
+  EXPECT_TRUE(at::equal(read_arrays(small_arrays(), options).counts().to(at::kFloat),
+                        small_counts().slice(1, 0, 6).slice(2, 2, 8)));
+}
+
+TEST(Crop, ScalesPositionsAndObjectPixelAndDropsTheTruth) {
+  Arrays arrays = small_arrays();
+  array(arrays, "objectGuess") = at::ones({60, 60}, at::kComplexFloat).cumsum(0);
+  ReadOptions options;
+  options.energy_ev = 12398.4198;  // wavelength 1e-10 m
+  options.distance_m = 2;
+  options.detector_pixel_m = 25e-6;
+  const Scan whole = read_arrays(arrays, options);
+  options.crop = 4;
+  const Scan half = read_arrays(arrays, options);
+  EXPECT_TRUE(whole.truth().defined());
+  EXPECT_FALSE(half.truth().defined());
+  EXPECT_TRUE(at::equal(half.positions() * 2, whole.positions()));
+  EXPECT_NEAR(half.geometry().object_pixel_m / whole.geometry().object_pixel_m, 2, 1e-12);
+}
+
+TEST(Positions, SwapComesBeforeTheFlipsAboutTheMiddle) {
+  Arrays arrays = small_arrays();  // rows 20..24.5, columns 10..15
+  ReadOptions options;
+  options.flip_x = true;
+  const at::Tensor flipped = read_arrays(arrays, options).positions();
+  EXPECT_TRUE(at::allclose(flipped.select(1, 1), 25 - array(arrays, "xcoords")));
+  EXPECT_TRUE(at::equal(flipped.select(1, 0), array(arrays, "ycoords")));
+  options.swap_xy = true;
+  const at::Tensor both = read_arrays(arrays, options).positions();
+  EXPECT_TRUE(at::allclose(both.select(1, 1), 44.5 - array(arrays, "ycoords")));
+  EXPECT_TRUE(at::equal(both.select(1, 0), array(arrays, "xcoords")));
+}
+
+TEST(Counts, InvalidValuesInMaskedPixelsAreCleared) {
+  Arrays arrays = small_arrays();
+  at::Tensor counts = small_counts().clone(), mask = at::ones({kSize, kSize}, at::kBool);
+  counts.select(1, 2).select(1, 3).fill_(std::numeric_limits<float>::quiet_NaN());
+  counts.select(1, 4).select(1, 4).fill_(-1);
+  mask[2][3] = false;
+  mask[4][4] = false;
+  array(arrays, "diffraction") = counts;
+  array(arrays, "mask") = mask;
+  const Scan scan = read_arrays(arrays);
+  EXPECT_TRUE(at::equal(scan.counts().to(at::kFloat), small_counts() * mask));
+}
+
+TEST(Counts, PixelsAtTheTypesLargestValueInEveryPatternAreMasked) {
+  Arrays arrays = small_arrays();
+  at::Tensor counts = small_counts().to(at::kShort);
+  counts.select(1, 0).select(1, 7).fill_(32767);
+  array(arrays, "diffraction") = counts;
+  const Scan scan = read_arrays(arrays);
+  EXPECT_FALSE(scan.mask()[0][7].item<bool>());
+  EXPECT_EQ(scan.mask().sum().item<int>(), kSize * kSize - 1);
+  EXPECT_EQ(scan.frames_with(FrameUse::used).size(0), kFrames);
+}
+
+TEST(ChooseFrames, LeavesOutDarkAndSaturatedPatternsAndSaysWhich) {
+  Arrays arrays = small_arrays();
+  at::Tensor counts = small_counts().clone();
+  counts.select(0, 3).zero_();
+  counts.select(0, 7).mul_(0.04).floor_();
+  counts.select(0, 9).mul_(25);
+  array(arrays, "diffraction") = counts;
+  testing::internal::CaptureStderr();
+  const Scan scan = read_arrays(arrays);
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_EQ(frames_with(scan, FrameUse::rejected), (Frames{3, 7, 9}));
+  EXPECT_TRUE(contains(said, "3 of 12 patterns are left out; dark: 3, 7; saturated: 9")) << said;
+}
+
+TEST(ChooseFrames, SeveralPixelsAtTheTypesLargestValueSaturateAPattern) {
+  Arrays arrays = small_arrays();
+  at::Tensor counts = small_counts().to(at::kByte);
+  counts.select(0, 2).select(0, 0).narrow(0, 0, 4).fill_(255);
+  counts.select(0, 5).select(0, 0).narrow(0, 0, 3).fill_(255);  // too few to tell
+  array(arrays, "diffraction") = counts;
+  EXPECT_EQ(frames_with(read_arrays(arrays), FrameUse::rejected), (Frames{2}));
+}
+
+TEST(ChooseFrames, DrawsTheSameHoldOutForTheSameSeedOnly) {
+  ReadOptions options;
+  options.hold_out = 0.25;
+  const Frames first = frames_with(read_arrays(small_arrays(), options), FrameUse::held_out);
+  EXPECT_EQ(first.size(), 3u);
+  EXPECT_EQ(first, frames_with(read_arrays(small_arrays(), options), FrameUse::held_out));
+  bool differs = false;
+  for (options.seed = 2; options.seed < 6; ++options.seed) {
+    differs |= first != frames_with(read_arrays(small_arrays(), options), FrameUse::held_out);
+  }
+  EXPECT_TRUE(differs);
+}
+
+TEST(ChooseFrames, HoldsOutTheListedPatternsUnlessRejected) {
+  const TestFolder folder;
+  write_raw(folder / "split.json", R"({"rng": "any", "heldout_indices": [0, 5, 11]})");
+  Arrays arrays = small_arrays();
+  array(arrays, "diffraction") = small_counts().clone();
+  array(arrays, "diffraction").select(0, 5).zero_();
+  ReadOptions options;
+  options.hold_out_file = folder / "split.json";
+  const Scan scan = read_arrays(arrays, options);
+  EXPECT_EQ(frames_with(scan, FrameUse::held_out), (Frames{0, 11}));
+  EXPECT_EQ(frames_with(scan, FrameUse::rejected), (Frames{5}));
+}
+
+TEST(ChooseFrames, RefusesAHoldOutFileThatDoesNotFit) {
+  const TestFolder folder;
+  const std::vector<std::pair<std::string, std::string>> table = {
+      {R"({"heldout_indices": [0, 12]})", "0 to 11, found 12"},
+      {R"({"heldout_indices": [-1]})", "found -1"},
+      {R"({"heldout_indices": [1.5]})", "found 1.5"},
+      {R"({"heldout": [1]})", "heldout_indices"},
+      {R"({"heldout_indices": [1)", "expected JSON"},
+  };
+  for (const auto& [json, part] : table) {
+    write_raw(folder / "split.json", json);
+    ReadOptions options;
+    options.hold_out_file = folder / "split.json";
+    const std::string message = refusal([&] { read_arrays(small_arrays(), options); });
+    EXPECT_TRUE(contains(message, part) && contains(message, "split.json")) << message;
+  }
+}
+
+TEST(ChooseFrames, HeldOutPatternsDoNotTouchTheCalibration) {
+  const TestFolder folder;
+  write_raw(folder / "split.json", R"({"heldout_indices": [4]})");
+  ReadOptions options;
+  options.hold_out_file = folder / "split.json";
+  Arrays arrays = small_arrays();
+  const Scan before = read_arrays(arrays, options);
+  array(arrays, "diffraction") = small_counts().clone();
+  array(arrays, "diffraction").select(0, 4).mul_(3);
+  EXPECT_TRUE(at::equal(read_arrays(arrays, options).probe(), before.probe()));
+}
+
+TEST(ChooseFrames, TheUpperHalfEndsAtTheMedianRow) {
+  ReadOptions options;
+  options.unseen_half = "lower";  // rows 20, 21.5, 23, 24.5, three patterns each; median 22.25
+  EXPECT_EQ(frames_with(read_arrays(small_arrays(), options), FrameUse::unseen),
+            (Frames{6, 7, 8, 9, 10, 11}));
+  options.unseen_half = "upper";
+  EXPECT_EQ(frames_with(read_arrays(small_arrays(), options), FrameUse::unseen),
+            (Frames{0, 1, 2, 3, 4, 5}));
+}
+
+TEST(ReadScan, PhotonsSetTheProbesPower) {
+  ReadOptions options;
+  options.photons = 12345;
+  const at::Tensor probe = read_arrays(small_arrays(), options).probe();
+  EXPECT_NEAR(at::abs(probe).square().sum(at::kDouble).item<double>() / 12345, 1, 1e-6);
+}
+
+}  // namespace
+}  // namespace ptyche

@@ -1,0 +1,148 @@
+#include "ptyche/io/product.h"
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "ptyche/data/scan.h"
+#include "ptyche/io/hdf5.h"
+#include "ptyche/io/scores_json.h"
+#include "tests/io/scan_files.h"
+
+namespace ptyche {
+namespace {
+
+Reconstruction some_image(double pixel_m) {
+  Reconstruction image;
+  const at::Tensor wave = at::arange(37.0 * 52, at::kFloat).reshape({37, 52});
+  image.object = at::complex(wave.sin(), wave.cos());
+  image.coverage = wave.sin().abs();
+  image.origin_row = -3;
+  image.origin_col = 11;
+  image.probe =
+      at::complex(wave.slice(1, 0, 16).slice(0, 0, 32).reshape({2, 16, 16}), at::ones({2, 16, 16}));
+  image.positions =
+      at::stack({at::arange(7, at::kDouble) * 0.37 + 5, at::arange(7, at::kDouble) * 1.91 + 19}, 1);
+  image.frame_use = at::tensor({0, 1, 2, 3, 0, 0, 1}).to(at::kByte);
+  image.background = at::full({16, 16}, 0.25f);
+  image.geometry = {8800, 1.9, 75e-6, 0.02, pixel_m};
+  image.provenance = {"scan.npz", "abcd", "ptyche reconstruct scan.npz", "{\"seed\": 7}", ~0ull};
+  image.loss = {3.5, 2.25};
+  return image;
+}
+
+TEST(Product, GivesBackWhatItWrote) {
+  const TestFolder folder;
+  for (const double pixel_m : {0.0, 31.7e-9}) {
+    const Reconstruction image = some_image(pixel_m);
+    write_reconstruction(folder / "r.h5", image);
+    const Reconstruction found = read_reconstruction(folder / "r.h5");
+    EXPECT_TRUE(at::equal(found.object, image.object));
+    EXPECT_TRUE(at::equal(found.coverage, image.coverage));
+    EXPECT_TRUE(at::equal(found.probe, image.probe));
+    EXPECT_TRUE(at::equal(found.frame_use, image.frame_use));
+    EXPECT_TRUE(at::equal(found.background, image.background));
+    EXPECT_LT((found.positions - image.positions).abs().max().item<double>(), 1e-9);
+    EXPECT_EQ(found.origin_row, -3);
+    EXPECT_EQ(found.origin_col, 11);
+    EXPECT_EQ(found.interpolation, Interpolation::probe_fourier);
+    EXPECT_DOUBLE_EQ(found.geometry.object_pixel_m, pixel_m);
+    EXPECT_DOUBLE_EQ(found.geometry.energy_ev, 8800);
+    EXPECT_DOUBLE_EQ(found.geometry.detector_pixel_m, 75e-6);
+    EXPECT_EQ(found.provenance.seed, ~0ull);
+    EXPECT_EQ(found.provenance.options_json, image.provenance.options_json);
+    EXPECT_EQ(found.loss, image.loss);
+  }
+}
+
+TEST(Product, PositionsFollowThePtychodusFormula) {
+  const TestFolder folder;
+  const Reconstruction image = some_image(31.7e-9);
+  write_reconstruction(folder / "r.h5", image);
+  const Hdf5File file = Hdf5File::open(folder / "r.h5");
+  const double x = file.read("probe_position_x_m").values[2].item<double>();
+  const double y = file.read("probe_position_y_m").values[2].item<double>();
+  const auto attribute = [&](const char* name) { return file.number("object", name).value(); };
+  const double col = (x - attribute("center_x_m")) / attribute("pixel_width_m") + 52 / 2.0;
+  const double row = (y - attribute("center_y_m")) / attribute("pixel_height_m") + 37 / 2.0;
+  EXPECT_NEAR(row, 0.37 * 2 + 5 - (-3), 1e-9);
+  EXPECT_NEAR(col, 1.91 * 2 + 19 - 11, 1e-9);
+}
+
+TEST(Product, HasAllThatPtychodusRequires) {
+  const TestFolder folder;
+  write_reconstruction(folder / "r.h5", some_image(0));
+  const Hdf5File file = Hdf5File::open(folder / "r.h5");
+  EXPECT_TRUE(file.text("/", "name") && file.text("/", "comments"));
+  for (const char* name : {"detector_object_distance_m", "probe_energy_eV", "exposure_time_s"}) {
+    EXPECT_TRUE(file.number("/", name)) << name;
+  }
+  EXPECT_TRUE(at::equal(file.read("probe_position_indexes").values, at::arange(7)));
+  EXPECT_EQ(file.read("object_layer_spacing_m").values.sizes(), at::IntArrayRef({0}));
+  EXPECT_TRUE(at::equal(file.read("loss_epochs").values, at::tensor({1, 2}, at::kLong)));
+  EXPECT_EQ(file.number("probe", "pixel_width_m"), 1.0);
+  EXPECT_EQ(file.text("ptyche", "length_unit"), "object pixel");
+  const at::Tensor used = file.read("ptyche/frame_used").values;
+  EXPECT_TRUE(at::equal(used, at::tensor({1, 0, 0, 0, 1, 1, 0}).to(at::kBool)));
+}
+
+Scores some_scores() {
+  Scores scores;
+  scores.held_out = DataFit{52, 0.0865, 0.047, 0.0419, std::nan("")};
+  return scores;
+}
+
+TEST(Product, HoldsScoresAsTextAndAttributes) {
+  const TestFolder folder;
+  const Scores scores = some_scores();
+  write_reconstruction(folder / "r.h5", some_image(0), &scores);
+  const Hdf5File file = Hdf5File::open(folder / "r.h5");
+  EXPECT_EQ(file.number("ptyche/scores", "held_out.r_factor"), 0.0865);
+  EXPECT_EQ(file.read_text("ptyche/scores"), scores_json(scores));
+}
+
+TEST(ScoresJson, IsJsonWithNumbersUnderTheirNames) {
+  const auto json = nlohmann::json::parse(scores_json(some_scores()));
+  EXPECT_EQ(json["held_out.deviance_per_photon"], 0.0419);
+  EXPECT_TRUE(json["held_out.deviance_per_photon_floor"].is_null());  // NaN is not JSON
+  EXPECT_TRUE(json["meaning"]["held_out.r_factor"].is_string());
+  EXPECT_FALSE(json.contains("truth.nrmse"));
+}
+
+TEST(Product, ReadsAForeignProductWithLayersAndCoherentModes) {
+  const TestFolder folder;
+  Hdf5File out = Hdf5File::create(folder / "foreign.h5");
+  out.write("object", at::full({2, 30, 41}, 2, at::kComplexDouble));
+  for (const char* name : {"center_x_m", "center_y_m"}) out.set("object", name, 0.0);
+  for (const char* name : {"pixel_width_m", "pixel_height_m"}) out.set("object", name, 1e-8);
+  out.write("probe", at::ones({2, 3, 8, 8}, at::kComplexDouble));
+  out.write("probe_position_x_m", at::tensor({0.0, 5e-8}, at::kDouble));
+  out.write("probe_position_y_m", at::tensor({0.0, -2e-8}, at::kDouble));
+  out.write("costs", at::tensor({1.0}, at::kDouble));
+  out.close();
+  const Reconstruction image = read_reconstruction(folder / "foreign.h5");
+  EXPECT_EQ(image.object[3][4].item<c10::complex<float>>(), c10::complex<float>(4));
+  EXPECT_EQ(image.probe.sizes(), at::IntArrayRef({3, 8, 8}));
+  EXPECT_EQ(image.interpolation, Interpolation::bilinear);
+  EXPECT_EQ(image.loss, std::vector<double>{1});
+  const at::Tensor index = image.positions[1];
+  EXPECT_NEAR(index[0].item<double>() - static_cast<double>(image.origin_row), -2 + 15, 1e-9);
+  EXPECT_NEAR(index[1].item<double>() - static_cast<double>(image.origin_col), 5 + 20.5, 1e-9);
+}
+
+TEST(Product, NamesWhatIsWrong) {
+  const TestFolder folder;
+  EXPECT_TRUE(contains(refusal([&] { read_reconstruction(folder / "absent.h5"); }), "absent.h5"));
+  Hdf5File out = Hdf5File::create(folder / "bad.h5");
+  out.write("object", at::ones({30, 41}));
+  out.close();
+  const std::string message = refusal([&] { read_reconstruction(folder / "bad.h5"); });
+  EXPECT_TRUE(contains(message, "bad.h5: object: expected complex")) << message;
+  EXPECT_TRUE(contains(message, "(30, 41) float32")) << message;
+}
+
+TEST(Product, AFolderThatIsNotThereIsTheUsersMistake) {
+  EXPECT_THROW(write_reconstruction("/nonexistent/folder/r.h5", some_image(0)), InvalidInput);
+}
+
+}  // namespace
+}  // namespace ptyche

@@ -1,0 +1,170 @@
+#include <cmath>
+
+#include "ptyche/io/read_scan.h"
+#include "tests/io/scan_files.h"
+#include "tests/support/shared.h"
+
+namespace ptyche {
+namespace {
+
+ReadOptions with_domain(const std::string& domain) {
+  ReadOptions options;
+  options.domain = domain;
+  return options;
+}
+
+at::Tensor as_double(const at::Tensor& tensor) { return tensor.to(at::kDouble); }
+
+TEST(ReadNpz, ReadsWholeNumbersOfAnyTypeAsCounts) {
+  for (const at::ScalarType type : {at::kByte, at::kShort, at::kInt, at::kFloat, at::kDouble}) {
+    Arrays arrays = small_arrays();
+    array(arrays, "diffraction") = small_counts().to(type);
+    const Scan scan = read_arrays(arrays);
+    EXPECT_EQ(scan.counts().scalar_type(), at::kByte);
+    EXPECT_TRUE(at::equal(as_double(scan.counts()), as_double(small_counts()))) << type;
+  }
+}
+
+TEST(ReadNpz, SquaresRootsOfWholeNumbersExactly) {
+  for (const at::ScalarType type : {at::kFloat, at::kDouble}) {
+    Arrays arrays = small_arrays();
+    const at::Tensor counts = small_counts().to(at::kDouble) * 50021;
+    array(arrays, "diffraction") = at::sqrt(counts).to(type);
+    const Scan scan = read_arrays(arrays);
+    EXPECT_EQ(scan.counts().scalar_type(), at::kInt);
+    EXPECT_TRUE(at::equal(as_double(scan.counts()), counts));
+  }
+}
+
+TEST(ReadNpz, DomainSaysWhatWholeNumbersMean) {
+  Arrays arrays = small_arrays();
+  array(arrays, "diffraction") = small_counts().to(at::kShort);
+  const Scan scan = read_arrays(arrays, with_domain("amplitude"));
+  EXPECT_TRUE(at::equal(as_double(scan.counts()), as_double(small_counts()).square()));
+}
+
+TEST(ReadNpz, FractionalCountsStayAsTheyAre) {
+  Arrays arrays = small_arrays();
+  array(arrays, "diffraction") = small_counts() + 0.37;
+  const Scan scan = read_arrays(arrays, with_domain("counts"));
+  EXPECT_EQ(scan.counts().scalar_type(), at::kFloat);
+  EXPECT_TRUE(at::equal(scan.counts(), small_counts() + 0.37));
+}
+
+TEST(ReadNpz, AmplitudesWithoutAScaleGetTheNamedMeanCounts) {
+  Arrays arrays = small_arrays();
+  const at::Tensor amplitude = small_counts() * 0.0137;
+  array(arrays, "diffraction") = amplitude;
+  for (const double wanted : {0.0, 5000.0}) {
+    ReadOptions options;
+    options.nphotons = wanted;
+    const at::Tensor counts = as_double(read_arrays(arrays, options).counts());
+    const double expected = wanted > 0 ? wanted : 1e9;  // PtychoPINN's default
+    EXPECT_NEAR(counts.sum().item<double>() / kFrames / expected, 1, 1e-6);
+    const at::Tensor ratio = counts / as_double(amplitude).square();
+    EXPECT_LT((ratio.max() / ratio.min()).item<double>() - 1, 1e-5);
+  }
+}
+
+TEST(ReadNpz, FindsThePatternsAxisByTheNumberOfPositions) {
+  Arrays arrays = small_arrays();
+  array(arrays, "diffraction") = small_counts().permute({1, 2, 0}).contiguous();
+  EXPECT_TRUE(at::equal(read_arrays(arrays).counts().to(at::kFloat), small_counts()));
+}
+
+TEST(ReadNpz, PrefersPatternsFirstWhereBothAxesFit) {
+  Arrays arrays = small_arrays();
+  const at::Tensor cube = small_counts().narrow(0, 0, kSize).contiguous();
+  array(arrays, "diffraction") = cube;
+  for (const char* name : {"xcoords", "ycoords"}) {
+    array(arrays, name) = array(arrays, name).narrow(0, 0, kSize).contiguous();
+  }
+  EXPECT_TRUE(at::equal(read_arrays(arrays).counts().to(at::kFloat), cube));
+}
+
+TEST(ReadNpz, PositionsAreRowYAndColumnX) {
+  Arrays arrays = small_arrays();
+  const at::Tensor positions = read_arrays(arrays).positions();
+  EXPECT_TRUE(at::equal(positions.select(1, 0), array(arrays, "ycoords")));
+  EXPECT_TRUE(at::equal(positions.select(1, 1), array(arrays, "xcoords")));
+}
+
+TEST(ReadNpz, TakesEveryLayoutOfTheProbe) {
+  const at::Tensor one = at::ones({kSize, kSize}, at::kComplexDouble);
+  const std::vector<std::pair<at::Tensor, std::int64_t>> table = {
+      {one, 1},
+      {one.unsqueeze(2), 1},
+      {one.unsqueeze(0), 1},
+      {one.repeat({3, 1, 1}), 3},
+      {at::ones({kSize, kSize}), 1},
+  };
+  for (const auto& [probe, modes] : table) {
+    Arrays arrays = small_arrays();
+    array(arrays, "probeGuess") = probe;
+    const Scan scan = read_arrays(arrays);
+    EXPECT_EQ(scan.probe().sizes(), at::IntArrayRef({modes, kSize, kSize}));
+    EXPECT_EQ(scan.probe().scalar_type(), at::kComplexFloat);
+  }
+}
+
+TEST(ReadNpz, TheProbeCarriesTheMeanCounts) {
+  const Scan scan = read_arrays(small_arrays());
+  // All pixels count, so the power is that of the probe itself (Parseval).
+  const double power = at::abs(scan.probe()).square().sum(at::kDouble).item<double>();
+  const double mean = small_counts().sum(at::kDouble).item<double>() / kFrames;
+  EXPECT_NEAR(power / mean, 1, 1e-5);
+}
+
+TEST(ReadNpz, EstimatesAMissingProbeFromTheMeanPattern) {
+  Arrays arrays = small_arrays();
+  remove(arrays, "probeGuess");
+  const Scan scan = read_arrays(arrays);
+  const at::Tensor wave = at::fft_fft2(scan.probe()[0], {}, {-2, -1}, "ortho");
+  const at::Tensor mean = small_counts().mean(0);
+  EXPECT_TRUE(at::allclose(at::fft_fftshift(at::abs(wave).square()), mean, 1e-4, 1e-4));
+}
+
+TEST(ReadNpz, AConstantObjectIsNoTruth) {
+  Arrays arrays = small_arrays();
+  array(arrays, "objectGuess") = at::ones({40, 50}, at::kComplexFloat);
+  EXPECT_FALSE(read_arrays(arrays).truth().defined());
+  array(arrays, "objectGuess")[3][4] = 0.5;
+  EXPECT_TRUE(at::equal(read_arrays(arrays).truth(), array(arrays, "objectGuess")));
+}
+
+TEST(ReadNpz, TheMaskOfTheFileCanBeIgnoredOrReplaced) {
+  Arrays arrays = small_arrays();
+  at::Tensor mask = at::ones({kSize, kSize}, at::kBool);
+  mask[1][2] = false;
+  array(arrays, "mask") = mask;
+  EXPECT_TRUE(at::equal(read_arrays(arrays).mask(), mask));
+  ReadOptions options;
+  options.mask = "none";
+  EXPECT_TRUE(read_arrays(arrays, options).mask().all().item<bool>());
+  const TestFolder folder;
+  mask[5][5] = false;
+  write_npz(folder / "mask.npz", {{"m", mask}});
+  options.mask = folder / "mask.npz";
+  EXPECT_TRUE(at::equal(read_arrays(arrays, options).mask(), mask));
+}
+
+TEST(ReadNpz, AmplitudeAndCountsFilesOfTheRealStarAgree) {
+  const auto shared = shared_folder();
+  if (!shared) GTEST_SKIP() << "the shared scans are not there (PTYCHE_SHARED)";
+  ReadOptions options;
+  options.mask = "none";
+  options.file = *shared / "data/siemens-star/siemens-star-64-counts.npz";
+  const Scan counts = read_scan(options);
+  options.file = *shared / "data/siemens-star/siemens-star-64.npz";
+  const Scan amplitude = read_scan(options);
+  EXPECT_EQ(counts.counts().scalar_type(), at::kShort);
+  EXPECT_EQ(counts.counts().max().item<int>(), 963);  // README of the data
+  EXPECT_TRUE(at::equal(counts.counts(), amplitude.counts()));
+  EXPECT_TRUE(at::equal(counts.positions(), amplitude.positions()));
+  EXPECT_TRUE(at::equal(counts.probe(), amplitude.probe()));
+  EXPECT_FALSE(amplitude.truth().defined());
+  EXPECT_EQ(counts.frames_with(FrameUse::used).size(0), 516);
+}
+
+}  // namespace
+}  // namespace ptyche

@@ -1,0 +1,144 @@
+#include "ptyche/report/report.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "ptyche/core/files.h"
+#include "ptyche/report/page.h"
+#include "tests/report/decoded_png.h"
+#include "tests/report/sample.h"
+
+namespace ptyche {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A folder of its own, removed at the end.
+class WriteReport : public testing::Test {
+ protected:
+  void SetUp() override {
+    const auto* test = testing::UnitTest::GetInstance()->current_test_info();
+    folder_ = fs::temp_directory_path() /
+              ("ptyche_report_" + std::to_string(getpid()) + "_" + test->name());
+    fs::create_directories(folder_);
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+  std::string page() const { return read_bytes(folder_ / "report.html"); }
+  fs::path folder_;
+};
+
+/// What `write_report` printed to stderr.
+std::string warnings_of(const fs::path& folder, const Reconstruction& image) {
+  testing::internal::CaptureStderr();
+  write_report(folder, image, sample_scores());
+  return testing::internal::GetCapturedStderr();
+}
+
+std::size_t count(const std::string& text, const std::string& word) {
+  std::size_t found = 0;
+  for (auto at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) ++found;
+  return found;
+}
+
+TEST_F(WriteReport, WritesThreePicturesAndAPageAndNothingElse) {
+  EXPECT_EQ(warnings_of(folder_, sample_star()), "");
+  for (const char* name : {"amplitude.png", "phase.png", "probe.png"}) {
+    const std::string bytes = read_bytes(folder_ / name);
+    EXPECT_EQ(bytes.substr(0, 8), "\x89PNG\r\n\x1a\n") << name;
+    const DecodedPng png = decode_png(bytes);
+    EXPECT_GT(png.rows, 300) << name;
+    EXPECT_GT(png.cols, 300) << name;
+  }
+  EXPECT_TRUE(fs::exists(folder_ / "report.html"));
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder_), fs::directory_iterator()), 4);
+}
+
+TEST_F(WriteReport, ThePageLoadsNothingAndLetsNoInputThrough) {
+  write_report(folder_, sample_star(), sample_scores());
+  const std::string html = page();
+  EXPECT_EQ(html.find("http"), std::string::npos);
+  EXPECT_EQ(html.find("<script"), std::string::npos);
+  EXPECT_EQ(html.find("<link"), std::string::npos);
+  EXPECT_EQ(html.find("<b>"), std::string::npos);
+  EXPECT_EQ(html.find("<scan>"), std::string::npos);
+  EXPECT_NE(html.find("/data/a &quot;&lt;b&gt;&amp;&#39;é.npz"), std::string::npos);
+  EXPECT_EQ(count(html, "<img "), 3u);
+  EXPECT_EQ(count(html, "src=\"data:image/png;base64,"), 3u);
+}
+
+TEST_F(WriteReport, ThePageHoldsEveryScoreOptionAndSource) {
+  write_report(folder_, sample_star(), sample_scores());
+  const std::string html = page();
+  for (const NamedScore& score : named_scores(sample_scores())) {
+    EXPECT_NE(html.find(">" + score.name + "<"), std::string::npos) << score.name;
+    EXPECT_NE(html.find(escape_html(score.meaning)), std::string::npos) << score.name;
+  }
+  for (const char* text : {"train.epochs", "0123456789abcdef", "4711", "3 used, 1 held out",
+                           "ptyche reconstruct &lt;scan&gt;", "class=\"curve\""})
+    EXPECT_NE(html.find(text), std::string::npos) << text;
+}
+
+TEST_F(WriteReport, EveryTagThatIsOpenedIsClosed) {
+  write_report(folder_, sample_star(), sample_scores(), {{"<Half>", "a & b", sample_star()}});
+  const std::string html = page();
+  std::vector<std::string> open;
+  for (auto at = html.find('<'); at != std::string::npos; at = html.find('<', at + 1)) {
+    const std::string tag = html.substr(at + 1, html.find('>', at) - at - 1);
+    const std::string name = tag.substr(0, tag.find_first_of(" \n"));
+    if (name == "!DOCTYPE" || name == "meta" || name == "img" || tag.back() == '/') continue;
+    if (tag[0] != '/') {
+      open.push_back(name);
+      continue;
+    }
+    ASSERT_FALSE(open.empty()) << tag;
+    EXPECT_EQ("/" + open.back(), tag);
+    open.pop_back();
+  }
+  EXPECT_TRUE(open.empty());
+}
+
+TEST_F(WriteReport, ShowsExtraImagesWithTheirWords) {
+  write_report(folder_, sample_star(), sample_scores(),
+               {{"Unseen <half>", "a & b", sample_star()}});
+  const std::string html = page();
+  EXPECT_NE(html.find("<h2>Unseen &lt;half&gt;</h2>"), std::string::npos);
+  EXPECT_NE(html.find("<p>a &amp; b</p>"), std::string::npos);
+  EXPECT_EQ(count(html, "<img "), 5u);
+}
+
+TEST_F(WriteReport, AFigureThatCannotBeDrawnIsAWarningAndTheRestIsWritten) {
+  Reconstruction image = sample_star();
+  image.coverage = at::ones({2, 2});
+  image.provenance.options_json = "not json <x>";
+  image.loss.clear();
+  const std::string warnings = warnings_of(folder_, image);
+  EXPECT_EQ(count(warnings, "warning: "), 2u);
+  EXPECT_NE(warnings.find("phase.png"), std::string::npos);
+  EXPECT_FALSE(fs::exists(folder_ / "phase.png"));
+  EXPECT_TRUE(fs::exists(folder_ / "probe.png"));
+  EXPECT_EQ(count(page(), "<img "), 1u);
+  EXPECT_NE(page().find("not json &lt;x&gt;"), std::string::npos);
+}
+
+TEST_F(WriteReport, AResultWithNothingInItStillGivesAPage) {
+  testing::internal::CaptureStderr();
+  write_report(folder_, {}, {});
+  EXPECT_EQ(count(testing::internal::GetCapturedStderr(), "warning: "), 3u);
+  EXPECT_NE(page().find("No pattern was held out"), std::string::npos);
+}
+
+TEST_F(WriteReport, AFolderThatTakesNoFilesIsOnlyAWarning) {
+  write_text(folder_ / "file", "not a folder");
+  std::string warnings;
+  EXPECT_NO_THROW(warnings = warnings_of(folder_ / "file" / "out", sample_star()));
+  EXPECT_NE(warnings.find("report.html"), std::string::npos);
+}
+
+TEST(Headline, NamesTheScoreItsFloorAndTheTrivialGuess) {
+  const std::string text = headline(sample_scores());
+  for (const char* number : {"0.0865", "0.0471", "0.204", "0.0419"})
+    EXPECT_NE(text.find(number), std::string::npos) << number;
+}
+
+}  // namespace
+}  // namespace ptyche

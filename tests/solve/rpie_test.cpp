@@ -1,0 +1,87 @@
+#include "ptyche/solve/rpie.h"
+
+#include <gtest/gtest.h>
+
+#include "ptyche/core/error.h"
+#include "ptyche/physics/data_fit.h"
+#include "ptyche/solve/refine.h"
+#include "ptyche/stitch/stitch.h"
+#include "tests/support/checks.h"
+#include "tests/support/small_scan.h"
+
+namespace ptyche {
+namespace {
+
+Reconstruction flat(const Scan& scan) {
+  return empty_reconstruction(scan, Interpolation::probe_fourier);
+}
+
+double r_factor(const Reconstruction& image, const Scan& scan) {
+  return data_fit(image, scan, scan.frames_with(FrameUse::used), true).r_factor;
+}
+
+TEST(Rpie, ExplainsTheCountsFarBetterThanTheFlatObjectItStartsFrom) {
+  const Scan scan = small_scan();
+  const Reconstruction image = rpie(scan, flat(scan), {.epochs = 20, .probe_step = 0});
+  EXPECT_LT(r_factor(image, scan), 0.2 * r_factor(flat(scan), scan));
+}
+
+TEST(Rpie, BringsAWrongProbeBackTowardsTheTrueOne) {
+  const Scan scan = small_scan();
+  const at::Tensor wrong = at::roll(scan.probe(), {1}, {1});
+  const Scan start = scan.with_probe((0.5 * (scan.probe() + wrong)).contiguous());
+  const Reconstruction kept = rpie(start, flat(start), {.epochs = 20, .probe_step = 0});
+  const Reconstruction refined = rpie(start, flat(start), {.epochs = 20});
+  EXPECT_LT(r_factor(refined, start), 0.7 * r_factor(kept, start));
+}
+
+TEST(Rpie, IsTheSameForTheSameSeed) {
+  const Scan scan = small_scan();
+  const RpieOptions options{.epochs = 2, .seed = 5};
+  EXPECT_TRUE(
+      at::equal(rpie(scan, flat(scan), options).object, rpie(scan, flat(scan), options).object));
+}
+
+TEST(Rpie, DoesNotLookAtMaskedPixelsOrHeldOutPatterns) {
+  const Scan scan = small_scan();
+  at::Tensor mask = at::ones({16, 16}, at::kBool), use = scan.frame_use().clone();
+  mask[8][8] = false;
+  use[4] = static_cast<std::int64_t>(FrameUse::held_out);
+  const auto run = [&](double at_masked, double in_held_out) {
+    at::Tensor counts = scan.counts().clone();
+    counts.select(1, 8).select(1, 8).fill_(at_masked);
+    counts[4].fill_(in_held_out);
+    const Scan changed({.counts = counts,
+                        .positions = scan.positions(),
+                        .probe = scan.probe(),
+                        .mask = mask,
+                        .frame_use = use,
+                        .truth = {},
+                        .geometry = {},
+                        .source = "s",
+                        .input_hash = ""});
+    return rpie(changed, flat(changed), {.epochs = 2}).object;
+  };
+  EXPECT_TRUE(at::equal(run(0, 1), run(500, 3)));
+}
+
+TEST(Rpie, RefusesAStepOutOfRange) {
+  const Scan scan = small_scan();
+  EXPECT_THROW(rpie(scan, flat(scan), {.epochs = 1, .object_step = 1.5}), InvalidInput);
+  EXPECT_THROW(rpie(scan, flat(scan), {.epochs = 0}), InvalidInput);
+}
+
+TEST(Refine, BySomeEpochsImprovesTheFitAndByNoneChangesNothing) {
+  const Scan scan = small_scan();
+  EXPECT_TRUE(at::equal(refine(scan, flat(scan), "none").object, flat(scan).object));
+  EXPECT_LT(r_factor(refine(scan, flat(scan), "3"), scan), r_factor(flat(scan), scan));
+}
+
+TEST(Refine, RefusesWhatIsNeitherNoneNorANumber) {
+  const Scan scan = small_scan();
+  for (const char* how : {"", "many", "-1", "0", "3x"})
+    EXPECT_THROW(refine(scan, flat(scan), how), InvalidInput) << how;
+}
+
+}  // namespace
+}  // namespace ptyche

@@ -1,0 +1,63 @@
+#include "ptyche/stitch/stitch.h"
+
+#include <gtest/gtest.h>
+
+#include "ptyche/core/error.h"
+#include "ptyche/physics/patches.h"
+#include "tests/support/checks.h"
+#include "tests/support/small_scan.h"
+
+namespace ptyche {
+namespace {
+
+/// The true patches of all used patterns.
+Patches true_patches(const Scan& scan) {
+  const at::Tensor frames = scan.frames_with(FrameUse::used);
+  const at::Tensor corners = scan.positions().index_select(0, frames).round() - 8.0;
+  return {.patches = extract_patches(scan.truth(), corners, 16),
+          .frames = frames,
+          .probe = scan.probe(),
+          .background = {},
+          .interpolation = Interpolation::probe_fourier};
+}
+
+TEST(Stitch, ReturnsTheObjectItsPatchesWereCutFrom) {
+  const Scan scan = small_scan();
+  const Reconstruction image = stitch(true_patches(scan), scan);
+  const at::Tensor covered = image.coverage.gt(0);
+  at::Tensor truth = at::ones_like(image.object);
+  const std::int64_t row = -image.origin_row, col = -image.origin_col;
+  truth.slice(0, row, row + scan.truth().size(0))
+      .slice(1, col, col + scan.truth().size(1))
+      .copy_(scan.truth());
+  EXPECT_GT(covered.sum().item<std::int64_t>(), 500);
+  EXPECT_LT(relative_difference(image.object.masked_select(covered), truth.masked_select(covered)),
+            1e-6);
+}
+
+TEST(Stitch, IsOneWhereNoPatchLies) {
+  const Scan scan = small_scan();
+  const Reconstruction image = stitch(true_patches(scan), scan);
+  const at::Tensor dark = image.coverage.eq(0);
+  EXPECT_GT(dark.sum().item<std::int64_t>(), 0);
+  EXPECT_TRUE(image.object.masked_select(dark).eq(1).all().item<bool>());
+}
+
+TEST(Stitch, LeavesRoomForPatternsThatWereHeldOut) {
+  const Scan scan = small_scan();
+  at::Tensor use = scan.frame_use().clone();
+  use.slice(0, 30, 36).fill_(static_cast<std::int64_t>(FrameUse::held_out));
+  const Scan held = scan.with_frame_use(use);
+  const Reconstruction image = stitch(true_patches(held), held);
+  EXPECT_EQ(image.object.sizes(), stitch(true_patches(scan), scan).object.sizes());
+}
+
+TEST(Stitch, RefusesPatchesOfAnotherScan) {
+  const Scan scan = small_scan();
+  Patches patches = true_patches(scan);
+  patches.frames = patches.frames + 5;
+  EXPECT_THROW(stitch(patches, scan), InvalidInput);
+}
+
+}  // namespace
+}  // namespace ptyche

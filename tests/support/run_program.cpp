@@ -1,0 +1,62 @@
+#include "tests/support/run_program.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <thread>
+
+namespace ptyche {
+namespace {
+
+Outcome outcome_of(int status, const std::string& prefix) {
+  const Outcome outcome{WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status),
+                        file_bytes(prefix + ".out"), file_bytes(prefix + ".err")};
+  std::filesystem::remove(prefix + ".out");
+  std::filesystem::remove(prefix + ".err");
+  return outcome;
+}
+
+/// Where the program's two streams go while it runs.
+std::string stream_prefix() {
+  return (std::filesystem::temp_directory_path() / ("ptyche_run_" + std::to_string(getpid())))
+      .string();
+}
+
+std::string command_line(const std::string& arguments) {
+  return std::string("exec '") + PTYCHE_BINARY + "' " + arguments + " >" + stream_prefix() +
+         ".out 2>" + stream_prefix() + ".err </dev/null";
+}
+
+}  // namespace
+
+std::string file_bytes(const std::string& file) {
+  std::ifstream in(file, std::ios::binary);
+  std::ostringstream bytes;
+  bytes << in.rdbuf();
+  return bytes.str();
+}
+
+Outcome run_ptyche(const std::string& arguments) {
+  return outcome_of(std::system(command_line(arguments).c_str()), stream_prefix());
+}
+
+Outcome run_ptyche_and_interrupt(const std::string& arguments, std::chrono::milliseconds delay) {
+  const std::string line = command_line(arguments);
+  const pid_t child = fork();
+  if (child == 0) {
+    execl("/bin/sh", "sh", "-c", line.c_str(), nullptr);
+    _exit(127);
+  }
+  std::this_thread::sleep_for(delay);
+  kill(child, SIGINT);
+  int status = 0;
+  waitpid(child, &status, 0);
+  return outcome_of(status, stream_prefix());
+}
+
+}  // namespace ptyche

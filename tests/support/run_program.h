@@ -1,0 +1,22 @@
+// The built program, run as a user runs it.
+#pragma once
+
+#include <chrono>
+#include <string>
+
+namespace ptyche {
+
+struct Outcome {
+  int code = -1;
+  std::string output, error;
+};
+
+/// Runs `ptyche ARGUMENTS` (shell words) and waits for it.
+Outcome run_ptyche(const std::string& arguments);
+
+/// The same, with SIGINT (Ctrl-C) after `delay`.
+Outcome run_ptyche_and_interrupt(const std::string& arguments, std::chrono::milliseconds delay);
+
+std::string file_bytes(const std::string& file);
+
+}  // namespace ptyche

@@ -1,0 +1,174 @@
+#include "ptyche/train/train.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "ptyche/core/error.h"
+#include "ptyche/core/files.h"
+#include "ptyche/group/make_groups.h"
+#include "ptyche/model/model_file.h"
+#include "ptyche/train/train_step.h"
+#include "ptyche/train/training_state.h"
+#include "tests/support/checks.h"
+#include "tests/support/small_scan.h"
+
+namespace ptyche {
+namespace {
+
+const GroupOptions kGroups{.size = 9, .merged = 4};
+
+TrainOptions small_options() {
+  TrainOptions options;
+  options.epochs = 3;
+  options.first_probe.epochs = 2;
+  options.network.widths = {8, 16};
+  options.warm_up_steps = 4;
+  options.precision = Precision::float32;
+  return options;
+}
+
+class Train : public testing::Test {
+ protected:
+  Train() { std::filesystem::create_directories(folder_); }
+  ~Train() override { std::filesystem::remove_all(folder_); }
+
+  std::string file_of(const Model& model) const {
+    write_model(folder_ / "m.ptyche", model);
+    return read_bytes(folder_ / "m.ptyche");
+  }
+
+  const Scan scan_ = small_scan();
+  const Groups groups_ = make_groups(scan_, kGroups);
+  const std::filesystem::path folder_ =
+      std::filesystem::temp_directory_path() / ("ptyche train " + std::to_string(getpid()));
+};
+
+TEST_F(Train, LowersTheLoss) {
+  TrainOptions options = small_options();
+  options.epochs = 12;
+  const Model model = train(scan_, groups_, options);
+  EXPECT_EQ(model.history.size(), 12u);
+  EXPECT_LT(model.history.back().loss_per_photon, 0.5 * model.history.front().loss_per_photon);
+}
+
+TEST_F(Train, GivesTheSameFileBitForBitForTheSameSeed) {
+  const TrainOptions options = small_options();
+  EXPECT_EQ(file_of(train(scan_, groups_, options)), file_of(train(scan_, groups_, options)));
+}
+
+TEST_F(Train, GivesAnotherModelForAnotherSeed) {
+  TrainOptions other = small_options();
+  other.seed = 2;
+  EXPECT_NE(file_of(train(scan_, groups_, small_options())), file_of(train(scan_, groups_, other)));
+}
+
+TEST_F(Train, ResumedInTheMiddleOfAnEpochEndsWhereTheUninterruptedRunEnds) {
+  TrainOptions options = small_options();
+  const std::string whole = file_of(train(scan_, groups_, options));
+  TrainingState state = start_training(scan_, groups_, options);
+  {
+    const InputCache inputs(state.model, scan_);
+    const auto batches = draw_epoch(groups_, options.groups_per_batch, 0);
+    for (std::size_t i = 0; i < 3; ++i) train_step(state, scan_, inputs, batches[i], options);
+  }
+  options.checkpoint = folder_ / "checkpoint.ptyche";
+  options.resume = true;
+  write_checkpoint(options.checkpoint, state, training_key(scan_, groups_, options));
+  EXPECT_EQ(file_of(train(scan_, groups_, options)), whole);
+  EXPECT_FALSE(std::filesystem::exists(options.checkpoint));
+}
+
+TEST_F(Train, RefusesTheCheckpointOfAnotherRun) {
+  TrainOptions options = small_options();
+  options.checkpoint = folder_ / "checkpoint.ptyche";
+  options.resume = true;
+  write_checkpoint(options.checkpoint, start_training(scan_, groups_, options),
+                   training_key(scan_, groups_, options));
+  options.learning_rate *= 2;
+  EXPECT_THROW(train(scan_, groups_, options), InvalidInput);
+}
+
+TEST_F(Train, KeepsAFixedProbeAndAddsNoBackgroundUnlessAsked) {
+  TrainOptions options = small_options();
+  options.fixed_probe = true;
+  options.background = false;
+  const Model model = train(scan_, groups_, options);
+  EXPECT_TRUE(at::equal(model.probe, model.stem_probe));
+  EXPECT_FALSE(model.background.defined());
+}
+
+TEST_F(Train, FindsABackgroundThatWasPlanted) {
+  const double planted = 6;
+  const Scan scan({.counts = scan_.counts() + planted,
+                   .positions = scan_.positions(),
+                   .probe = scan_.probe(),
+                   .mask = {},
+                   .frame_use = {},
+                   .truth = {},
+                   .geometry = {},
+                   .source = "s",
+                   .input_hash = ""});
+  TrainOptions options = small_options();
+  options.epochs = 60;
+  options.probe_start = "guess";
+  options.fixed_probe = true;
+  options.background_rate = 0.05;
+  const Model model = train(scan, make_groups(scan, kGroups), options);
+  EXPECT_NEAR(model.background.median().item<double>(), planted, 0.2 * planted);
+}
+
+TEST_F(Train, RefusesOptionsOutOfRange) {
+  TrainOptions options = small_options();
+  options.epochs = 0;
+  EXPECT_THROW(train(scan_, groups_, options), InvalidInput);
+  options = small_options();
+  options.learning_rate = -1;
+  EXPECT_THROW(train(scan_, groups_, options), InvalidInput);
+}
+
+TEST(ModelFile, HoldsAllThatInferenceNeeds) {
+  const Scan scan = small_scan();
+  const Groups groups = make_groups(scan, kGroups);
+  const Model model = train(scan, groups, small_options());
+  const auto file =
+      std::filesystem::temp_directory_path() / ("model " + std::to_string(getpid()) + ".ptyche");
+  write_model(file, model);
+  const Model copy = read_model(file);
+  std::filesystem::remove(file);
+  const at::Tensor frames = at::arange(5, at::kLong);
+  EXPECT_TRUE(at::equal(input_channels(copy, scan, frames), input_channels(model, scan, frames)));
+  EXPECT_TRUE(at::equal(copy.probe, model.probe));
+  EXPECT_TRUE(at::equal(copy.background, model.background));
+  EXPECT_EQ(copy.history.size(), model.history.size());
+}
+
+TEST(LearningRate, RisesThenFallsToNothing) {
+  TrainOptions options;
+  options.warm_up_steps = 10;
+  EXPECT_LT(learning_rate_factor(0, 100, options), 0.11);
+  EXPECT_GT(learning_rate_factor(10, 100, options), 0.9);
+  EXPECT_LT(learning_rate_factor(99, 100, options), 0.001);
+}
+
+TEST(Adam, TakesTheStepOfThePaper) {
+  at::Tensor x = at::tensor({1.0f}).requires_grad_();
+  AdamState state = new_adam_state({x});
+  x.mutable_grad() = at::tensor({0.5f});
+  adam_step({x}, state, 0.1);
+  EXPECT_NEAR(x.item<double>(), 1 - 0.1, 1e-6);  // first step: learning rate times the sign
+  EXPECT_FALSE(x.grad().defined());
+}
+
+TEST(ClipGradients, ScalesTheJointNormToTheLimitAndNoFurther) {
+  at::Tensor a = at::zeros({1}).requires_grad_(), b = at::zeros({1}).requires_grad_();
+  a.mutable_grad() = at::tensor({3.0f});
+  b.mutable_grad() = at::tensor({4.0f});
+  EXPECT_NEAR(clip_gradients({a, b}, 1), 5, 1e-6);
+  EXPECT_NEAR(a.grad().item<double>(), 0.6, 1e-6);
+  EXPECT_NEAR(clip_gradients({a, b}, 2), 1, 1e-6);
+  EXPECT_NEAR(b.grad().item<double>(), 0.8, 1e-6);
+}
+
+}  // namespace
+}  // namespace ptyche

@@ -1,0 +1,182 @@
+#!/usr/bin/env python3
+"""Quality of the whole program, every line beside its bar.
+
+  bench_quality.py [--only NAME] [--seeds N] [--no-seconds] [--work FOLDER] [PTYCHE]
+
+Runs `ptyche` on the real Siemens star (where the shared material is: $PTYCHE_SHARED, else ../shared)
+and on simulated scans. Exit code 1 if a line misses its bar, 77 if nothing could be run.
+--no-seconds leaves the time bars out: a shared CI machine is no clock.
+"""
+import argparse
+import filecmp
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+SHARED = pathlib.Path(os.environ.get("PTYCHE_SHARED", ROOT / ".." / "shared"))
+STAR = SHARED / "data" / "siemens-star"
+SPLIT = SHARED / "check" / "split.json"
+
+
+class Bench:
+    def __init__(self, options):
+        self.options = options
+        self.failed = 0
+        self.lines = 0
+
+    def ptyche(self, *words):
+        """Runs ptyche; returns its stdout. A failure ends the bench with the program's own message."""
+        command = [self.options.ptyche, *map(str, words)]
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        if done.returncode:
+            sys.exit(f"{' '.join(command)}\n{done.stderr}")
+        return done.stdout
+
+    def reconstruct(self, scan, name, seed, *words):
+        folder = self.options.work / f"{name}-{seed}"
+        self.ptyche("reconstruct", scan, "-o", folder, "--seed", seed, *words)
+        return folder, json.loads((folder / "scores.json").read_text())
+
+    def line(self, what, value, bar=None, unit=""):
+        """Prints one number; `bar` is the largest value that is good enough."""
+        verdict = "" if bar is None else f"bar {bar:<8g} " + ("ok" if value <= bar else "MISSED")
+        self.failed += bar is not None and not value <= bar
+        self.lines += 1
+        print(f"{what:<58} {value:>10.5g} {unit:<8} {verdict}", flush=True)
+
+    def seconds(self, what, scores, bar):
+        self.line(what, scores["time.seconds"], None if self.options.no_seconds else bar, "s")
+
+
+def star_64(bench):
+    for seed in range(1, bench.options.seeds + 1):
+        _, s = bench.reconstruct(STAR / "siemens-star-64-counts.npz", "star-64", seed,
+                                 "--mask", "none", "--hold-out-file", SPLIT)
+        bench.line(f"star 64, seed {seed}: held-out R", s["held_out.r_factor"], 0.086)
+        bench.line(f"star 64, seed {seed}: held-out deviance per photon",
+                   s["held_out.deviance_per_photon"], 0.041)
+        bench.seconds(f"star 64, seed {seed}: time, first probe included", s, 240)
+    bench.line("star 64: R of the trivial predictor", s["held_out.trivial_r_factor"])
+    bench.line("star 64: R of photon noise alone", s["held_out.r_factor_floor"])
+
+
+def star_64_unseen(bench):
+    for seed in range(1, bench.options.seeds + 1):
+        _, s = bench.reconstruct(STAR / "siemens-star-64-counts.npz", "star-64-unseen", seed,
+                                 "--mask", "none", "--unseen-half", "lower")
+        bench.line(f"star 64, seed {seed}: R of the half never seen", s["unseen_half.r_factor"], 0.105)
+    bench.line("star 64, unseen half: R of the trivial predictor",
+               s["unseen_half.trivial_r_factor"])
+
+
+def star_128(bench):
+    for seed in range(1, bench.options.seeds + 1):
+        _, s = bench.reconstruct(STAR / "siemens-star-counts.npz", "star-128", seed,
+                                 "--mask", "none", "--hold-out-file", SPLIT)
+        bench.line(f"star 128, seed {seed}: held-out deviance per photon",
+                   s["held_out.deviance_per_photon"], 0.055)
+        bench.line(f"star 128, seed {seed}: held-out R", s["held_out.r_factor"])
+        bench.seconds(f"star 128, seed {seed}: time, first probe included", s, 300)
+    bench.line("star 128: deviance of the trivial predictor",
+               s["held_out.trivial_deviance_per_photon"])
+    bench.line("star 128: R of photon noise alone", s["held_out.r_factor_floor"])
+
+
+def simulated(bench):
+    for seed in range(1, min(bench.options.seeds, 3) + 1):
+        scan = bench.options.work / f"simulated-{seed}.cxi"
+        bench.ptyche("simulate", "-o", scan, "--seed", seed)
+        _, s = bench.reconstruct(scan, "simulated", seed, "--probe-start", "guess")
+        bench.line(f"simulated, seed {seed}: error over the truth's contrast",
+                   s["truth.nrmse_contrast"], 0.15)
+    bench.line("simulated: of a flat object", s["truth.flat_nrmse_contrast"])
+    bench.line("simulated: of the truth blurred by 1 px", s["truth.blurred_nrmse_contrast"])
+    scan = bench.options.work / "simulated-wrong.cxi"
+    bench.ptyche("simulate", "-o", scan, "--seed", 1, "--probe-defocus-error", 0.2)
+    _, s = bench.reconstruct(scan, "simulated-wrong", 1)
+    bench.line("simulated, given defocus wrong by a fifth", s["truth.nrmse_contrast"])
+
+
+def repeatable(bench):
+    """The same seed gives the same file on one thread count, and about the same R on another."""
+    star = STAR / "siemens-star-64-counts.npz"
+    words = ["--mask", "none", "--hold-out-file", SPLIT, "--epochs", 4, "--precision", "float32"]
+    for threads in (1, 2):
+        folders = [bench.reconstruct(star, f"repeat-{threads}-{run}", 1, *words, "--threads", threads)
+                   for run in (1, 2)]
+        same = filecmp.cmp(folders[0][0] / "model.ptyche", folders[1][0] / "model.ptyche", False)
+        bench.line(f"same seed twice on {threads} thread(s): model files that differ", not same, 0)
+        bench.line(f"held-out R on {threads} thread(s), 4 epochs", folders[0][1]["held_out.r_factor"])
+
+
+def any_batch(bench):
+    """Inference gives the same image at any batch size."""
+    try:
+        import h5py
+        import numpy
+    except ImportError:
+        print("any_batch: python3-h5py is not installed, skipped")
+        return
+    scan = bench.options.work / "batch.cxi"
+    bench.ptyche("simulate", "-o", scan)
+    folder, _ = bench.reconstruct(scan, "batch", 1, "--epochs", 2, "--precision", "float32")
+    images = []
+    for batch in (1, 7, 16, 100, 1000):
+        out = bench.options.work / f"batch-{batch}"
+        bench.ptyche("infer", scan, "-m", folder / "model.ptyche", "-o", out, "--batch", batch,
+                     "--precision", "float32")
+        with h5py.File(out / "reconstruction.h5") as product:
+            images.append(product["object"][()])
+    worst = max(float(numpy.abs(image - images[0]).max()) for image in images)
+    bench.line("infer with batch 1, 7, 16, 100, 1000: largest difference", worst, 1e-5)
+
+
+def independent_scorer(bench):
+    """Our own numbers against those of the shared scorer."""
+    star = STAR / "siemens-star-64-counts.npz"
+    folder, s = bench.reconstruct(star, "scorer", 1, "--mask", "none", "--hold-out-file", SPLIT,
+                                  "--epochs", 4)
+    done = subprocess.run([sys.executable, SHARED / "check" / "score.py", "data",
+                           folder / "reconstruction.h5", star, "--heldout", SPLIT],
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    if done.returncode:
+        print("independent_scorer: python3-numpy, -scipy, -h5py are needed, skipped\n" + done.stderr)
+        return
+    other = json.loads(done.stdout)["heldout"]
+    for ours, theirs in (("r_factor", "R"), ("deviance_per_photon", "deviance_per_photon")):
+        mismatch = abs(s[f"held_out.{ours}"] / other[theirs] - 1)
+        bench.line(f"independent scorer: relative difference of {ours}", mismatch, 0.01)
+
+
+CHECKS = {"star_64": star_64, "star_64_unseen": star_64_unseen, "star_128": star_128,
+          "simulated": simulated, "repeatable": repeatable, "any_batch": any_batch,
+          "independent_scorer": independent_scorer}
+NEED_SHARED = {"star_64", "star_64_unseen", "star_128", "repeatable", "independent_scorer"}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("ptyche", nargs="?", default=str(ROOT / "build" / "release" / "ptyche"))
+    parser.add_argument("--only", choices=CHECKS)
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--no-seconds", action="store_true")
+    parser.add_argument("--work", type=pathlib.Path, default=ROOT / "out" / "bench")
+    bench = Bench(parser.parse_args())
+    bench.options.work.mkdir(parents=True, exist_ok=True)
+    for name in [bench.options.only] if bench.options.only else CHECKS:
+        if name in NEED_SHARED and not STAR.is_dir():
+            print(f"{name}: skipped, {STAR} is not there (PTYCHE_SHARED names its folder)")
+            continue
+        CHECKS[name](bench)
+    if bench.lines == 0:
+        sys.exit(77)
+    print(f"{bench.lines} lines, {bench.failed} missed their bar")
+    sys.exit(1 if bench.failed else 0)
+
+
+if __name__ == "__main__":
+    main()
