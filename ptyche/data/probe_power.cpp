@@ -35,10 +35,11 @@ at::Tensor calibrate_probe(const at::Tensor& probe, const at::Tensor& counts,
   const double wanted =
       total_known ? photons : (mean_pattern(counts, frames) * mask).sum().item<double>();
   const double found = counted_power(probe, total_known ? at::ones_like(mask) : mask);
-  require(wanted > 0, "patterns: expected counts in the unmasked pixels, found {} per pattern",
+  require(wanted > 0,
+          "counts of the used patterns in the unmasked pixels: expected more than 0, found {}",
           wanted);
   require(std::isfinite(found) && found > 0,
-          "probe: expected finite power > 0 in the unmasked pixels, found {}", found);
+          "power in the unmasked pixels: expected finite and > 0, found {}", found);
   return probe * std::sqrt(wanted / found);
 }
 

@@ -1,5 +1,7 @@
 #include "ptyche/infer/infer.h"
 
+#include <ATen/core/grad_mode.h>
+
 #include "ptyche/core/error.h"
 #include "ptyche/core/interrupt.h"
 #include "ptyche/core/progress.h"
@@ -8,7 +10,7 @@
 namespace ptyche {
 
 Patches infer(const Model& model, const Scan& scan, const InferOptions& options) {
-  const c10::NoGradGuard no_grad;
+  const at::NoGradGuard no_grad;
   require(options.batch >= 1, "batch: expected at least 1, found {}", options.batch);
   const at::Tensor frames = scan.frames_with(options.frames);
   require(frames.size(0) > 0, "{}: no pattern to infer", scan.source());

@@ -1,5 +1,7 @@
 #include "ptyche/model/model.h"
 
+#include <ATen/core/grad_mode.h>
+
 #include <algorithm>
 
 #include "ptyche/core/error.h"
@@ -66,7 +68,7 @@ at::Tensor input_channels(const Model& model, const Scan& scan, const at::Tensor
           "{}: expected patterns of {} x {} pixels as the model was trained on, found {} x {}",
           scan.source(), model.pattern_size(), model.pattern_size(), scan.pattern_size(),
           scan.pattern_size());
-  const c10::NoGradGuard no_grad;
+  const at::NoGradGuard no_grad;
   std::vector<at::Tensor> chunks;
   for (std::int64_t first = 0; first < frames.size(0); first += kChunk)
     chunks.push_back(channels_of_chunk(model, scan, frames.slice(0, first, first + kChunk)));

@@ -1,5 +1,7 @@
 #include "ptyche/model/model_file.h"
 
+#include <ATen/core/grad_mode.h>
+
 #include <nlohmann/json.hpp>
 
 #include "ptyche/core/error.h"
@@ -68,7 +70,7 @@ std::vector<EpochRecord> history_from(const at::Tensor& table) {
 }
 
 void read_weights(const Hdf5File& file, PatchNetwork& network) {
-  const c10::NoGradGuard no_grad;
+  const at::NoGradGuard no_grad;
   for (auto& parameter : network.named_parameters()) {
     const at::Tensor stored = file.read(path_of("weights/" + parameter.key())).values;
     require(stored.sizes() == parameter.value().sizes(), "weights/{}: expected shape {}, found {}",

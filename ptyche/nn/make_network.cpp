@@ -1,4 +1,5 @@
 #include <ATen/CPUGeneratorImpl.h>
+#include <ATen/core/grad_mode.h>
 #include <fmt/format.h>
 
 #include <array>
@@ -29,7 +30,7 @@ const std::array<Entry, 1>& registry() {
 
 /// Weights uniform in +-1/sqrt(fan-in) (LeCun 1998); layers that close a residual path start at 0.
 void draw_weights(PatchNetwork& network, std::uint64_t seed) {
-  const c10::NoGradGuard no_grad;
+  const at::NoGradGuard no_grad;
   RandomStream stream(seed, Purpose::network_weights);
   const std::uint64_t generator_seed = (static_cast<std::uint64_t>(stream()) << 32) | stream();
   at::Generator generator = at::detail::createCPUGenerator(generator_seed);

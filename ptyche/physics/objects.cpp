@@ -105,7 +105,22 @@ at::Tensor levels_of(const ObjectOptions& options) {
                   options.kind));
 }
 
+/// Amplitudes for levels 0..1, evenly between the smallest and the largest.
+at::Tensor between(const at::Tensor& level, const ObjectOptions& options) {
+  return options.amplitude_min + (options.amplitude_max - options.amplitude_min) * level;
+}
+
+/// Amplitudes behind a thickness of 1 - level of one material (Lambert-Beer).
+at::Tensor absorbed(const at::Tensor& level, const ObjectOptions& options) {
+  return options.amplitude_max *
+         at::exp((1 - level) * std::log(options.amplitude_min / options.amplitude_max));
+}
+
 void check(const ObjectOptions& options) {
+  require(options.material == "one" || options.material == "independent",
+          "material: expected one or independent, found {}", options.material);
+  require(options.material == "independent" || options.amplitude_min > 0,
+          "amplitude_min: expected more than 0 for one material, found {}", options.amplitude_min);
   require(options.rows >= 1 && options.cols >= 1,
           "object size: expected at least 1 x 1 pixels, found {} x {}", options.rows, options.cols);
   require(options.amplitude_min >= 0 && options.amplitude_min <= options.amplitude_max &&
@@ -121,10 +136,10 @@ void check(const ObjectOptions& options) {
 at::Tensor make_object(const ObjectOptions& options) {
   check(options);
   const at::Tensor levels = levels_of(options);
-  const double contrast = options.amplitude_max - options.amplitude_min;
-  const at::Tensor amplitude = options.amplitude_min + contrast * levels[0];
-  const at::Tensor phase = options.phase_range_rad * (levels[1] - 0.5);
-  return at::polar(amplitude, phase).to(at::kComplexFloat);
+  const bool one_material = options.material == "one";
+  const at::Tensor phase = options.phase_range_rad * (levels[one_material ? 0 : 1] - 0.5);
+  return at::polar(one_material ? absorbed(levels[0], options) : between(levels[0], options), phase)
+      .to(at::kComplexFloat);
 }
 
 }  // namespace ptyche

@@ -29,7 +29,8 @@ at::Tensor jittered(std::int64_t frames, double jitter, std::uint64_t seed) {
 at::Tensor fermat(std::int64_t frames) {
   const double golden_angle = std::numbers::pi * (3 - std::sqrt(5.0));
   const at::Tensor index = at::arange(frames, at::kDouble);
-  const at::Tensor radius = at::sqrt(index / std::numbers::pi);
+  // From the middle of the first step on, or the first two positions would nearly coincide.
+  const at::Tensor radius = at::sqrt((index + 0.5) / std::numbers::pi);
   const at::Tensor angle = index * golden_angle;
   return at::stack({radius * at::sin(angle), radius * at::cos(angle)}, 1);
 }

@@ -12,7 +12,8 @@ namespace ptyche {
 /// - jittered: a raster whose every position is moved by a random part of the step, so that no
 /// period
 ///   of the raster is left in the image.
-/// - fermat: a spiral r = step sqrt(k / pi) at k golden angles: even density and no axis (Huang et
+/// - fermat: a spiral r = step sqrt((k + 1/2) / pi) at k golden angles: even density and no axis
+/// (Huang et
 ///   al., Opt. Express 22 (2014) 12634).
 /// - raster: rows from left to right, nearly square; the last row may be short.
 struct ScanPositionsOptions {

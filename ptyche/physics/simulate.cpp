@@ -1,6 +1,7 @@
 #include "ptyche/physics/simulate.h"
 
 #include <ATen/Parallel.h>
+#include <ATen/core/grad_mode.h>
 
 #include <cmath>
 
@@ -33,7 +34,8 @@ at::Tensor object_under(const at::Tensor& positions, const SimulateOptions& opti
     return static_cast<std::int64_t>(std::ceil(last + border));
   };
   return make_object({options.object, size(0), size(1), options.amplitude_min,
-                      options.amplitude_max, options.phase_range_rad, options.seed});
+                      options.amplitude_max, options.phase_range_rad, options.material,
+                      options.seed});
 }
 
 at::Tensor probe_at(const SimulateOptions& options, double defocus) {
@@ -58,7 +60,7 @@ void add_noise(at::Tensor& counts, std::int64_t first_frame, std::uint64_t seed)
 /// the draw, so that rounding that depends on the number of threads cannot change a count.
 at::Tensor measure(const at::Tensor& object, const at::Tensor& probe, const at::Tensor& positions,
                    const SimulateOptions& options) {
-  const c10::NoGradGuard no_grad;
+  const at::NoGradGuard no_grad;
   std::vector<at::Tensor> parts;
   for (std::int64_t first = 0; first < options.frames; first += kFramesAtOnce) {
     const std::int64_t last = std::min(first + kFramesAtOnce, options.frames);

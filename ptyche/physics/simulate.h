@@ -13,6 +13,7 @@ namespace ptyche {
 /// high.
 struct SimulateOptions {
   std::string object = "dead-leaves";  ///< dead-leaves | siemens-star | lines | random-field
+  std::string material = "one";        ///< one | independent, see objects.h
   std::string probe = "defocused";     ///< defocused | disk | gaussian
   std::string scan = "jittered";       ///< jittered (grid) | fermat | raster
   std::int64_t pattern_size = 64;      ///< N, even
@@ -21,7 +22,7 @@ struct SimulateOptions {
   double jitter = 0.3;   ///< of the step, uniform in +-, `jittered` only
   double photons = 1e5;  ///< per pattern through an empty sample, at most 1e10
   double amplitude_min = 0.5, amplitude_max = 1.0;
-  double phase_range_rad = 1.5;    ///< phases lie in +-half of it
+  double phase_range_rad = 1.2;    ///< phases lie in +-half of it
   double probe_diameter_px = 22;   ///< at defocus 1 (see probes.h), at most N / 2
   double defocus = 1.0;            ///< relative to the default defocus; 0 = in focus
   double probe_defocus_error = 0;  ///< relative error of the defocus in the probe that is given

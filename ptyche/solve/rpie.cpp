@@ -1,5 +1,7 @@
 #include "ptyche/solve/rpie.h"
 
+#include <ATen/core/grad_mode.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -92,7 +94,7 @@ Steps steps_of_epoch(const RpieOptions& options, std::int64_t epoch) {
 
 Reconstruction rpie(const Scan& scan, const Reconstruction& start, const RpieOptions& options) {
   check(options);
-  const c10::NoGradGuard no_grad;
+  const at::NoGradGuard no_grad;
   Reconstruction image = start;
   State state{start.object.clone(), start.probe.clone()};
   const at::Tensor used = scan.frames_with(FrameUse::used);

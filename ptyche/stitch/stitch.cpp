@@ -1,5 +1,7 @@
 #include "ptyche/stitch/stitch.h"
 
+#include <ATen/core/grad_mode.h>
+
 #include <algorithm>
 
 #include "ptyche/core/error.h"
@@ -60,7 +62,7 @@ Reconstruction empty_reconstruction(const Scan& scan, Interpolation interpolatio
 }
 
 Reconstruction stitch(const Patches& patches, const Scan& scan) {
-  const c10::NoGradGuard no_grad;
+  const at::NoGradGuard no_grad;
   const std::int64_t count = patches.patches.size(0);
   require(count > 0 && patches.frames.max().item<std::int64_t>() < scan.frames(),
           "stitch: expected patches of the scan's {} patterns, found {} patches", scan.frames(),

@@ -1,5 +1,7 @@
 #include "ptyche/train/adam.h"
 
+#include <ATen/core/grad_mode.h>
+
 namespace ptyche {
 
 AdamState new_adam_state(const std::vector<at::Tensor>& parameters) {
@@ -14,7 +16,7 @@ AdamState new_adam_state(const std::vector<at::Tensor>& parameters) {
 
 void adam_step(const std::vector<at::Tensor>& parameters, AdamState& state, double learning_rate,
                const AdamOptions& options) {
-  const c10::NoGradGuard no_grad;
+  const at::NoGradGuard no_grad;
   std::vector<at::Tensor> values, gradients, mean, variance, steps;
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     if (!parameters[i].grad().defined()) continue;
@@ -32,7 +34,7 @@ void adam_step(const std::vector<at::Tensor>& parameters, AdamState& state, doub
 }
 
 double clip_gradients(const std::vector<at::Tensor>& parameters, double limit) {
-  const c10::NoGradGuard no_grad;
+  const at::NoGradGuard no_grad;
   std::vector<at::Tensor> norms;
   for (const at::Tensor& parameter : parameters)
     if (parameter.grad().defined()) norms.push_back(parameter.grad().norm());

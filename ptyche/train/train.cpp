@@ -1,5 +1,7 @@
 #include "ptyche/train/train.h"
 
+#include <ATen/core/grad_mode.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -43,7 +45,7 @@ TrainingState begin(const Scan& scan, const Groups& groups, const TrainOptions& 
 
 /// Closes an epoch: its line of the history, sums back to 0.
 void end_epoch(TrainingState& state, std::int64_t batches, double learning_rate) {
-  const c10::NoGradGuard no_grad;
+  const at::NoGradGuard no_grad;
   const at::Tensor probe = at::view_as_complex(state.averaged_probe_parts);
   const at::Tensor& start = state.model.stem_probe;
   state.model.history.push_back(

@@ -1,5 +1,7 @@
 #include "ptyche/train/train_step.h"
 
+#include <ATen/core/grad_mode.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -44,13 +46,13 @@ Prediction predict(const TrainingState& state, const Scan& scan, const InputCach
 
 /// Standard deviation over mean of the merged objects, uncovered pixels (exactly 1) included.
 double contrast_of(const at::Tensor& canvases) {
-  const c10::NoGradGuard no_grad;
+  const at::NoGradGuard no_grad;
   const at::Tensor mean = canvases.mean();
   return ((canvases - mean).abs().square().mean().sqrt() / mean.abs()).item<double>();
 }
 
 void average(std::vector<at::Tensor>& means, const std::vector<at::Tensor>& values, double weight) {
-  const c10::NoGradGuard no_grad;
+  const at::NoGradGuard no_grad;
   for (std::size_t i = 0; i < means.size(); ++i) means[i].lerp_(values[i], 1 - weight);
 }
 

@@ -1,5 +1,6 @@
 #include "ptyche/train/training_state.h"
 
+#include <ATen/core/grad_mode.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -99,7 +100,7 @@ TrainingState start_training(const Scan& scan, const Groups& groups, const Train
 }
 
 Model finish_training(const TrainingState& state) {
-  const c10::NoGradGuard no_grad;
+  const at::NoGradGuard no_grad;
   Model model = state.model;
   for (std::size_t i = 0; i < state.weights.size(); ++i)
     state.weights[i].copy_(state.averaged_weights[i]);
@@ -156,7 +157,7 @@ TrainingState read_checkpoint(const std::filesystem::path& file, const std::stri
         "options of that run",
         key, found);
     TrainingState state = around(read_model_from(in));
-    const c10::NoGradGuard no_grad;
+    const at::NoGradGuard no_grad;
     set_counters(state, in.read(fmt::format("{}/counters", kGroup)).values);
     for (auto& [name, tensor] : named_tensors(state))
       tensor.copy_(in.read(fmt::format("{}/{}", kGroup, name)).values);

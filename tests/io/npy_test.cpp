@@ -80,7 +80,7 @@ TEST(Npy, WritesTheHeaderThatNumPyWrites) {
   const std::string start(
       "\x93NUMPY\x01\x00v\x00{'descr': '<f4', 'fortran_order': False, "
       "'shape': (3,), }",
-      68);
+      67);
   EXPECT_EQ(header.substr(0, start.size()), start);
   EXPECT_EQ(header.size(), 128u);
   EXPECT_EQ(header.back(), '\n');

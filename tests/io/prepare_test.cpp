@@ -75,9 +75,9 @@ TEST(Counts, InvalidValuesInMaskedPixelsAreCleared) {
   Arrays arrays = small_arrays();
   at::Tensor counts = small_counts().clone(), mask = at::ones({kSize, kSize}, at::kBool);
   counts.select(1, 2).select(1, 3).fill_(std::numeric_limits<float>::quiet_NaN());
-  counts.select(1, 4).select(1, 4).fill_(-1);
+  counts.select(1, 5).select(1, 4).fill_(-1);
   mask[2][3] = false;
-  mask[4][4] = false;
+  mask[5][4] = false;
   array(arrays, "diffraction") = counts;
   array(arrays, "mask") = mask;
   const Scan scan = read_arrays(arrays);

@@ -1,3 +1,4 @@
+#include <ATen/core/grad_mode.h>
 #include <gtest/gtest.h>
 
 #include "ptyche/core/error.h"
@@ -99,7 +100,7 @@ TEST(MakeNetwork, NamesTheNetworksThatExist) {
 
 TEST(UNet, TreatsEveryPatternOnItsOwn) {
   const auto network = make_network(kSmall, 1);
-  const c10::NoGradGuard no_grad;
+  const at::NoGradGuard no_grad;
   for (at::Tensor& weight : network->parameters()) weight.add_(0.05);
   const at::Tensor channels = random_tensor({5, 6, 16, 16}, at::kFloat, 1);
   const at::Tensor together = network->forward(channels);

@@ -13,7 +13,7 @@ namespace {
 
 constexpr const char* kKinds[] = {"dead-leaves", "siemens-star", "lines", "random-field"};
 
-ObjectOptions object_of(const std::string& kind, std::int64_t rows = 200, std::int64_t cols = 240) {
+ObjectOptions object_of(const std::string& kind, std::int64_t rows = 70, std::int64_t cols = 90) {
   ObjectOptions options;
   options.kind = kind;
   options.rows = rows;
@@ -29,7 +29,7 @@ at::Tensor amplitude_level(const at::Tensor& object, const ObjectOptions& option
 
 TEST(MakeObject, StaysInsideItsRangesAndReachesTheirEnds) {
   for (const std::string kind : kKinds) {
-    ObjectOptions options = object_of(kind);
+    ObjectOptions options = object_of(kind, 200, 240);
     options.amplitude_min = 0.3;
     options.amplitude_max = 0.8;
     options.phase_range_rad = 2.4;
@@ -82,7 +82,7 @@ TEST(MakeObject, RandomKindsHaveAmplitudesThatDoNotTellThePhases) {
 }
 
 TEST(DeadLeaves, HasPlateausWithSharpEdgesAndNothingBare) {
-  const at::Tensor object = make_object(object_of("dead-leaves"));
+  const at::Tensor object = make_object(object_of("dead-leaves", 200, 240));
   const at::Tensor step = (object.slice(1, 1) - object.slice(1, 0, -1)).abs();
   const double flat = at::mean((step < 1e-6).to(at::kDouble)).item<double>();
   EXPECT_GT(flat, 0.6);
