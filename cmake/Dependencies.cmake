@@ -1,6 +1,7 @@
 # Everything that is not ptychography, from Debian's packages (list: tools/packages.txt).
 find_package(PkgConfig REQUIRED)
 find_package(OpenSSL REQUIRED)
+find_package(CLI11 REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(tomlplusplus REQUIRED)
 find_package(nanoflann REQUIRED)

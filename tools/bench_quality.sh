@@ -1,3 +1,5 @@
 #!/usr/bin/env bash
 # ./run bench quality [--only NAME] [--seeds N]: every quality line with its bar.
-exec python3 "$(dirname "$0")/bench_quality.py" "$@"
+python=/usr/bin/python3  # Debian's: NumPy, SciPy and h5py come with tools/packages.txt
+[ -x "$python" ] || python=python3
+exec "$python" "$(dirname "$0")/bench_quality.py" "$@"

@@ -41,7 +41,7 @@ Command evaluate_command() {
   const auto options = std::make_shared<EvaluateVerbOptions>();
   return {
       .name = "evaluate",
-      .summary = "score a reconstruction against its scan, and the truth where there is one",
+      .summary = "score a reconstruction against its scan or truth",
       .description =
           "Prints scores.json. Give the same --hold-out, --hold-out-file and --seed "
           "as at reconstruction: the held-out patterns are then scored apart.",

@@ -72,7 +72,7 @@ void run_info(const ReadChoices& choices) {
 Command info_command() {
   const auto choices = std::make_shared<ReadChoices>();
   return {.name = "info",
-          .summary = "what is in a file: shapes, counts, positions, overlap, dose, memory",
+          .summary = "what is in a file: shapes, counts, overlap, dose",
           .description =
               "For a scan it reads the file just as `reconstruct` would, with the same "
               "options, and says what it understood.",

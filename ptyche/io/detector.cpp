@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "ptyche/core/error.h"
@@ -56,7 +57,7 @@ at::Tensor cut(const at::Tensor& images, const Window& window) {
 /// The probe without the far field outside the central size x size pixels. Unitary transforms of
 /// the two sizes keep the power of what is left.
 at::Tensor crop_far_field(const at::Tensor& probe, std::int64_t size) {
-  const at::IntArrayRef axes{-2, -1};
+  constexpr std::array<std::int64_t, 2> axes{-2, -1};
   const at::Tensor centred = at::fft_ifftshift(probe.to(at::kComplexDouble), axes);
   const at::Tensor wave = at::fft_fftshift(at::fft_fft2(centred, {}, axes, "ortho"), axes);
   const std::int64_t first = (probe.size(1) - size) / 2;

@@ -1,7 +1,9 @@
 #include "ptyche/io/hdf5.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
+#include <fstream>
 
 #include "ptyche/core/error.h"
 #include "ptyche/io/hdf5_types.h"
@@ -147,14 +149,17 @@ Hdf5File Hdf5File::open(const fs::path& file) {
   silence_library();
   Hdf5Id id(H5Fopen(file.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose);
   check(id.valid(), "expected a whole HDF5 file, found a damaged one");
-  return Hdf5File(std::move(id));
+  return {std::move(id), file};
 }
 
 Hdf5File Hdf5File::create(const fs::path& file) {
+  constexpr std::size_t kGrowth = 1 << 24;
   silence_library();
-  Hdf5Id id(H5Fcreate(file.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), H5Fclose);
+  const Hdf5Id access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
+  H5Pset_fapl_core(access.get(), kGrowth, /*backing_store=*/false);
+  Hdf5Id id(H5Fcreate(file.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access.get()), H5Fclose);
   check(id.valid(), "could not be written");
-  return Hdf5File(std::move(id));
+  return {std::move(id), file};
 }
 
 bool Hdf5File::has(const std::string& path) const {
@@ -259,7 +264,16 @@ void Hdf5File::set(const std::string& path, const std::string& attribute,
 
 void Hdf5File::close() {
   check(H5Fflush(file_.get(), H5F_SCOPE_GLOBAL) >= 0, "could not be written");
+  const ssize_t size = H5Fget_file_image(file_.get(), nullptr, 0);
+  std::vector<char> bytes(static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
+  check(size > 0 && H5Fget_file_image(file_.get(), bytes.data(), bytes.size()) == size,
+        "could not be written");
   check(file_.close(), "could not be written");
+  errno = 0;
+  std::ofstream out(target_, std::ios::binary);
+  out.write(bytes.data(), size);
+  out.close();
+  require(!out.fail(), "could not be written: {}", std::strerror(errno));
 }
 
 }  // namespace ptyche

@@ -29,7 +29,7 @@ class Hdf5Id {
 
   hid_t get() const { return id_; }
   bool valid() const { return id_ >= 0; }
-  /// Closes now; false when that failed (a full disk shows only here).
+  /// Closes now; false when that failed.
   bool close();
 
  private:
@@ -42,8 +42,10 @@ class Hdf5Id {
 /// All errors are InvalidInput that name the dataset or attribute, with the library's own reason.
 class Hdf5File {
  public:
-  static Hdf5File open(const std::filesystem::path& file);    ///< read only
-  static Hdf5File create(const std::filesystem::path& file);  ///< replaces what is there
+  static Hdf5File open(const std::filesystem::path& file);  ///< read only
+  /// Replaces what is there. The content is held in memory until `close` writes it: the library
+  /// crashes when a disk fills up under it.
+  static Hdf5File create(const std::filesystem::path& file);
 
   bool has(const std::string& path) const;
   /// Paths of all datasets.
@@ -69,8 +71,10 @@ class Hdf5File {
   void close();
 
  private:
-  explicit Hdf5File(Hdf5Id file) : file_(std::move(file)) {}
+  Hdf5File(Hdf5Id file, std::filesystem::path target)
+      : file_(std::move(file)), target_(std::move(target)) {}
   Hdf5Id file_;
+  std::filesystem::path target_;  // where `close` writes
 };
 
 }  // namespace ptyche

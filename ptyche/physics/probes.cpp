@@ -9,7 +9,7 @@ namespace ptyche {
 namespace {
 
 constexpr double kPi = std::numbers::pi;
-constexpr double kApertureRadius = 0.15;  // cycles/px
+constexpr double kApertureRadius = 0.25;  // cycles/px
 
 /// Distance of every pixel from pixel (N/2, N/2), (N, N).
 at::Tensor radius_px(std::int64_t size) {

@@ -10,8 +10,8 @@ namespace ptyche {
 
 /// The shapes:
 /// - defocused: what a lens behind a round aperture gives out of focus. Its far field is a disc of
-///   radius 0.15 cycles/px with a soft edge and the phase of free space over the defocus. In focus
-///   it is 3.5 px wide (half maximum); at defocus 1 the aperture's shadow, by ray optics, is
+///   radius 0.25 cycles/px with a soft edge and the phase of free space over the defocus. In focus
+///   it is 2 px wide (half maximum); at defocus 1 the aperture's shadow, by ray optics, is
 ///   `diameter_px` wide, and a disc of that diameter holds about 90 % of the power.
 /// - disk: a pinhole in contact, flat in amplitude and phase, its edge soft over about 2 px.
 /// - gaussian: flat in phase, its amplitude `diameter_px` wide at 1/e of the peak.

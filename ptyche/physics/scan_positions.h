@@ -9,12 +9,10 @@
 namespace ptyche {
 
 /// The kinds:
-/// - jittered: a raster whose every position is moved by a random part of the step, so that no
-/// period
-///   of the raster is left in the image.
+/// - jittered: a raster, every position moved by a random part of the step, so that the image keeps
+///   no trace of the raster's period.
 /// - fermat: a spiral r = step sqrt((k + 1/2) / pi) at k golden angles: even density and no axis
-/// (Huang et
-///   al., Opt. Express 22 (2014) 12634).
+///   (Huang et al., Opt. Express 22 (2014) 12634).
 /// - raster: rows from left to right, nearly square; the last row may be short.
 struct ScanPositionsOptions {
   std::string kind = "jittered";

@@ -8,9 +8,9 @@
 
 namespace ptyche {
 
-/// The defaults: a disc of 23 px holds 90 % of the probe's power, the step is 6 px, so neighbours
-/// overlap by 74 % (1 - step / diameter; a scan wants 60 to 75 %); the object is 250 px wide and
-/// high.
+/// The defaults: a disc of 22 px holds 90 % of the probe's power and the step is 6 px, so
+/// neighbours overlap by 72 % (1 - step / diameter; a scan wants 60 to 75 %); the object has 250 x
+/// 250 px.
 struct SimulateOptions {
   std::string object = "dead-leaves";  ///< dead-leaves | siemens-star | lines | random-field
   std::string material = "one";        ///< one | independent, see objects.h

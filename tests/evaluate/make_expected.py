@@ -74,7 +74,8 @@ def scan():
     probe = np.stack([(9 - 5 * m) * np.exp(-(y**2 + x**2) / 8 + 1j * (0.1 * (m + 1) * y * y - 0.2 * m * x))
                       for m in range(MODES)])
     j, q, p = np.indices((len(POSITIONS), N, N)).astype(float)
-    counts = np.floor(9 * np.exp(-((q - 4) ** 2 + (p - 4) ** 2) / 6) * (1 + 0.5 * np.sin(1 + 2 * j + q - p)) + 0.4)
+    spot = 9 * np.exp(-((q - 4) ** 2 + (p - 4) ** 2) / 6)
+    counts = np.floor(spot * (1 + 0.5 * np.sin(1 + 2 * j + q - p)) + 0.4)
     a, b = np.indices((N, N))
     background = 0.002 + 0.0005 * (a + 2 * b)
     mask = (3 * a + 5 * b) % 7 != 0
@@ -143,7 +144,8 @@ def main():
         show(interpolation + ' R, deviance', *fit(counts[HELD_OUT], model[HELD_OUT], everywhere))
         show(interpolation + ' masked', *fit(counts[HELD_OUT], model[HELD_OUT], mask))
     used = [k for k in range(len(POSITIONS)) if k not in HELD_OUT]
-    for name, guess in (('mean amplitude', np.sqrt(counts[used]).mean(0) ** 2), ('mean', counts[used].mean(0))):
+    guesses = {'mean amplitude': np.sqrt(counts[used]).mean(0) ** 2, 'mean': counts[used].mean(0)}
+    for name, guess in guesses.items():
         show(name, *fit(counts[HELD_OUT], np.array([guess] * 3), everywhere))
         show(name + ' masked', *fit(counts[HELD_OUT], np.array([guess] * 3), mask))
 

@@ -1,6 +1,9 @@
 #include "ptyche/io/product.h"
 
+#include <sys/resource.h>
+
 #include <cmath>
+#include <csignal>
 #include <nlohmann/json.hpp>
 
 #include "ptyche/data/scan.h"
@@ -142,6 +145,41 @@ TEST(Product, NamesWhatIsWrong) {
 
 TEST(Product, AFolderThatIsNotThereIsTheUsersMistake) {
   EXPECT_THROW(write_reconstruction("/nonexistent/folder/r.h5", some_image(0)), InvalidInput);
+}
+
+/// No file may grow beyond `bytes` while this lives: what a full disk looks like to a program.
+class SmallDisk {
+ public:
+  explicit SmallDisk(rlim_t bytes) {
+    old_handler_ = std::signal(SIGXFSZ, SIG_IGN);
+    getrlimit(RLIMIT_FSIZE, &old_limit_);
+    const rlimit limit{bytes, old_limit_.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  ~SmallDisk() {
+    setrlimit(RLIMIT_FSIZE, &old_limit_);
+    std::signal(SIGXFSZ, old_handler_);
+  }
+
+ private:
+  rlimit old_limit_{};
+  void (*old_handler_)(int) = nullptr;
+};
+
+TEST(Product, AFullDiskLeavesTheOlderFileAndNothingElse) {
+  const TestFolder folder;
+  write_reconstruction(folder / "r.h5", some_image(0));
+  const std::string before = read_bytes(folder / "r.h5");
+  Reconstruction larger = some_image(0);
+  larger.object = at::ones({300, 300}, at::kComplexFloat);
+  larger.coverage = at::ones({300, 300});
+  {
+    const SmallDisk disk(before.size());
+    EXPECT_THROW(write_reconstruction(folder / "r.h5", larger), InvalidInput);
+  }
+  EXPECT_EQ(read_bytes(folder / "r.h5"), before);
+  const std::filesystem::directory_iterator files((folder / "r.h5").parent_path()), end;
+  EXPECT_EQ(std::distance(files, end), 1);
 }
 
 }  // namespace

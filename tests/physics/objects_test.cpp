@@ -21,29 +21,43 @@ ObjectOptions object_of(const std::string& kind, std::int64_t rows = 70, std::in
   return options;
 }
 
-/// 0 at the smallest amplitude, 1 at the largest.
-at::Tensor amplitude_level(const at::Tensor& object, const ObjectOptions& options) {
-  const double contrast = options.amplitude_max - options.amplitude_min;
-  return (object.to(at::kComplexDouble).abs() - options.amplitude_min) / contrast;
+/// 0 at the smallest phase, 1 at the largest.
+at::Tensor phase_level(const at::Tensor& object, const ObjectOptions& options) {
+  return object.to(at::kComplexDouble).angle() / options.phase_range_rad + 0.5;
 }
 
 TEST(MakeObject, StaysInsideItsRangesAndReachesTheirEnds) {
+  for (const std::string material : {"one", "independent"})
+    for (const std::string kind : kKinds) {
+      SCOPED_TRACE(kind + ", material " + material);
+      ObjectOptions options = object_of(kind, 200, 240);
+      options.material = material;
+      options.amplitude_min = 0.3;
+      options.amplitude_max = 0.8;
+      options.phase_range_rad = 2.4;
+      const at::Tensor object = make_object(options);
+      ASSERT_EQ(object.sizes(), (at::IntArrayRef{200, 240}));
+      ASSERT_EQ(object.scalar_type(), at::kComplexFloat);
+      const at::Tensor amplitude = object.abs(), phase = object.angle();
+      EXPECT_GE(amplitude.min().item<double>(), 0.3 - 1e-6);
+      EXPECT_LE(amplitude.max().item<double>(), 0.8 + 1e-6);
+      EXPECT_LE(phase.abs().max().item<double>(), 1.2 + 1e-6);
+      EXPECT_NEAR(amplitude.min().item<double>(), 0.3, 0.02);
+      EXPECT_NEAR(amplitude.max().item<double>(), 0.8, 0.02);
+      EXPECT_NEAR(phase.min().item<double>(), -1.2, 0.08);
+      EXPECT_NEAR(phase.max().item<double>(), 1.2, 0.08);
+    }
+}
+
+// Lambert-Beer: the thickness that the amplitude tells is the one that the phase tells.
+TEST(MakeObject, OfOneMaterialHasOneThickness) {
   for (const std::string kind : kKinds) {
-    ObjectOptions options = object_of(kind, 200, 240);
-    options.amplitude_min = 0.3;
-    options.amplitude_max = 0.8;
-    options.phase_range_rad = 2.4;
+    const ObjectOptions options = object_of(kind);
     const at::Tensor object = make_object(options);
-    ASSERT_EQ(object.sizes(), (at::IntArrayRef{200, 240})) << kind;
-    ASSERT_EQ(object.scalar_type(), at::kComplexFloat) << kind;
-    const at::Tensor amplitude = object.abs(), phase = object.angle();
-    EXPECT_GE(amplitude.min().item<double>(), 0.3 - 1e-6) << kind;
-    EXPECT_LE(amplitude.max().item<double>(), 0.8 + 1e-6) << kind;
-    EXPECT_LE(phase.abs().max().item<double>(), 1.2 + 1e-6) << kind;
-    EXPECT_NEAR(amplitude.min().item<double>(), 0.3, 0.02) << kind;
-    EXPECT_NEAR(amplitude.max().item<double>(), 0.8, 0.02) << kind;
-    EXPECT_NEAR(phase.min().item<double>(), -1.2, 0.08) << kind;
-    EXPECT_NEAR(phase.max().item<double>(), 1.2, 0.08) << kind;
+    const at::Tensor from_amplitude =
+        at::log(object.to(at::kComplexDouble).abs() / options.amplitude_max) /
+        std::log(options.amplitude_min / options.amplitude_max);
+    EXPECT_TRUE(at::allclose(from_amplitude, 1 - phase_level(object, options), 0, 1e-5)) << kind;
   }
 }
 
@@ -67,12 +81,13 @@ TEST(MakeObject, FollowsTheSeedWhereItIsRandom) {
   }
 }
 
-TEST(MakeObject, RandomKindsHaveAmplitudesThatDoNotTellThePhases) {
+TEST(MakeObject, OfIndependentPartsHasAmplitudesThatDoNotTellThePhases) {
   for (const std::string kind : {"dead-leaves", "random-field"}) {
     double mean = 0;
     for (std::uint64_t seed = 1; seed <= 24; ++seed) {
       ObjectOptions options = object_of(kind);
       options.seed = seed;
+      options.material = "independent";
       const at::Tensor object = make_object(options);
       const at::Tensor pair = at::stack({object.abs().flatten(), object.angle().flatten()});
       mean += at::corrcoef(pair)[0][1].item<double>() / 24;
@@ -88,20 +103,20 @@ TEST(DeadLeaves, HasPlateausWithSharpEdgesAndNothingBare) {
   EXPECT_GT(flat, 0.6);
   EXPECT_LT(flat, 0.95);
   EXPECT_GT(step.max().item<double>(), 0.3);
-  const at::Tensor bare = (object - 0.75).abs() < 1e-6;  // both levels at one half
+  const at::Tensor bare = object.angle().abs() < 1e-6;  // the canvas lies at half the range
   EXPECT_LT(at::mean(bare.to(at::kDouble)).item<double>(), 1e-3);
 }
 
 // Half of a disc of radius 0.45 min(rows, cols) is dark.
 TEST(SiemensStar, IsDarkOnHalfOfItsDisc) {
   const ObjectOptions options = object_of("siemens-star", 300, 300);
-  const at::Tensor dark = 1 - amplitude_level(make_object(options), options);
+  const at::Tensor dark = 1 - phase_level(make_object(options), options);
   EXPECT_NEAR(dark.mean().item<double>(), 0.5 * std::numbers::pi * 0.45 * 0.45, 0.002);
 }
 
 TEST(Lines, RepeatWithThePeriodOfTheirTile) {
   const ObjectOptions options = object_of("lines", 96, 96);
-  const at::Tensor level = amplitude_level(make_object(options), options);
+  const at::Tensor level = phase_level(make_object(options), options);
   const at::Tensor tile = level.slice(0, 5, 43).slice(1, 5, 43);  // period 16, bars along columns
   EXPECT_TRUE(at::allclose(tile.slice(0, 0, 22), tile.slice(0, 16, 38)));
   EXPECT_TRUE(at::allclose(tile.slice(0, 0, 22), 1 - tile.slice(0, 8, 30)));
@@ -111,7 +126,7 @@ TEST(Lines, RepeatWithThePeriodOfTheirTile) {
 // The levels undone to the Gaussian field beneath; its power times |q|^3 is the same in all rings.
 TEST(RandomField, HasThePowerSpectrumOfItsExponent) {
   const ObjectOptions options = object_of("random-field", 256, 256);
-  const at::Tensor level = amplitude_level(make_object(options), options);
+  const at::Tensor level = phase_level(make_object(options), options);
   const at::Tensor field = at::erfinv(2 * level.clamp(1e-6, 1 - 1e-6) - 1);
   const at::Tensor axis = at::fft_fftfreq(256, 1.0, at::kDouble);
   const at::Tensor frequency = at::hypot(axis.unsqueeze(1), axis.unsqueeze(0));
@@ -131,6 +146,8 @@ TEST(MakeObject, RefusesOptionsOutOfRange) {
     EXPECT_THROW(make_object(options), InvalidInput);
   };
   refuses([](ObjectOptions& options) { options.kind = "cat"; });
+  refuses([](ObjectOptions& options) { options.material = "two"; });
+  refuses([](ObjectOptions& options) { options.amplitude_min = 0; });
   refuses([](ObjectOptions& options) { options.rows = 0; });
   refuses([](ObjectOptions& options) { options.amplitude_min = -0.1; });
   refuses([](ObjectOptions& options) { options.amplitude_min = 1.1; });

@@ -77,7 +77,7 @@ TEST(DefocusedProbe, IsAnAirySpotInFocus) {
   int last = 32;
   while (value[last + 1] > 0.5) ++last;
   const double beyond = (value[last] - 0.5) / (value[last] - value[last + 1]);
-  EXPECT_NEAR(2 * (last - 32 + beyond), 0.515 / 0.15, 0.25);
+  EXPECT_NEAR(2 * (last - 32 + beyond), 0.515 / 0.25, 0.25);
 }
 
 // A ray of frequency q lands at defocus * q: <r^2> grows by defocus^2 <q^2>, with no cross term as
@@ -88,7 +88,7 @@ TEST(DefocusedProbe, SpreadsAsRaysDo) {
   const at::Tensor focus = make_probe(options);
   const double mean_square_frequency =
       mean_square_radius(far_field(focus).abs().square()) / (128.0 * 128.0);
-  const double path = 0.5 * options.diameter_px / 0.15;
+  const double path = 0.5 * options.diameter_px / 0.25;
   const double before = mean_square_radius(power_of(focus));
   for (const double defocus : {0.5, 1.0, 2.0}) {
     options.defocus = defocus;

@@ -7,7 +7,7 @@
 namespace ptyche {
 namespace {
 
-at::Tensor inner(const at::Tensor& a, const at::Tensor& b) { return (a.conj() * b).sum(); }
+at::Tensor inner_product(const at::Tensor& a, const at::Tensor& b) { return (a.conj() * b).sum(); }
 
 }  // namespace
 
@@ -30,7 +30,7 @@ double adjoint_mismatch(const std::function<at::Tensor(const at::Tensor&)>& forw
                         at::IntArrayRef input_shape, at::IntArrayRef output_shape) {
   const at::Tensor x = random_tensor(input_shape, at::kComplexDouble, 1);
   const at::Tensor y = random_tensor(output_shape, at::kComplexDouble, 2);
-  const at::Tensor left = inner(forward(x), y), right = inner(x, adjoint(y));
+  const at::Tensor left = inner_product(forward(x), y), right = inner_product(x, adjoint(y));
   return ((left - right).abs() / left.abs()).item<double>();
 }
 
@@ -42,7 +42,7 @@ double gradient_mismatch(const std::function<at::Tensor(const at::Tensor&)>& los
   double worst = 0;
   for (std::uint64_t direction = 0; direction < 4; ++direction) {
     const at::Tensor step = random_tensor(x.sizes(), x.scalar_type(), 10 + direction);
-    const at::Tensor slope = at::real(inner(gradient, step));
+    const at::Tensor slope = at::real(inner_product(gradient, step));
     double best = 1e300;
     for (const double size : {1e-3, 1e-4, 1e-5}) {
       const at::Tensor central = (loss(x + size * step) - loss(x - size * step)) / (2 * size);

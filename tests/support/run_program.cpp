@@ -3,6 +3,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
@@ -27,6 +28,14 @@ std::string stream_prefix() {
       .string();
 }
 
+/// Returns when `text` stands in `file`, after a minute at the latest.
+void wait_for(const std::string& text, const std::string& file) {
+  for (int tries = 0; tries < 1200; ++tries) {
+    if (file_bytes(file).find(text) != std::string::npos) return;
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+}
+
 std::string command_line(const std::string& arguments) {
   return std::string("exec '") + PTYCHE_BINARY + "' " + arguments + " >" + stream_prefix() +
          ".out 2>" + stream_prefix() + ".err </dev/null";
@@ -45,14 +54,15 @@ Outcome run_ptyche(const std::string& arguments) {
   return outcome_of(std::system(command_line(arguments).c_str()), stream_prefix());
 }
 
-Outcome run_ptyche_and_interrupt(const std::string& arguments, std::chrono::milliseconds delay) {
+Outcome run_ptyche_and_interrupt(const std::string& arguments, const std::string& sign) {
   const std::string line = command_line(arguments);
+  std::filesystem::remove(stream_prefix() + ".err");
   const pid_t child = fork();
   if (child == 0) {
     execl("/bin/sh", "sh", "-c", line.c_str(), nullptr);
     _exit(127);
   }
-  std::this_thread::sleep_for(delay);
+  wait_for(sign, stream_prefix() + ".err");
   kill(child, SIGINT);
   int status = 0;
   waitpid(child, &status, 0);

@@ -1,7 +1,6 @@
 // The built program, run as a user runs it.
 #pragma once
 
-#include <chrono>
 #include <string>
 
 namespace ptyche {
@@ -14,8 +13,8 @@ struct Outcome {
 /// Runs `ptyche ARGUMENTS` (shell words) and waits for it.
 Outcome run_ptyche(const std::string& arguments);
 
-/// The same, with SIGINT (Ctrl-C) after `delay`.
-Outcome run_ptyche_and_interrupt(const std::string& arguments, std::chrono::milliseconds delay);
+/// The same, with SIGINT (Ctrl-C) as soon as `sign` stands on its stderr.
+Outcome run_ptyche_and_interrupt(const std::string& arguments, const std::string& sign);
 
 std::string file_bytes(const std::string& file);
 
