@@ -1,5 +1,3 @@
-#include <cmath>
-
 #include "ptyche/core/error.h"
 #include "ptyche/core/log.h"
 #include "ptyche/data/describe.h"

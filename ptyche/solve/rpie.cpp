@@ -107,7 +107,8 @@ Reconstruction rpie(const Scan& scan, const Reconstruction& start, const RpieOpt
     for (const std::int64_t row :
          permutation(used.size(0), RandomStream(options.seed, Purpose::solver_order,
                                                 static_cast<std::uint64_t>(epoch)))) {
-      if (interrupted()) throw Interrupted("stopped during rPIE, before there was anything to keep");
+      if (interrupted())
+        throw Interrupted("stopped during rPIE, before there was anything to keep");
       update(state, amplitudes[row], mask, where[row], options, steps);
     }
     require(at::isfinite(at::view_as_real(state.probe)).all().item<bool>() &&

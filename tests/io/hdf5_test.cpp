@@ -2,6 +2,9 @@
 
 #include "tests/io/scan_files.h"
 
+/// HDF5 1.10 loses 128 bytes of its own when it refuses a damaged file; leaks of ours still count.
+extern "C" const char* __lsan_default_suppressions() { return "leak:libhdf5"; }
+
 namespace ptyche {
 namespace {
 

@@ -25,14 +25,27 @@ TEST(Stitch, ReturnsTheObjectItsPatchesWereCutFrom) {
   const Scan scan = small_scan();
   const Reconstruction image = stitch(true_patches(scan), scan);
   const at::Tensor covered = image.coverage.gt(0);
-  at::Tensor truth = at::ones_like(image.object);
-  const std::int64_t row = -image.origin_row, col = -image.origin_col;
-  truth.slice(0, row, row + scan.truth().size(0))
-      .slice(1, col, col + scan.truth().size(1))
-      .copy_(scan.truth());
+  ASSERT_EQ(image.origin_row, 0);
+  ASSERT_EQ(image.origin_col, 0);
+  const at::Tensor truth =
+      scan.truth().slice(0, 0, image.object.size(0)).slice(1, 0, image.object.size(1));
+  ASSERT_EQ(truth.sizes(), image.object.sizes());
   EXPECT_GT(covered.sum().item<std::int64_t>(), 500);
   EXPECT_LT(relative_difference(image.object.masked_select(covered), truth.masked_select(covered)),
             1e-6);
+}
+
+TEST(Stitch, BringsPatchesOfAnyPhaseToOne) {
+  const Scan scan = small_scan();
+  Patches patches = true_patches(scan);
+  const at::Tensor angle = random_tensor({patches.patches.size(0), 1, 1}, at::kFloat, 4) * 3;
+  patches.patches = patches.patches * at::polar(at::ones_like(angle), angle);
+  const at::Tensor turned = stitch(patches, scan).object;
+  const at::Tensor straight = stitch(true_patches(scan), scan).object;
+  const at::Tensor lit = stitch(patches, scan).coverage.gt(0);
+  const at::Tensor a = turned.masked_select(lit), b = straight.masked_select(lit);
+  const at::Tensor phase = (a.conj() * b).sum();
+  EXPECT_LT(relative_difference(a * (phase / phase.abs()), b), 1e-4);
 }
 
 TEST(Stitch, IsOneWhereNoPatchLies) {
