@@ -28,8 +28,9 @@ TEST(Rpie, ExplainsTheCountsFarBetterThanTheFlatObjectItStartsFrom) {
 
 TEST(Rpie, BringsAWrongProbeBackTowardsTheTrueOne) {
   const Scan scan = small_scan();
-  const at::Tensor wrong = at::roll(scan.probe(), {1}, {1});
-  const Scan start = scan.with_probe((0.5 * (scan.probe() + wrong)).contiguous());
+  const at::Tensor axis = at::arange(16, at::kFloat) - 8;
+  const at::Tensor defocus = 0.03 * (axis.square().unsqueeze(1) + axis.square());
+  const Scan start = scan.with_probe(scan.probe() * at::polar(at::ones_like(defocus), defocus));
   const Reconstruction kept = rpie(start, flat(start), {.epochs = 20, .probe_step = 0});
   const Reconstruction refined = rpie(start, flat(start), {.epochs = 20, .probe_step = 1});
   EXPECT_LT(r_factor(refined, start), 0.7 * r_factor(kept, start));
