@@ -89,7 +89,7 @@ def simulated(bench):
     for seed in range(1, min(bench.options.seeds, 3) + 1):
         scan = bench.options.work / f"simulated-{seed}.cxi"
         bench.ptyche("simulate", "-o", scan, "--seed", seed)
-        _, s = bench.reconstruct(scan, "simulated", seed, "--probe-start", "guess")
+        _, s = bench.reconstruct(scan, "simulated", seed, "--probe-start", "guess", "--epochs", 60)
         bench.line(f"simulated, seed {seed}: error over the truth's contrast",
                    s["truth.nrmse_contrast"], 0.15)
     bench.line("simulated: of a flat object", s["truth.flat_nrmse_contrast"])

@@ -74,9 +74,9 @@ GroupBatch make_batch(const Groups& groups, const std::vector<std::int64_t>& see
 void check(const GroupOptions& options) {
   require(options.size >= 1 && options.size <= 64, "group size: expected 1..64 patterns, found {}",
           options.size);
-  require(options.merged >= 1 && options.merged <= options.size,
-          "merged patterns of a group: expected 1..{} (the group's size), found {}", options.size,
-          options.merged);
+  require(options.merged >= 0 && options.merged <= options.size,
+          "merged patterns of a group: expected 1..{} (the group's size) or 0, found {}",
+          options.size, options.merged);
 }
 
 }  // namespace
@@ -92,7 +92,7 @@ Groups make_groups(const Scan& scan, const GroupOptions& options) {
       nearest(scan.positions().index_select(0, used).contiguous(), options.size);
   return {.neighbours = used.index_select(0, rows.view(-1)).view_as(rows),
           .size = options.size,
-          .merged = options.merged,
+          .merged = options.merged > 0 ? options.merged : (options.size + 1) / 2,
           .seed = options.seed};
 }
 

@@ -10,8 +10,8 @@
 namespace ptyche {
 
 struct GroupOptions {
-  std::int64_t size = 32;    ///< C, patterns on a group's canvas, 1..64
-  std::int64_t merged = 16;  ///< how many of them, drawn anew each time, are merged, 1..size
+  std::int64_t size = 32;   ///< C, patterns on a group's canvas, 1..64
+  std::int64_t merged = 0;  ///< how many of them, drawn anew each time, are merged; 0 = half
   std::uint64_t seed = 1;
 };
 

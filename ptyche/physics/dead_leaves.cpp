@@ -12,7 +12,7 @@
 namespace ptyche {
 namespace {
 
-constexpr double kRadiusMin = 5, kRadiusMax = 40;
+constexpr double kRadiusMin = 7, kRadiusMax = 40;
 // Mean number of leaves over a point; exp(-12) of the canvas stays bare.
 constexpr double kLayers = 12;
 constexpr std::int64_t kSamples = 4;

@@ -17,7 +17,7 @@ namespace ptyche {
 struct ScanPositionsOptions {
   std::string kind = "jittered";
   std::int64_t frames = 900;  ///< >= 1
-  double step_px = 6;         ///< > 0; every position has step^2 of area in all three
+  double step_px = 4;         ///< > 0; every position has step^2 of area in all three
   double jitter = 0.3;  ///< 0..0.5 of the step, uniform in +-, both directions; `jittered` only
   std::uint64_t seed = 1;
 };

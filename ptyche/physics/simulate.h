@@ -8,9 +8,8 @@
 
 namespace ptyche {
 
-/// The defaults: a disc of 22 px holds 90 % of the probe's power and the step is 6 px, so
-/// neighbours overlap by 72 % (1 - step / diameter; a scan wants 60 to 75 %); the object has 250 x
-/// 250 px.
+/// The defaults: a disc of 22 px holds 90 % of the probe's power and the step is 4 px, so
+/// neighbours overlap by 82 % (1 - step / diameter); the object has 190 x 190 px.
 struct SimulateOptions {
   std::string object = "dead-leaves";  ///< dead-leaves | siemens-star | lines | random-field
   std::string material = "one";        ///< one | independent, see objects.h
@@ -18,7 +17,7 @@ struct SimulateOptions {
   std::string scan = "jittered";       ///< jittered (grid) | fermat | raster
   std::int64_t pattern_size = 64;      ///< N, even
   std::int64_t frames = 900;
-  double step_px = 6;    ///< distance of neighbours; each position has step^2 of area
+  double step_px = 4;    ///< distance of neighbours; each position has step^2 of area
   double jitter = 0.3;   ///< of the step, uniform in +-, `jittered` only
   double photons = 1e5;  ///< per pattern through an empty sample, at most 1e10
   double amplitude_min = 0.5, amplitude_max = 1.0;

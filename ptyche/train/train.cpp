@@ -10,6 +10,7 @@
 #include "ptyche/core/log.h"
 #include "ptyche/core/progress.h"
 #include "ptyche/group/make_groups.h"
+#include "ptyche/train/flat_state.h"
 #include "ptyche/train/input_cache.h"
 #include "ptyche/train/train_step.h"
 #include "ptyche/train/training_state.h"
@@ -109,9 +110,18 @@ Model train(const Scan& scan, const Groups& groups, const TrainOptions& options)
     }
     end_epoch(state, static_cast<std::int64_t>(batches.size()),
               learning_rate_factor(state.step, state.total_steps, options) * options.learning_rate);
+    if (is_flat(state.model) && state.epoch < options.epochs) {
+      warn("the object went flat in epoch {}; training goes back to the start at half the rate",
+           state.epoch);
+      leave_flat_state(state, options);
+    }
     checkpoints.after_step(state);
   }
   checkpoints.remove();
+  if (is_flat(state.model))
+    warn(
+        "the object is flat: probe and background explain the patterns without it; try "
+        "--fixed-probe, --background=false or a lower --learning-rate");
   return finish_training(state);
 }
 

@@ -64,14 +64,15 @@ double averaging_weight(const TrainOptions& options, std::int64_t step) {
 
 void move(TrainingState& state, const TrainOptions& options) {
   clip_gradients(state.weights, options.gradient_limit);
-  const double factor = learning_rate_factor(state.step, state.total_steps, options);
+  const double factor = state.rate * learning_rate_factor(state.step, state.total_steps, options);
   adam_step(state.weights, state.network_adam, factor * options.learning_rate);
   const bool probe_waits = static_cast<double>(state.step) <
                            options.probe_warm_up * static_cast<double>(state.total_steps);
   const double peak = state.model.stem_probe.abs().max().item<double>();
   // A tenth of the probe's rate stays to the end: the probe is the last to settle.
-  adam_step({state.probe_parts}, state.probe_adam,
-            probe_waits ? 0 : options.probe_learning_rate * peak * (0.1 + 0.9 * factor));
+  adam_step(
+      {state.probe_parts}, state.probe_adam,
+      probe_waits ? 0 : options.probe_learning_rate * peak * (0.1 * state.rate + 0.9 * factor));
   adam_step({state.background_root}, state.background_adam,
             probe_waits ? 0 : options.background_rate * factor);
   const double weight = averaging_weight(options, state.step);

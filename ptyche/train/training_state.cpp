@@ -55,7 +55,7 @@ std::vector<std::pair<std::string, at::Tensor>> named_tensors(const TrainingStat
 at::Tensor counters(const TrainingState& state) {
   return at::tensor({static_cast<double>(state.epoch), static_cast<double>(state.batch),
                      static_cast<double>(state.step), static_cast<double>(state.total_steps),
-                     state.loss_sum, state.photon_sum, state.contrast_sum},
+                     state.loss_sum, state.photon_sum, state.contrast_sum, state.rate},
                     at::kDouble);
 }
 
@@ -68,10 +68,12 @@ void set_counters(TrainingState& state, const at::Tensor& values) {
   state.loss_sum = value[4];
   state.photon_sum = value[5];
   state.contrast_sum = value[6];
+  state.rate = value[7];
 }
 
-/// The parts of a state that follow from its model.
-TrainingState around(Model model) {
+}  // namespace
+
+TrainingState state_around(Model model) {
   TrainingState state;
   state.model = std::move(model);
   state.weights = state.model.network->parameters();
@@ -88,10 +90,8 @@ TrainingState around(Model model) {
   return state;
 }
 
-}  // namespace
-
 TrainingState start_training(const Scan& scan, const Groups& groups, const TrainOptions& options) {
-  TrainingState state = around(
+  TrainingState state = state_around(
       new_model(scan, starting_probe(scan, options), options.network, options.stem, options.seed));
   require_gradients(state, options);
   const auto batches = draw_epoch(groups, options.groups_per_batch, 0).size();
@@ -156,7 +156,7 @@ TrainingState read_checkpoint(const std::filesystem::path& file, const std::stri
         "the checkpoint is of another run: expected\n  {}\nfound\n  {}\nremove it or repeat the "
         "options of that run",
         key, found);
-    TrainingState state = around(read_model_from(in));
+    TrainingState state = state_around(read_model_from(in));
     const at::NoGradGuard no_grad;
     set_counters(state, in.read(fmt::format("{}/counters", kGroup)).values);
     for (auto& [name, tensor] : named_tensors(state))

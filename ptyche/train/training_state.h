@@ -23,11 +23,15 @@ struct TrainingState {
   std::vector<at::Tensor> weights, averaged_weights;
   AdamState network_adam, probe_adam, background_adam;
   std::int64_t epoch = 0, batch = 0, step = 0, total_steps = 0;
+  double rate = 1;  // factor on all learning rates; halved by every return from the flat state
   double loss_sum = 0, photon_sum = 0, contrast_sum = 0;
 };
 
 /// The state before the first step: a new network on the probe that training starts from.
 TrainingState start_training(const Scan& scan, const Groups& groups, const TrainOptions& options);
+
+/// The state of a model that is about to be trained: everything that follows from it alone.
+TrainingState state_around(Model model);
 
 /// Marks what the options let training change beside the network: probe, background.
 void require_gradients(TrainingState& state, const TrainOptions& options);

@@ -59,6 +59,12 @@ TEST(MakeGroups, SaysHowManyPatternsThereAreWhenThereAreTooFew) {
   }
 }
 
+TEST(MakeGroups, MergesHalfOfAGroupUnlessToldOtherwise) {
+  EXPECT_EQ(make_groups(small_scan(36), {.size = 9}).merged, 5);
+  EXPECT_EQ(make_groups(small_scan(36), {.size = 1}).merged, 1);
+  EXPECT_THROW(make_groups(small_scan(36), {.size = 4, .merged = 5}), InvalidInput);
+}
+
 TEST(DrawEpoch, MergesAboutAsManyPatchesAsThereArePatterns) {
   const Groups groups = make_groups(small_scan(36), {.size = 8, .merged = 5});
   std::int64_t merged = 0;

@@ -145,7 +145,7 @@ TEST(Simulate, EveryFrameHasNoiseOfItsOwn) {
 }
 
 // Linear overlap 1 - step / diameter, with the diameter of the disc that holds 90 % of the power.
-TEST(Simulate, DefaultsOverlapBySixtyToSeventyFivePerCent) {
+TEST(Simulate, DefaultsOverlapBySeventyFiveToEightyFivePerCent) {
   const SimulateOptions options;
   const at::Tensor power = simulate(small_scan()).probe()[0].abs().square();
   const at::Tensor axis = at::arange(64, at::kDouble) - 32.0;
@@ -156,8 +156,8 @@ TEST(Simulate, DefaultsOverlapBySixtyToSeventyFivePerCent) {
     held = (power * (radius <= 0.5 * diameter)).sum().item<double>() / options.photons;
   }
   const double overlap = 1 - options.step_px / diameter;
-  EXPECT_GE(overlap, 0.60);
-  EXPECT_LE(overlap, 0.75);
+  EXPECT_GE(overlap, 0.75);
+  EXPECT_LE(overlap, 0.85);
 }
 
 TEST(Simulate, AWrongDefocusChangesTheProbeThatIsGivenButNotThePatterns) {

@@ -1,5 +1,6 @@
 #include "ptyche/train/train.h"
 
+#include <ATen/core/grad_mode.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -8,6 +9,7 @@
 #include "ptyche/core/files.h"
 #include "ptyche/group/make_groups.h"
 #include "ptyche/model/model_file.h"
+#include "ptyche/train/flat_state.h"
 #include "ptyche/train/train_step.h"
 #include "ptyche/train/training_state.h"
 #include "tests/support/checks.h"
@@ -116,6 +118,27 @@ TEST_F(Train, FindsABackgroundThatWasPlanted) {
   options.background_rate = 0.05;
   const Model model = train(scan, make_groups(scan, kGroups), options);
   EXPECT_NEAR(model.background.median().item<double>(), planted, 0.2 * planted);
+}
+
+TEST_F(Train, ComesBackFromAFlatObjectToTheStemsContrast) {
+  const TrainOptions options = small_options();
+  TrainingState state = start_training(scan_, groups_, options);
+  const auto contrast = [&] {
+    const InputCache inputs(state.model, scan_);
+    return train_step(state, scan_, inputs, draw_epoch(groups_, 2, 0)[0], options).object_contrast;
+  };
+  const double at_start = contrast();
+  {
+    const at::NoGradGuard no_grad;
+    for (at::Tensor& weight : state.weights) weight.zero_();
+  }
+  const double flat = contrast();
+  state.model.history = {{.epoch = 1, .object_contrast = at_start},
+                         {.epoch = 2, .object_contrast = flat}};
+  ASSERT_TRUE(is_flat(state.model));
+  leave_flat_state(state, options);
+  EXPECT_NEAR(contrast(), at_start, 1e-3 * at_start);
+  EXPECT_EQ(state.rate, 0.5);
 }
 
 TEST_F(Train, RefusesOptionsOutOfRange) {
