@@ -13,7 +13,7 @@
 namespace ptyche {
 namespace {
 
-constexpr std::int64_t kMargin = 2;  // room for a patch moved by a fraction
+constexpr std::int64_t kMargin = 2;
 constexpr std::int64_t kBatchPatches = 256;
 
 struct Sums {
