@@ -5,12 +5,11 @@
 namespace ptyche {
 
 at::Tensor poisson_loss(const at::Tensor& intensity, const at::Tensor& counts,
-                        const at::Tensor& mask) {
-  require(intensity.sizes() == counts.sizes(),
-          "poisson_loss: expected intensity and counts of one shape, found {} and {}",
-          fmt::join(intensity.sizes(), " x "), fmt::join(counts.sizes(), " x "));
-  const at::Tensor ratio = (intensity + kPoissonFloor) / (counts + kPoissonFloor);
-  return ((intensity - counts - counts * ratio.log()) * mask).sum();
+                        const at::Tensor& mask, const PoissonLossOptions& options) {
+  require_loss_shapes("poisson_loss", intensity, counts, mask);
+  require(options.floor > 0, "poisson_loss: expected a floor above 0, found {}", options.floor);
+  const at::Tensor ratio = (intensity + options.floor) / (counts + options.floor);
+  return reduce_terms(intensity - counts - counts * ratio.log(), mask, options.reduction);
 }
 
 }  // namespace ptyche

@@ -1,0 +1,53 @@
+#include "ptyche/physics/near_field.h"
+
+#include <cmath>
+#include <numbers>
+
+#include "ptyche/core/error.h"
+#include "ptyche/data/describe.h"
+
+namespace ptyche {
+namespace {
+
+void check(const at::Tensor& waves, const NearFieldOptions& options) {
+  require(waves.dim() >= 2 && waves.is_complex(),
+          "near field: expected complex waves (..., rows, cols), found {}", describe(waves));
+  require(options.wavelength_m > 0 && std::isfinite(options.wavelength_m),
+          "wavelength_m: expected a positive number, found {}", options.wavelength_m);
+  require(options.pixel_m > 0 && std::isfinite(options.pixel_m),
+          "pixel_m: expected a positive number, found {}", options.pixel_m);
+  require(std::isfinite(options.distance_m), "distance_m: expected a finite number, found {}",
+          options.distance_m);
+}
+
+/// (rows, cols) complex128 in FFT order.
+at::Tensor transfer_function(const at::Tensor& waves, const NearFieldOptions& options) {
+  const auto real = waves.options().dtype(at::kDouble);
+  const at::Tensor row = at::fft_fftfreq(waves.size(-2), options.pixel_m, real).unsqueeze(1);
+  const at::Tensor col = at::fft_fftfreq(waves.size(-1), options.pixel_m, real);
+  const double wave_number = 1 / options.wavelength_m;
+  const at::Tensor transverse = row.square() + col.square();
+  const at::Tensor along = wave_number * wave_number - transverse;  // squared
+  const at::Tensor propagating = along.clamp_min(0).sqrt();
+  // sqrt(k^2 - f^2) - k without the difference of two large numbers.
+  const at::Tensor lag = -transverse / (propagating + wave_number);
+  const at::Tensor decay =
+      at::exp(-2 * std::numbers::pi * std::abs(options.distance_m) * (-along).clamp_min(0).sqrt());
+  return at::polar(decay, 2 * std::numbers::pi * options.distance_m * lag);
+}
+
+}  // namespace
+
+at::Tensor propagate_near_field(const at::Tensor& waves, const NearFieldOptions& options) {
+  check(waves, options);
+  const at::Tensor transfer = transfer_function(waves, options).to(waves.scalar_type());
+  return at::fft_ifft2(at::fft_fft2(waves) * transfer);
+}
+
+at::Tensor back_propagate_near_field(const at::Tensor& waves, const NearFieldOptions& options) {
+  NearFieldOptions back = options;
+  back.distance_m = -options.distance_m;
+  return propagate_near_field(waves, back);
+}
+
+}  // namespace ptyche

@@ -1,0 +1,48 @@
+// Family d: exit wave and far field.
+#include <gtest/gtest.h>
+
+#include "ptyche/physics/calibrate_probe.h"
+#include "ptyche/physics/exit_wave.h"
+#include "ptyche/physics/fourier.h"
+#include "ptyche/physics/measure.h"
+#include "ptyche/physics/probe_mask.h"
+#include "ptyche/physics/smooth.h"
+#include "tests/support/golden.h"
+
+namespace ptyche {
+namespace {
+
+at::Tensor probe_of(const GoldenFile& golden) {
+  const at::Tensor raw = golden.array("probe_raw");
+  return calibrate_probe_to_mean(raw, hard_probe_mask(raw.size(0)), golden.number("probe_scale"));
+}
+
+/// (B, 1, N, N)
+at::Tensor exit_waves_of(const GoldenFile& golden) {
+  const at::Tensor waves = smooth(exit_wave(probe_of(golden).unsqueeze(0), golden.array("obj")),
+                                  golden.number("gaussian_smoothing_sigma"));
+  const bool masked = golden.number("probe_mask") != 0;
+  return masked ? waves * hard_probe_mask(waves.size(-1)) : waves;
+}
+
+TEST(GoldenForward, CalibratesTheProbeAsTheOriginalDoes) {
+  for_each_golden("d_forward", [](const GoldenFile& golden) {
+    EXPECT_TRUE(agrees(probe_of(golden), golden.array("probe_normalised")));
+  });
+}
+
+TEST(GoldenForward, HasTheOriginalsExitWaves) {
+  for_each_golden("d_forward", [](const GoldenFile& golden) {
+    EXPECT_TRUE(agrees(exit_waves_of(golden).squeeze(1), golden.array("exit_wave")));
+  });
+}
+
+TEST(GoldenForward, HasTheOriginalsAmplitudes) {
+  for_each_golden("d_forward", [](const GoldenFile& golden) {
+    const at::Tensor intensity = measure(propagate(exit_waves_of(golden)));
+    EXPECT_TRUE(agrees(to_centred(intensity).sqrt(), golden.array("amplitude")));
+  });
+}
+
+}  // namespace
+}  // namespace ptyche
