@@ -30,8 +30,21 @@ target_link_libraries(ptyche_pch PUBLIC ptyche_options torch_cpu)
 
 # ptyche_stage(NAME LEFT): the library ptyche_NAME from ptyche/NAME/*.cpp, on top of LEFT.
 function(ptyche_stage name left)
-  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/ptyche/${name}/*.cpp)
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/ptyche/${name}/*.cpp
+       ${CMAKE_SOURCE_DIR}/ptyche/${name}/cpu/*.cpp)
   add_library(ptyche_${name} STATIC ${sources})
   target_link_libraries(ptyche_${name} PUBLIC ${left} ptyche_options)
   target_precompile_headers(ptyche_${name} REUSE_FROM ptyche_pch)
 endfunction()
+
+# The hand-written kernels are compiled once per instruction set and chosen at run time. They share
+# no precompiled header with the rest (its flags are others) and see no header of LibTorch.
+# No -ffast-math: NaN must stay NaN.
+set(kernel_flags -O3 -fno-math-errno -fno-trapping-math -ffp-contract=fast)
+foreach(isa IN ITEMS "plain:" "avx2:-mavx2;-mfma" "avx512:-mavx512f;-mavx512dq;-mavx512vl;-mfma")
+  string(REGEX REPLACE ":.*" "" name "${isa}")
+  string(REGEX REPLACE ".*:" "" flags "${isa}")
+  set_source_files_properties(${CMAKE_SOURCE_DIR}/ptyche/physics/cpu/kernels_${name}.cpp PROPERTIES
+                              COMPILE_OPTIONS "${kernel_flags};${flags}"
+                              SKIP_PRECOMPILE_HEADERS ON)
+endforeach()

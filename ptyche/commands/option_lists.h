@@ -25,7 +25,7 @@ struct ReadChoices {
 
 /// On what and how the program computes.
 struct ComputeChoices {
-  std::string device = "auto", engine = "reference", precision = "auto";
+  std::string device = "auto", engine = "fused", precision = "auto";
   std::int64_t threads = 0;
 
   /// Sets the number of threads. Throws InvalidInput for a device that this build cannot use.

@@ -3,44 +3,69 @@
 
 #include <ATen/ATen.h>
 
+#include "ptyche/data/interpolation.h"
+
 namespace ptyche {
 
 /// Where each patch of a batch of groups lies on its group's canvas. All canvases of a batch have
 /// the size of the largest, computed from the positions: no patch can leave its canvas.
 struct CanvasLayout {
-  at::Tensor indices;    ///< (m, N, N) int64, flat index into (groups, rows, cols)
-  at::Tensor fractions;  ///< (m, 2) float64, position less its nearest whole pixel, in [-0.5, 0.5]
-  std::int64_t groups = 0, rows = 0, cols = 0;
+  at::Tensor group;      ///< (m) int64, the patch's canvas
+  at::Tensor corners;    ///< (m, 2) float64, (row, col) of the patch's (0, 0) on its canvas; whole
+                         ///< numbers under probe_fourier
+  at::Tensor fractions;  ///< (m, 2) float64, probe_fourier: position less its nearest whole pixel,
+                         ///< in [-0.5, 0.5], by which the probe moves; bilinear: 0
+  Interpolation interpolation = Interpolation::probe_fourier;
+  std::int64_t pattern_size = 0, groups = 0, rows = 0, cols = 0;
 };
 
-/// positions     (m, 2) float64, (row, col), any frame
+/// positions     (m, 2) float64, (row, col), any frame; corners and fractions are differentiable in
+///               them
 /// group         (m) int64 in 0..groups-1, any order, any number of patches a group (ragged)
 /// pattern_size  N
+/// Under `bilinear` a corner is the pattern's offset from its group's mean position, moved by whole
+/// pixels onto the canvas: a group of one pattern is never interpolated.
 /// Throws InvalidInput naming both shapes where they differ, or a group number out of range.
 CanvasLayout lay_out(const at::Tensor& positions, const at::Tensor& group, std::int64_t groups,
-                     std::int64_t pattern_size);
+                     std::int64_t pattern_size, Interpolation interpolation);
 
 /// The same canvases with only some of the patches: `places` (k) int64 into the layout's first
 /// axis.
 CanvasLayout select(const CanvasLayout& layout, const at::Tensor& places);
 
+/// Throws InvalidInput naming the first patch that leaves its canvas.
+void require_on_canvas(const CanvasLayout& layout);
+
+struct MergeOptions {
+  /// Added to the sum of the weights. 0 (default): pixels whose weights sum to less than
+  /// kDarkWeight of the largest weight are 1 + 0i. Above 0 (PtychoPINN's way, 0.001 there):
+  /// no such rule, so that they tend to 0.
+  double floor = 0;
+};
+
 /// Weighted mean of each group's patches on its canvas,
-///   canvas(r) = sum_k w_k(r - r_k) patch_k(r - r_k) / sum_k w_k(r - r_k),
+///   canvas = sum_k T_k (w p_k) / (sum_k T_k w + floor),   T_k = the adjoint of extract,
 /// with the same weights above and below the fraction bar, so that patches that agree merge to
-/// themselves. Pixels whose weights sum to less than `kDarkWeight` of the largest sum are 1 + 0i.
-///   patches  (m, N, N) complex, on whole pixels (the rest is in CanvasLayout::fractions)
-///   weights  (m, N, N) real >= 0; constants for the gradient
-/// Returns (groups, rows, cols). Differentiable in the patches.
-at::Tensor merge(const at::Tensor& patches, const at::Tensor& weights, const CanvasLayout& layout);
+/// themselves (exactly at whole pixels; between them T_k blurs).
+///   patches  (m, N, N) complex
+///   weights  (N, N), or (m, N, N) where they differ by patch; real >= 0, constants for the
+///   gradient
+/// Returns (groups, rows, cols). Differentiable in patches and corners; at a whole-pixel corner the
+/// derivative is the one towards larger row and col.
+at::Tensor merge(const at::Tensor& patches, const at::Tensor& weights, const CanvasLayout& layout,
+                 const MergeOptions& options = {});
 
-/// Merge weights sum_m |P_m|^2 (k, N, N) of probes (k, modes, N, N), detached.
-at::Tensor merge_weights(const at::Tensor& probes);
+/// Merge weights sum_m |P_m|^2 (N, N) of a probe (modes, N, N), detached.
+at::Tensor merge_weights(const at::Tensor& probe);
 
-/// Relative weight below which a pixel counts as not lit by any probe.
+/// Relative weight at or below which a pixel counts as not lit by any probe.
 inline constexpr double kDarkWeight = 1e-6;
 
-/// The whole-pixel patches of the canvases, (m, N, N): what each pattern sees of its group's
-/// object.
+/// What each pattern sees of its group's object: patches (m, N, N) of canvases (groups, rows,
+/// cols), bilinear between pixels. Differentiable in canvases and corners.
 at::Tensor extract(const at::Tensor& canvases, const CanvasLayout& layout);
+
+/// The adjoint of extract: adds patches (m, N, N) into empty canvases (groups, rows, cols).
+at::Tensor spread(const at::Tensor& patches, const CanvasLayout& layout);
 
 }  // namespace ptyche

@@ -5,9 +5,7 @@
 #include <algorithm>
 
 #include "ptyche/core/error.h"
-#include "ptyche/physics/fourier_shift.h"
 #include "ptyche/physics/merge.h"
-#include "ptyche/physics/patches.h"
 #include "ptyche/stitch/synchronise.h"
 
 namespace ptyche {
@@ -17,44 +15,43 @@ constexpr std::int64_t kMargin = 2;
 constexpr std::int64_t kBatchPatches = 256;
 
 struct Sums {
-  at::Tensor object, weight;  // (rows * cols)
+  at::Tensor object, weight;  // (rows, cols)
 };
 
-/// Whole-pixel corners and merge weights of patches first..last on the canvas.
-struct Placed {
-  at::Tensor corners, weights;
-};
-
-Placed place(const Patches& patches, const Reconstruction& canvas, std::int64_t first,
-             std::int64_t last) {
+/// Where patches first..last lie on the canvas: whole pixels, the probe takes the rest.
+CanvasLayout place(const Patches& patches, const Reconstruction& canvas, std::int64_t first,
+                   std::int64_t last) {
   const std::int64_t size = patches.patches.size(-1);
   const at::Tensor origin =
       at::tensor({canvas.origin_row, canvas.origin_col}, at::kLong).to(at::kDouble);
   const at::Tensor position =
       canvas.positions.index_select(0, patches.frames.slice(0, first, last)) - origin;
   const at::Tensor whole = position.round();
-  return {whole.to(at::kLong) - size / 2,
-          merge_weights(fourier_shift(patches.probe, position - whole))};
+  return {.group = at::zeros({last - first}, at::kLong),
+          .corners = whole - static_cast<double>(size / 2),
+          .fractions = position - whole,
+          .interpolation = Interpolation::probe_fourier,
+          .pattern_size = size,
+          .groups = 1,
+          .rows = canvas.object.size(0),
+          .cols = canvas.object.size(1)};
 }
 
 /// Adds patches first..last, each times its phase factor, to the sums.
 void add_patches(Sums& sums, const Patches& patches, const Reconstruction& canvas,
                  const at::Tensor& factors, std::int64_t first, std::int64_t last) {
-  const Placed placed = place(patches, canvas, first, last);
-  const at::Tensor image = at::zeros({last - first}, at::kLong);
-  const at::Tensor index = patch_indices(image, placed.corners, patches.patches.size(-1),
-                                         canvas.object.size(0), canvas.object.size(1))
-                               .view(-1);
+  const CanvasLayout layout = place(patches, canvas, first, last);
+  const at::Tensor weights = merge_weights(patches.probe);
   const at::Tensor turned =
       patches.patches.slice(0, first, last) * factors.slice(0, first, last).view({-1, 1, 1});
-  sums.object.index_add_(0, index, (turned * placed.weights).reshape(-1));
-  sums.weight.index_add_(0, index, placed.weights.reshape(-1));
+  sums.object += spread(turned * weights, layout)[0];
+  sums.weight += spread(weights.expand(turned.sizes()), layout)[0];
 }
 
 /// The factor (k) complex64 of every patch that brings them all to one phase.
 at::Tensor phase_factors(const Patches& patches, const Reconstruction& canvas) {
-  const Placed placed = place(patches, canvas, 0, patches.patches.size(0));
-  return synchronise(patches.patches, placed.weights, placed.corners);
+  const CanvasLayout layout = place(patches, canvas, 0, patches.patches.size(0));
+  return synchronise(patches.patches, merge_weights(patches.probe), layout.corners);
 }
 
 }  // namespace
@@ -90,15 +87,14 @@ Reconstruction stitch(const Patches& patches, const Scan& scan) {
   Reconstruction image = empty_reconstruction(scan, patches.interpolation);
   image.probe = patches.probe;
   image.background = patches.background;
-  Sums sums{at::zeros({image.object.numel()}, at::kComplexFloat),
-            at::zeros({image.object.numel()})};
+  Sums sums{at::zeros_like(image.object), at::zeros_like(image.coverage)};
   const at::Tensor factors = phase_factors(patches, image);
   for (std::int64_t first = 0; first < count; first += kBatchPatches)
     add_patches(sums, patches, image, factors, first, std::min(first + kBatchPatches, count));
   const at::Tensor dark = sums.weight.le(kDarkWeight * sums.weight.max());
   const at::Tensor mean = sums.object / sums.weight.masked_fill(dark, 1);
-  image.object = mean.masked_fill(dark, 1).view_as(image.object);
-  image.coverage = (sums.weight / sums.weight.max()).masked_fill(dark, 0).view_as(image.object);
+  image.object = mean.masked_fill(dark, 1);
+  image.coverage = (sums.weight / sums.weight.max()).masked_fill(dark, 0);
   return image;
 }
 

@@ -10,6 +10,7 @@
 #include "ptyche/data/scan.h"
 #include "ptyche/model/model.h"
 #include "ptyche/model/precision.h"
+#include "ptyche/physics/engine.h"
 #include "ptyche/solve/rpie.h"
 
 namespace ptyche {
@@ -31,6 +32,7 @@ struct TrainOptions {
   NetworkOptions network;
   StemOptions stem;
   Precision precision = Precision::automatic;
+  Engine engine = Engine::fused;  ///< how merge, forward model and loss are computed
   std::uint64_t seed = 1;
   std::filesystem::path checkpoint;  ///< where the state is kept while training; empty = nowhere
   bool resume = false;               ///< go on from `checkpoint` if it is there

@@ -7,48 +7,35 @@
 
 #include "ptyche/core/error.h"
 #include "ptyche/nn/patch_network.h"
-#include "ptyche/physics/exit_wave.h"
-#include "ptyche/physics/fourier.h"
-#include "ptyche/physics/fourier_shift.h"
-#include "ptyche/physics/measure.h"
-#include "ptyche/physics/merge.h"
-#include "ptyche/physics/poisson_loss.h"
+#include "ptyche/physics/group_loss.h"
 
 namespace ptyche {
 namespace {
 
-/// What the loss is computed from.
-struct Prediction {
-  at::Tensor canvases;   // (groups, rows, cols)
-  at::Tensor intensity;  // (m, N, N), FFT order
-};
-
-/// Network, merge, forward model: the whole of the method in one function.
-Prediction predict(const TrainingState& state, const Scan& scan, const InputCache& inputs,
-                   const GroupBatch& batch, Precision precision) {
+/// Network, merge, forward model, misfit: the whole of the method in one function.
+GroupLoss evaluate_batch(const TrainingState& state, const Scan& scan, const InputCache& inputs,
+                         const GroupBatch& batch, const Measured& measured,
+                         const TrainOptions& options) {
   const at::Tensor positions = scan.positions().index_select(0, batch.frames);
-  const CanvasLayout all = lay_out(positions, batch.group, batch.count, scan.pattern_size());
-  const CanvasLayout merged = select(all, batch.merged);
+  const CanvasLayout layout = lay_out(positions, batch.group, batch.count, scan.pattern_size(),
+                                      Interpolation::probe_fourier);
   at::Tensor patches;
   {
-    const Autocast autocast(precision);
+    const Autocast autocast(options.precision);
     patches =
         state.model.network->forward(inputs.channels(batch.frames.index_select(0, batch.merged)));
   }
-  const at::Tensor probes = fourier_shift(at::view_as_complex(state.probe_parts), all.fractions);
-  const at::Tensor weights = merge_weights(probes.index_select(0, batch.merged));
-  const at::Tensor canvases = merge(patches, weights, merged);
-  const at::Tensor waves = propagate(exit_wave(probes, extract(canvases, all)));
-  const bool with_background = state.background_root.requires_grad();
-  return {canvases,
-          measure(waves, with_background ? state.background_root.square() : at::Tensor())};
+  return group_loss(patches, batch.merged, at::view_as_complex(state.probe_parts), layout, measured,
+                    {.engine = options.engine});
 }
 
-/// Standard deviation over mean of the merged objects, uncovered pixels (exactly 1) included.
-double contrast_of(const at::Tensor& canvases) {
-  const at::NoGradGuard no_grad;
-  const at::Tensor mean = canvases.mean();
-  return ((canvases - mean).abs().square().mean().sqrt() / mean.abs()).item<double>();
+/// The patterns of a batch, and the background that is being trained.
+Measured measured_of(const TrainingState& state, const Scan& scan, const InputCache& inputs,
+                     const GroupBatch& batch) {
+  const bool with_background = state.background_root.requires_grad();
+  return {.counts = inputs.counts(batch.frames),
+          .mask = mask_in_fft_order(scan),
+          .background = with_background ? state.background_root.square() : at::Tensor()};
 }
 
 void average(std::vector<at::Tensor>& means, const std::vector<at::Tensor>& values, double weight) {
@@ -93,11 +80,10 @@ double learning_rate_factor(std::int64_t step, std::int64_t total_steps,
 
 StepResult train_step(TrainingState& state, const Scan& scan, const InputCache& inputs,
                       const GroupBatch& batch, const TrainOptions& options) {
-  const Prediction prediction = predict(state, scan, inputs, batch, options.precision);
-  const at::Tensor counts = inputs.counts(batch.frames);
-  const at::Tensor mask = mask_in_fft_order(scan);
-  const double photons = (counts * mask).sum(at::kDouble).item<double>();
-  const at::Tensor loss = poisson_loss(prediction.intensity, counts, mask) / photons;
+  const Measured measured = measured_of(state, scan, inputs, batch);
+  const double photons = (measured.counts * measured.mask).sum(at::kDouble).item<double>();
+  const GroupLoss misfit = evaluate_batch(state, scan, inputs, batch, measured, options);
+  const at::Tensor loss = misfit.loss / photons;
   const auto value = loss.item<double>();
   require(std::isfinite(value),
           "training: the loss is not finite at step {}; a smaller "
@@ -105,7 +91,7 @@ StepResult train_step(TrainingState& state, const Scan& scan, const InputCache& 
           state.step + 1);
   loss.backward();
   move(state, options);
-  const StepResult result{value, contrast_of(prediction.canvases.detach())};
+  const StepResult result{value, misfit.contrast};
   state.loss_sum += value * photons;
   state.photon_sum += photons;
   state.contrast_sum += result.object_contrast;

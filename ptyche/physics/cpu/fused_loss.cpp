@@ -1,0 +1,256 @@
+#include "ptyche/physics/cpu/fused_loss.h"
+
+#include <omp.h>
+
+#include <algorithm>
+#include <array>
+#include <deque>
+
+#include "ptyche/physics/cpu/loss_memory.h"
+
+namespace ptyche::cpu {
+namespace {
+
+/// Threads that work on one canvas together: members first..first + size - 1.
+struct Team {
+  int first = 0, size = 1;
+};
+
+/// work(i, thread) for i in 0..count-1, in blocks of consecutive i per thread.
+template <class Work>
+void share(const Team& team, std::int64_t count, const Work& work) {
+  if (team.size == 1) {
+    for (std::int64_t i = 0; i < count; ++i) work(i, team.first);
+    return;
+  }
+#pragma omp parallel for num_threads(team.size) schedule(static)
+  for (std::int64_t i = 0; i < count; ++i) work(i, team.first + omp_get_thread_num());
+}
+
+template <class T>
+struct Run {
+  const LossCall<T>& call;
+  const Kernels<T>& kernels;
+  const LossTask<T>& task;
+  std::deque<ThreadMemory<T>> threads;
+  std::vector<std::array<double, 3>> moments;  // per group: sum re, sum im, sum of squares
+
+  std::int64_t patch_pixels() const { return 2 * call.size * call.size; }
+};
+
+/// The rows of a canvas that one member of a team owns.
+struct Band {
+  std::int64_t first, last;
+};
+
+Band band_of(std::int64_t member, int members, std::int64_t rows) {
+  return {rows * member / members, rows * (member + 1) / members};
+}
+
+/// Sum over weights -> mean; `weight` becomes what one merged patch counts for: 1 over the sum.
+template <class T>
+void divide(const LossCall<T>& call, const Canvas<T>& canvas, std::int64_t row, double* moments) {
+  const T dark = static_cast<T>(call.dark_weight), floor = static_cast<T>(call.merge_floor);
+  double re_sum = 0, im_sum = 0, square_sum = 0;
+  for (std::int64_t i = row * canvas.stride; i < row * canvas.stride + canvas.cols; ++i) {
+    const bool lit = floor > 0 || canvas.weight[i] > dark;
+    const T inverse = lit ? 1 / (canvas.weight[i] + floor) : T(0);
+    canvas.re[i] = lit ? canvas.re[i] * inverse : T(1);
+    canvas.im[i] = lit ? canvas.im[i] * inverse : T(0);
+    canvas.weight[i] = inverse;
+    const auto re = static_cast<double>(canvas.re[i]), im = static_cast<double>(canvas.im[i]);
+    re_sum += re;
+    im_sum += im;
+    square_sum += re * re + im * im;
+  }
+  moments[0] += re_sum;
+  moments[1] += im_sum;
+  moments[2] += square_sum;
+}
+
+/// d loss / d mean -> d loss / d sum; `weight` becomes Re(conj(that) mean), what the weights'
+/// places answer for.
+template <class T>
+void undivide(const Canvas<T>& canvas, const Canvas<T>& gradient, const Band& band) {
+  for (std::int64_t i = band.first * canvas.stride; i < band.last * canvas.stride; ++i) {
+    gradient.re[i] *= canvas.weight[i];
+    gradient.im[i] *= canvas.weight[i];
+    canvas.weight[i] = gradient.re[i] * canvas.re[i] + gradient.im[i] * canvas.im[i];
+  }
+}
+
+template <class T>
+void clear(const Canvas<T>& canvas, const Band& band) {
+  for (T* plane : {canvas.re, canvas.im, canvas.weight})
+    if (plane)
+      std::fill(plane + band.first * canvas.stride, plane + band.last * canvas.stride, T(0));
+}
+
+template <class T>
+void merge_group(Run<T>& run, std::int64_t group, const Team& team) {
+  const Canvas<T>& canvas = run.threads[static_cast<std::size_t>(team.first)].canvas;
+  std::vector<std::array<double, 3>> parts(static_cast<std::size_t>(team.size));
+  share(team, team.size, [&](std::int64_t member, int thread) {
+    const Band band = band_of(member, team.size, canvas.rows);
+    clear(canvas, band);
+    for (std::int64_t i = run.call.first_of_group[group]; i < run.call.first_of_group[group + 1];
+         ++i) {
+      const std::int64_t pattern = run.call.pattern_of[i], patch = run.call.patch_of[pattern];
+      if (patch >= 0)
+        run.kernels.merge_patch(run.task, run.call.places[pattern],
+                                run.call.patches + patch * run.patch_pixels(), canvas, band.first,
+                                band.last, run.threads[thread].state.row_buffer);
+    }
+    for (std::int64_t row = band.first; row < band.last; ++row)
+      divide(run.call, canvas, row, parts[static_cast<std::size_t>(member)].data());
+  });
+  for (const auto& part : parts)
+    for (std::size_t i = 0; i < 3; ++i) run.moments[static_cast<std::size_t>(group)][i] += part[i];
+}
+
+/// Loss of the group's patterns; their gradients on the threads' canvases, summed in the first's.
+template <class T>
+void predict_group(Run<T>& run, std::int64_t group, const Team& team) {
+  const Canvas<T>& canvas = run.threads[static_cast<std::size_t>(team.first)].canvas;
+  const std::int64_t first = run.call.first_of_group[group];
+  const Canvas<T>& sum = run.threads[static_cast<std::size_t>(team.first)].gradient;
+  for (int thread = team.first; thread < team.first + team.size; ++thread)
+    clear(run.threads[static_cast<std::size_t>(thread)].gradient, {0, canvas.rows});
+  share(team, run.call.first_of_group[group + 1] - first, [&](std::int64_t i, int thread) {
+    const std::int64_t pattern = run.call.pattern_of[first + i];
+    ThreadMemory<T>& own = run.threads[static_cast<std::size_t>(thread)];
+    run.kernels.pattern(run.task, run.call.places[pattern],
+                        run.call.counts + pattern * run.call.size * run.call.size, canvas,
+                        own.gradient, own.state,
+                        run.call.place_gradient ? run.call.place_gradient + 4 * pattern : nullptr);
+  });
+  share(team, team.size, [&](std::int64_t member, int) {
+    const Band band = band_of(member, team.size, canvas.rows);
+    for (int thread = team.first + 1; thread < team.first + team.size; ++thread) {
+      const Canvas<T>& other = run.threads[static_cast<std::size_t>(thread)].gradient;
+      for (std::int64_t i = band.first * sum.stride; i < band.last * sum.stride; ++i) {
+        sum.re[i] += other.re[i];
+        sum.im[i] += other.im[i];
+      }
+    }
+  });
+}
+
+template <class T>
+void unmerge_group(Run<T>& run, std::int64_t group, const Team& team) {
+  const ThreadMemory<T>& chief = run.threads[static_cast<std::size_t>(team.first)];
+  const std::int64_t first = run.call.first_of_group[group];
+  share(team, team.size, [&](std::int64_t member, int) {
+    undivide(chief.canvas, chief.gradient, band_of(member, team.size, chief.canvas.rows));
+  });
+  Canvas<T> sums = chief.gradient;
+  sums.weight = chief.canvas.weight;
+  share(team, run.call.first_of_group[group + 1] - first, [&](std::int64_t i, int thread) {
+    const std::int64_t pattern = run.call.pattern_of[first + i], patch = run.call.patch_of[pattern];
+    if (patch < 0) return;
+    run.kernels.patch_gradient(run.task, run.call.places[pattern],
+                               run.call.patches + patch * run.patch_pixels(), sums,
+                               run.call.patch_gradient + patch * run.patch_pixels(),
+                               run.threads[static_cast<std::size_t>(thread)].state.row_buffer,
+                               run.call.place_gradient + 4 * pattern);
+  });
+}
+
+template <class T>
+void do_group(Run<T>& run, std::int64_t group, const Team& team) {
+  merge_group(run, group, team);
+  predict_group(run, group, team);
+  if (run.call.want_gradient) unmerge_group(run, group, team);
+}
+
+template <class T>
+void do_object(Run<T>& run, const Team& team) {
+  const ThreadMemory<T>& chief = run.threads[0];
+  const T* from = run.call.object;
+  for (std::int64_t r = 0; r < run.call.rows; ++r)
+    for (std::int64_t c = 0; c < run.call.cols; ++c) {
+      chief.canvas.re[r * chief.canvas.stride + c] = *from++;
+      chief.canvas.im[r * chief.canvas.stride + c] = *from++;
+    }
+  predict_group(run, 0, team);
+  if (!run.call.want_gradient) return;
+  T* to = run.call.object_gradient;
+  for (std::int64_t r = 0; r < run.call.rows; ++r)
+    for (std::int64_t c = 0; c < run.call.cols; ++c) {
+      *to++ = chief.gradient.re[r * chief.gradient.stride + c];
+      *to++ = chief.gradient.im[r * chief.gradient.stride + c];
+    }
+}
+
+/// Sums of all threads in the first thread's planes, then out.
+template <class T>
+void collect_gradients(Run<T>& run) {
+  const LossTask<T>& task = run.task;
+  const std::int64_t plane = task.stride * task.stride;
+  ThreadState<T>& sum = run.threads.front().state;
+  for (std::size_t t = 1; t < run.threads.size(); ++t)
+    for (std::int64_t i = 0; i < 2 * task.modes * plane; ++i)
+      sum.probe_gradient[i] += run.threads[t].state.probe_gradient[i];
+  for (std::int64_t mode = 0; mode < task.modes; ++mode) {
+    T *re = sum.probe_gradient + 2 * mode * plane, *im = re + plane;
+    if (task.moved_probe)
+      run.kernels.to_natural(task.fft, task.stride, {re, im},
+                             1 / static_cast<T>(task.size * task.size), sum.strips, sum.waves);
+    T* to = run.call.probe_gradient + mode * run.patch_pixels();
+    for (std::int64_t r = 0; r < task.size; ++r)
+      for (std::int64_t c = 0; c < task.size; ++c) {
+        *to++ = re[r * task.stride + c];
+        *to++ = im[r * task.stride + c];
+      }
+  }
+  if (!run.call.background_gradient) return;
+  std::fill_n(run.call.background_gradient, task.size * task.size, T(0));
+  for (const ThreadMemory<T>& thread : run.threads)
+    add_turned(task, thread.state.background_gradient, run.call.background_gradient);
+}
+
+template <class T>
+void do_all(Run<T>& run) {
+  const auto threads = static_cast<int>(run.threads.size());
+  if (run.call.object) {
+    do_object(run, {0, threads});
+  } else if (run.call.groups >= threads) {
+#pragma omp parallel for num_threads(threads) schedule(static)
+    for (std::int64_t group = 0; group < run.call.groups; ++group)
+      do_group(run, group, {omp_get_thread_num(), 1});
+  } else {
+    for (std::int64_t group = 0; group < run.call.groups; ++group)
+      do_group(run, group, {0, threads});
+  }
+}
+
+}  // namespace
+
+template <class T>
+LossResult fused_loss(const LossCall<T>& call, int threads) {
+  const Kernels<T>& chosen = kernels<T>();
+  const SharedTables<T> tables(call, chosen);
+  Run<T> run{.call = call,
+             .kernels = chosen,
+             .task = tables.task,
+             .threads = {},
+             .moments = std::vector<std::array<double, 3>>(static_cast<std::size_t>(call.groups))};
+  for (int thread = 0; thread < threads; ++thread)
+    run.threads.emplace_back(run.task, call, chosen.strip);
+  do_all(run);
+  LossResult result;
+  for (const ThreadMemory<T>& thread : run.threads) result.loss += thread.state.loss;
+  result.pixels = static_cast<double>(call.groups * call.rows * call.cols);
+  for (const auto& moments : run.moments) {
+    result.sum_re += moments[0];
+    result.sum_im += moments[1];
+    result.sum_square += moments[2];
+  }
+  if (call.want_gradient) collect_gradients(run);
+  return result;
+}
+
+template LossResult fused_loss(const LossCall<float>&, int);
+template LossResult fused_loss(const LossCall<double>&, int);
+
+}  // namespace ptyche::cpu

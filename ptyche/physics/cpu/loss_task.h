@@ -1,0 +1,106 @@
+// What the kernels of the fused loss read and write: plain pointers, shared by all instruction
+// sets.
+//
+// Images inside are pairs of planes (re, im) of `stride` rows of `stride` numbers; stride is N
+// rounded up to whole strips, the rest is 0. Two layouts occur:
+//   natural  [row][col], real space
+//   turned   [p][q_row], Fourier space as the second pass of the FFT leaves it: columns first, row
+//   p
+//            holds frequency order[p] of the columns
+#pragma once
+
+#include "ptyche/physics/cpu/fft_tables.h"
+#include "ptyche/physics/loss_kind.h"
+
+namespace ptyche::cpu {
+
+template <class T>
+struct Planes {
+  T *re = nullptr, *im = nullptr;
+};
+
+/// An object that patterns see: rows x cols, row r begins at r * stride.
+template <class T>
+struct Canvas {
+  T *re = nullptr, *im = nullptr;
+  T* weight = nullptr;  ///< sum of the merge weights, later 1 over it
+  std::int64_t rows = 0, cols = 0, stride = 0;
+};
+
+/// Where one pattern lies on its canvas and how it sees it.
+struct Place {
+  std::int64_t row = 0, col = 0;              ///< pixel of the canvas under the patch's (0, 0)
+  double row_fraction = 0, col_fraction = 0;  ///< bilinear: added to row, col; 0 <= f < 1
+  double row_shift = 0, col_shift = 0;        ///< probe_fourier: the probe moves by it
+};
+
+/// What is the same for every pattern of a call.
+template <class T>
+struct LossTask {
+  FftTables<T> fft;
+  std::int64_t size = 0, stride = 0, modes = 0;
+  LossKind kind = LossKind::poisson;
+  T floor = 0;                                       ///< counts added inside logarithm or root
+  bool moved_probe = false;                          ///< probe_fourier
+  bool want_gradient = true;                         ///< else the loss only
+  const T *probe_re = nullptr, *probe_im = nullptr;  ///< (modes) natural planes
+  const T *spectrum_re = nullptr,
+          *spectrum_im = nullptr;   ///< (modes) turned planes: DFT of the probe / N^2
+  const T* frequencies = nullptr;   ///< (stride) cycles per pixel of FFT order, for moved_probe
+  const T* mask = nullptr;          ///< turned, 0 or 1
+  const T* background = nullptr;    ///< turned, counts
+  const T* merge_weight = nullptr;  ///< natural
+};
+
+/// What one thread owns: scratch of O(modes N^2), and sums over the patterns it has done.
+template <class T>
+struct ThreadState {
+  T* strips = nullptr;  ///< (modes, 2, N, strip)
+  T* waves = nullptr;   ///< (modes, 2, stride, stride)
+  T* moved = nullptr;   ///< (modes, 2, stride, stride), for moved_probe
+  Planes<T> patch, patch_gradient;
+  T* counts = nullptr;          ///< turned
+  T* phases = nullptr;          ///< (4, stride) cos and sin by row and by column
+  T* row_buffer = nullptr;      ///< (8, stride + a strip) rows of a patch between pixels
+  T* probe_gradient = nullptr;  ///< (modes, 2, stride, stride) natural, or turned for moved_probe
+  T* background_gradient = nullptr;  ///< turned
+  double loss = 0;
+};
+
+/// The kernels of one instruction set.
+template <class T>
+struct Kernels {
+  const char* name = nullptr;
+  int strip = 0;  ///< columns of a strip
+
+  /// DFT of natural planes into turned ones times `scale`, in place; `strip` (2, N, strip) and
+  /// `other` (2, stride, stride) are scratch.
+  void (*to_turned)(const FftTables<T>&, std::int64_t stride, Planes<T> planes, T scale, T* strip,
+                    T* other) = nullptr;
+  /// The adjoint of to_turned: turned -> natural.
+  void (*to_natural)(const FftTables<T>&, std::int64_t stride, Planes<T> planes, T scale, T* strip,
+                     T* other) = nullptr;
+
+  /// Loss and gradients of one pattern: adds to `state` (loss, probe, background) and to
+  /// `gradient` (the canvas), writes the gradient of row, col [0..1] or of the shift [2..3].
+  void (*pattern)(const LossTask<T>&, const Place&, const T* counts, const Canvas<T>& canvas,
+                  const Canvas<T>& gradient, ThreadState<T>&, double* place_gradient) = nullptr;
+
+  /// Adds a weighted patch (N, N) interleaved complex and its weight to canvas rows first..last.
+  void (*merge_patch)(const LossTask<T>&, const Place&, const T* patch, const Canvas<T>& canvas,
+                      std::int64_t first, std::int64_t last, T* row_buffer) = nullptr;
+  /// Gradient of a patch (N, N) interleaved, and what the merge adds to the gradient of its place,
+  /// from a canvas that holds d loss / d sum in re, im and the part of the weights in `weight`.
+  void (*patch_gradient)(const LossTask<T>&, const Place&, const T* patch, const Canvas<T>& canvas,
+                         T* gradient, T* row_buffer, double* place_gradient) = nullptr;
+};
+
+/// The widest instruction set that this CPU has; PTYCHE_ISA=plain|avx2|avx512 chooses a narrower
+/// one (for tests).
+template <class T>
+const Kernels<T>& kernels();
+
+extern template const Kernels<float>& kernels();
+extern template const Kernels<double>& kernels();
+
+}  // namespace ptyche::cpu

@@ -1,0 +1,20 @@
+// The table of one instruction set; included by one source file for each.
+#pragma once
+
+#include "ptyche/physics/cpu/merge_kernel.h"
+#include "ptyche/physics/cpu/pattern_kernel.h"
+
+namespace ptyche::cpu::PTYCHE_ISA {
+
+template <class T>
+constexpr Kernels<T> make_kernels(const char* name) {
+  return {.name = name,
+          .strip = kStrip<T>,
+          .to_turned = &to_turned<T>,
+          .to_natural = &to_natural<T>,
+          .pattern = &pattern<T>,
+          .merge_patch = &merge_patch<T>,
+          .patch_gradient = &patch_gradient<T>};
+}
+
+}  // namespace ptyche::cpu::PTYCHE_ISA

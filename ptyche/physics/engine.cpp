@@ -1,0 +1,49 @@
+#include "ptyche/physics/engine.h"
+
+#include "ptyche/core/error.h"
+#include "ptyche/physics/cpu/fft_plan.h"
+#include "ptyche/physics/cpu/loss_task.h"
+
+namespace ptyche {
+
+std::string to_string(Engine engine) { return engine == Engine::fused ? "fused" : "reference"; }
+
+Engine engine_from(const std::string& name) {
+  for (const Engine engine : {Engine::fused, Engine::reference})
+    if (name == to_string(engine)) return engine;
+  throw InvalidInput(fmt::format("engine: expected fused or reference, found {}", name));
+}
+
+std::vector<EngineCoverage> engine_coverage() {
+  return {
+      {.engine = Engine::fused,
+       .operators = "merge, extract, exit wave, far field, background, mask, Poisson and amplitude "
+                    "loss; gradients by patch, object, probe, position, background",
+       .number_types = "complex64, complex128",
+       .devices = fmt::format("CPU ({} kernels)", cpu::kernels<float>().name),
+       .sizes = fmt::format("N with no prime factor above {}", cpu::kLargestRadix),
+       .limits = "far field only; first derivatives"},
+      {.engine = Engine::reference,
+       .operators = "every operator, near field, translate and warp among them",
+       .number_types = "complex64, complex128",
+       .devices = "every device of LibTorch",
+       .sizes = "any even N",
+       .limits = "ten times slower"}};
+}
+
+void require_fused_covers(const at::Tensor& patches) {
+  const std::int64_t size = patches.size(-1);
+  require(cpu::has_fft_plan(size),
+          "engine fused: patterns of {0} x {0} have a prime factor above {1}; --engine reference "
+          "covers them",
+          size, cpu::kLargestRadix);
+  require(patches.device().is_cpu(),
+          "engine fused: this build has no kernels for {}; --engine reference covers it",
+          patches.device().str());
+  require(patches.scalar_type() == at::kComplexFloat || patches.scalar_type() == at::kComplexDouble,
+          "engine fused: expected complex64 or complex128 patches, found {}; --engine reference "
+          "covers them",
+          at::toString(patches.scalar_type()));
+}
+
+}  // namespace ptyche

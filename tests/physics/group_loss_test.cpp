@@ -1,0 +1,144 @@
+// The fused engine means what the reference engine means, at any size, batch and number of threads.
+#include "ptyche/physics/group_loss.h"
+
+#include <ATen/Parallel.h>
+#include <gtest/gtest.h>
+
+#include "ptyche/core/error.h"
+#include "ptyche/physics/patches.h"
+#include "tests/support/checks.h"
+
+namespace ptyche {
+namespace {
+
+/// A batch of groups with random patches, counts and probe.
+struct Case {
+  std::int64_t size = 32, modes = 1;
+  std::vector<std::int64_t> group_sizes = {4};
+  Interpolation interpolation = Interpolation::bilinear;
+  at::ScalarType real = at::kDouble;
+  LossKind kind = LossKind::poisson;
+  bool half_merged = false, background = true;
+
+  std::int64_t groups() const { return static_cast<std::int64_t>(group_sizes.size()); }
+};
+
+struct Batch {
+  at::Tensor patches, merged, probe, background, positions, group, counts, mask;
+};
+
+/// Light falls off from the middle to a thousandth of its peak, as in a real probe.
+at::Tensor probe_of(std::int64_t modes, std::int64_t size, at::ScalarType type) {
+  const at::Tensor along = at::arange(size, at::kDouble) - static_cast<double>(size) / 2 + 0.5;
+  const at::Tensor bell = (-(along / (0.27 * static_cast<double>(size))).square()).exp();
+  const at::Tensor noise = random_tensor({modes, size, size}, at::kComplexDouble, 11) * 0.3 + 1;
+  return (noise * bell.unsqueeze(1) * bell * 3).to(type);
+}
+
+Batch make_batch(const Case& c) {
+  Batch batch;
+  std::vector<std::int64_t> group, merged;
+  for (std::size_t g = 0; g < c.group_sizes.size(); ++g)
+    for (std::int64_t k = 0; k < c.group_sizes[g]; ++k) {
+      if (!c.half_merged || k % 2 == 0) merged.push_back(static_cast<std::int64_t>(group.size()));
+      group.push_back(static_cast<std::int64_t>(g));
+    }
+  const auto count = static_cast<std::int64_t>(group.size());
+  const auto complex = at::toComplexType(c.real);
+  batch.group = at::tensor(group, at::kLong);
+  batch.merged = at::tensor(merged, at::kLong);
+  batch.positions = random_tensor({count, 2}, at::kDouble, 1).mul(3.7);
+  batch.patches =
+      (random_tensor({batch.merged.numel(), c.size, c.size}, at::kComplexDouble, 2) * 0.3 + 1)
+          .to(complex);
+  batch.probe = probe_of(c.modes, c.size, complex);
+  batch.background = (random_tensor({c.size, c.size}, at::kDouble, 3).square() + 0.2).to(c.real);
+  batch.counts =
+      random_tensor({count, c.size, c.size}, at::kDouble, 4).square().mul(4).round().to(c.real);
+  batch.mask = random_tensor({c.size, c.size}, at::kDouble, 5).gt(-1.5);
+  return batch;
+}
+
+/// Loss and its gradients by patches, probe, background and positions.
+std::vector<at::Tensor> loss_and_gradients(const Case& c, const Batch& batch, Engine engine) {
+  const at::Tensor patches = batch.patches.detach().clone().requires_grad_(true);
+  const at::Tensor probe = batch.probe.detach().clone().requires_grad_(true);
+  const at::Tensor background = batch.background.detach().clone().requires_grad_(true);
+  const at::Tensor positions = batch.positions.detach().clone().requires_grad_(true);
+  const CanvasLayout layout = lay_out(positions, batch.group, c.groups(), c.size, c.interpolation);
+  const GroupLoss result = group_loss(
+      patches, batch.merged, probe, layout,
+      {batch.counts, batch.mask, c.background ? background : at::Tensor()}, {engine, c.kind, {}});
+  (result.loss * 0.7).backward();
+  std::vector<at::Tensor> all{result.loss.detach(), at::scalar_tensor(result.contrast, at::kDouble),
+                              patches.grad(), probe.grad(), positions.grad()};
+  if (c.background) all.push_back(background.grad());
+  return all;
+}
+
+/// |a - b| / |b|, and |a| where b is 0.
+double mismatch(const at::Tensor& a, const at::Tensor& b) {
+  return b.abs().max().item<double>() > 0 ? relative_difference(a.to(b.scalar_type()), b)
+                                          : a.abs().max().item<double>();
+}
+
+void expect_engines_agree(const Case& c, double tolerance) {
+  const char* names[] = {"loss", "contrast", "patches", "probe", "positions", "background"};
+  const Batch batch = make_batch(c);
+  const auto fused = loss_and_gradients(c, batch, Engine::fused);
+  const auto reference = loss_and_gradients(c, batch, Engine::reference);
+  for (std::size_t i = 0; i < fused.size(); ++i)
+    EXPECT_LT(mismatch(fused[i], reference[i]), tolerance)
+        << names[i] << ": N " << c.size << ", " << c.groups() << " groups of "
+        << c.group_sizes.front() << ", modes " << c.modes << ", " << to_string(c.interpolation);
+}
+
+constexpr Interpolation kBoth[] = {Interpolation::bilinear, Interpolation::probe_fourier};
+
+TEST(FusedEngine, AgreesWithTheReferenceInFloat64) {
+  for (const Interpolation interpolation : kBoth)
+    for (const LossKind kind :
+         {LossKind::poisson, LossKind::amplitude_square, LossKind::amplitude_absolute})
+      for (const bool half : {false, true})
+        expect_engines_agree({.size = 32,
+                              .modes = 2,
+                              .group_sizes = {4, 1, 7},
+                              .interpolation = interpolation,
+                              .kind = kind,
+                              .half_merged = half},
+                             1e-11);
+}
+
+TEST(FusedEngine, AgreesWithTheReferenceAtEverySize) {
+  for (const Interpolation interpolation : kBoth)
+    for (const std::int64_t size : {16, 20, 26, 28, 32, 64, 96, 100, 128, 256}) {
+      expect_engines_agree({.size = size, .group_sizes = {3}, .interpolation = interpolation},
+                           1e-11);
+      expect_engines_agree(
+          {.size = size, .group_sizes = {3}, .interpolation = interpolation, .real = at::kFloat},
+          1e-5);
+    }
+}
+
+TEST(FusedEngine, AgreesWithTheReferenceForEveryGroupSizeModesAndBatch) {
+  for (const Interpolation interpolation : kBoth) {
+    for (const std::int64_t of : {1, 2, 4, 9, 16, 64})
+      expect_engines_agree(
+          {.group_sizes = {of}, .interpolation = interpolation, .real = at::kFloat}, 1e-5);
+    for (const std::int64_t modes : {1, 2, 3, 4})
+      expect_engines_agree({.modes = modes,
+                            .group_sizes = {3, 5},
+                            .interpolation = interpolation,
+                            .real = at::kFloat},
+                           1e-5);
+    for (const std::size_t batch : {1, 3, 16, 100})
+      expect_engines_agree({.group_sizes = std::vector<std::int64_t>(batch, 2),
+                            .interpolation = interpolation,
+                            .real = at::kFloat,
+                            .background = false},
+                           1e-5);
+  }
+}
+
+}  // namespace
+}  // namespace ptyche
