@@ -29,8 +29,8 @@ at::Tensor transfer_function(const at::Tensor& waves, const NearFieldOptions& op
   const at::Tensor transverse = row.square() + col.square();
   const at::Tensor along = wave_number * wave_number - transverse;  // squared
   const at::Tensor propagating = along.clamp_min(0).sqrt();
-  // sqrt(k^2 - f^2) - k without the difference of two large numbers.
-  const at::Tensor lag = -transverse / (propagating + wave_number);
+  // sqrt(k^2 - f^2) - k without the difference of two large numbers; -k where evanescent.
+  const at::Tensor lag = (-transverse / (propagating + wave_number)).clamp_min(-wave_number);
   const at::Tensor decay =
       at::exp(-2 * std::numbers::pi * std::abs(options.distance_m) * (-along).clamp_min(0).sqrt());
   return at::polar(decay, 2 * std::numbers::pi * options.distance_m * lag);

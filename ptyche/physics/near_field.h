@@ -14,10 +14,11 @@ struct NearFieldOptions {
 /// Waves after a distance z of free space, by the angular spectrum (Goodman, Introduction to
 /// Fourier Optics, 3rd ed., ch. 3.10), sampled as the waves are and periodic on their frame:
 ///   FFT2 out = FFT2 in * exp(2 pi i z (sqrt(1 / lambda^2 - f^2) - 1 / lambda)).
-/// The carrier exp(2 pi i z / lambda), which no intensity sees, is left out. Evanescent waves
-/// (f > 1 / lambda, only with pixels below lambda / 2) decay as exp(-2 pi |z| sqrt(f^2 - 1 /
-/// lambda^2)) in both directions: growing back would drown everything in rounding errors. The
-/// frame's period wraps light around where |z| is beyond rows * pixel^2 / lambda.
+/// The carrier exp(2 pi i z / lambda), which no intensity sees, is left out of all of them.
+/// Evanescent waves (f > 1 / lambda, only with pixels below lambda / 2) have |z| instead of z
+/// before their imaginary root, so that they decay in both directions: growing back would drown
+/// everything in rounding errors. The frame is periodic: light wraps around where |z| is beyond
+/// rows * pixel^2 / lambda.
 ///   waves  (..., rows, cols) complex, the zero of r at any index
 /// Returns the waves' shape and type; phases are computed in float64. Linear; unitary, and then
 /// with back_propagate_near_field as its inverse, where nothing is evanescent. Throws InvalidInput

@@ -7,7 +7,10 @@
 namespace ptyche {
 namespace {
 
-at::Tensor inner_product(const at::Tensor& a, const at::Tensor& b) { return (a.conj() * b).sum(); }
+at::Tensor inner_product(const at::Tensor& a, const at::Tensor& b) {
+  const auto wide = a.is_complex() ? at::kComplexDouble : at::kDouble;
+  return (a.to(wide).conj() * b.to(wide)).sum();
+}
 
 }  // namespace
 
@@ -27,9 +30,10 @@ double relative_difference(const at::Tensor& a, const at::Tensor& b) {
 
 double adjoint_mismatch(const std::function<at::Tensor(const at::Tensor&)>& forward,
                         const std::function<at::Tensor(const at::Tensor&)>& adjoint,
-                        at::IntArrayRef input_shape, at::IntArrayRef output_shape) {
-  const at::Tensor x = random_tensor(input_shape, at::kComplexDouble, 1);
-  const at::Tensor y = random_tensor(output_shape, at::kComplexDouble, 2);
+                        at::IntArrayRef input_shape, at::IntArrayRef output_shape,
+                        at::ScalarType type) {
+  const at::Tensor x = random_tensor(input_shape, type, 1);
+  const at::Tensor y = random_tensor(output_shape, type, 2);
   const at::Tensor left = inner_product(forward(x), y), right = inner_product(x, adjoint(y));
   return ((left - right).abs() / left.abs()).item<double>();
 }

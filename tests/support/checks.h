@@ -7,11 +7,12 @@
 
 namespace ptyche {
 
-/// Relative difference of <A x, y> and <x, A^H y> for random complex128 x and y of the given
-/// shapes.
+/// Relative difference of <A x, y> and <x, A^H y> for random complex x and y of the given shapes;
+/// the inner products are taken in complex128.
 double adjoint_mismatch(const std::function<at::Tensor(const at::Tensor&)>& forward,
                         const std::function<at::Tensor(const at::Tensor&)>& adjoint,
-                        at::IntArrayRef input_shape, at::IntArrayRef output_shape);
+                        at::IntArrayRef input_shape, at::IntArrayRef output_shape,
+                        at::ScalarType type = at::kComplexDouble);
 
 /// Largest relative difference between the gradient that autograd gives for the real scalar
 /// `loss(x)` and central differences along random directions, for a float64 or complex128 x.

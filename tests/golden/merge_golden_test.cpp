@@ -1,0 +1,247 @@
+// Families b and c: cutting patches out of a canvas, and merging them on one.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "ptyche/physics/merge.h"
+#include "ptyche/physics/translate.h"
+#include "tests/support/golden.h"
+
+namespace ptyche {
+namespace {
+
+constexpr double kFloor = 0.001;  // the original's, in the denominator
+
+/// The canvases of one file inside wider ones, where no patch is ever cut off.
+struct Canvases {
+  Canvases(const GoldenFile& golden, const at::Tensor& offsets)
+      : size(golden.integer("N")),
+        side(golden.integer("M")),
+        margin(static_cast<std::int64_t>(std::ceil(offsets.abs().max().item<double>())) + 1) {
+    const std::int64_t groups = offsets.size(0), each = offsets.size(1);
+    // Content moves by -offset on merging, so the patch's corner does.
+    const double middle = static_cast<double>((side - size) / 2 + margin);
+    layout.corners = middle - offsets.to(at::kDouble).reshape({-1, 2});
+    layout.fractions = at::zeros_like(layout.corners);
+    layout.group = at::arange(groups, at::kLong).repeat_interleave(each);
+    layout.interpolation = Interpolation::bilinear;
+    layout.pattern_size = size;
+    layout.groups = groups;
+    layout.rows = layout.cols = side + 2 * margin;
+  }
+
+  at::Tensor widened(const at::Tensor& canvases) const {
+    return at::constant_pad_nd(canvases, {margin, margin, margin, margin});
+  }
+  at::Tensor cropped(const at::Tensor& canvases) const {
+    return canvases.narrow(1, margin, side).narrow(2, margin, side);
+  }
+
+  std::int64_t size, side, margin;
+  CanvasLayout layout;
+};
+
+/// Offsets less their mean over the whole batch, as the original centres them.
+at::Tensor centred(const at::Tensor& offsets) {
+  const at::Tensor wide = offsets.to(at::kDouble);
+  return wide - wide.mean(at::IntArrayRef{0, 1}, true);
+}
+
+/// (B, N, N, C) as (B * C, N, N), group-major.
+at::Tensor flat(const at::Tensor& patches) {
+  return patches.permute({0, 3, 1, 2}).flatten(0, 1).contiguous();
+}
+
+/// Ones in the central N/2 square.
+at::Tensor central_mask(std::int64_t size, at::ScalarType type = at::kFloat) {
+  at::Tensor mask = at::zeros({size, size}, type);
+  mask.narrow(0, size / 4, size / 2).narrow(1, size / 4, size / 2).fill_(1);
+  return mask;
+}
+
+TEST(GoldenExtract, CutsTheOriginalsPatches) {
+  for_each_golden("b_extract", [](const GoldenFile& golden) {
+    const Canvases on(golden, golden.offsets("offsets_xy"));
+    EXPECT_TRUE(agrees(extract(on.widened(golden.array("canvas")), on.layout),
+                       golden.array("patches_flat")));
+  });
+}
+
+TEST(GoldenExtract, IsTheCentreOfTheTranslatedCanvas) {
+  for_each_golden("b_extract", [](const GoldenFile& golden) {
+    const at::Tensor offsets = golden.offsets("offsets_xy"), canvas = golden.array("canvas");
+    const std::int64_t size = golden.integer("N"), first = (canvas.size(1) - size) / 2;
+    const at::Tensor each = canvas.repeat_interleave(offsets.size(1), 0);
+    const at::Tensor moved = translate(each, offsets.reshape({-1, 2}));
+    EXPECT_TRUE(
+        agrees(moved.narrow(1, first, size).narrow(2, first, size), golden.array("patches_flat")));
+  });
+}
+
+TEST(GoldenMerge, IsTheOriginalsWithItsMaskAndFloor) {
+  for_each_golden("c_merge", [](const GoldenFile& golden) {
+    const Canvases on(golden, centred(golden.offsets("offsets_xy")));
+    const at::Tensor mask = central_mask(on.size);
+    const at::Tensor all = mask.expand({on.layout.corners.size(0), -1, -1});
+    EXPECT_TRUE(agrees(on.cropped(spread(all.contiguous(), on.layout)) + kFloor,
+                       golden.array("norm_canvas")));
+    const at::Tensor merged =
+        on.cropped(merge(flat(golden.array("patches_full")), mask, on.layout, {.floor = kFloor}));
+    EXPECT_TRUE(agrees(merged, golden.array("merged_from_centre")));
+    const std::int64_t first = (on.side - on.size) / 2;
+    EXPECT_TRUE(agrees(merged.narrow(1, first, on.size).narrow(2, first, on.size),
+                       golden.array("trimmed_from_centre")));
+  });
+}
+
+// The original's numerator has no mask, so its gradient is not 0 outside the mask; inside, where
+// ours has one, they are the same.
+TEST(GoldenMerge, HasTheOriginalsGradient) {
+  for_each_golden("c_merge", [](const GoldenFile& golden) {
+    const Canvases on(golden, centred(golden.offsets("offsets_xy")));
+    const at::Tensor mask = central_mask(on.size), weight = golden.array("grad_weight");
+    const at::Tensor expected = flat(at::complex(golden.array("grad_re"), golden.array("grad_im")));
+    const at::Tensor patches = flat(golden.array("patches_full")).requires_grad_();
+    const auto loss = [&](const at::Tensor& merged) {
+      return at::real(on.cropped(merged) * weight.conj()).sum();
+    };
+    loss(merge(patches, mask, on.layout, {.floor = kFloor})).backward();
+    EXPECT_TRUE(agrees(patches.grad(), expected * mask));
+    patches.mutable_grad() = at::Tensor();
+    const at::Tensor all = mask.expand_as(patches).contiguous();
+    loss(spread(patches, on.layout) / (spread(all, on.layout) + kFloor)).backward();
+    EXPECT_TRUE(agrees(patches.grad(), expected));
+  });
+}
+
+// The fault BUG_merged_from_full: patches that reach beyond the mask are divided by 0.001 there.
+TEST(GoldenMerge, GivesNothingBeyondItsMaskWhereTheOriginalGivesAThousandfold) {
+  for_each_golden("c_merge", [](const GoldenFile& golden) {
+    const Canvases on(golden, centred(golden.offsets("offsets_xy")));
+    const at::Tensor patches = flat(golden.array("patches_full"));
+    const at::Tensor merged =
+        on.cropped(merge(patches, central_mask(on.size), on.layout, {.floor = kFloor}));
+    const double largest = patches.abs().max().item<double>();
+    EXPECT_LT(merged.abs().max().item<double>(), largest);
+    EXPECT_GT(golden.array("BUG_merged_from_full").abs().max().item<double>(), 100 * largest);
+  });
+}
+
+// The fault of "notmeanfree": the original centres a whole batch at once, so that a group's place
+// depends on its batch mates.
+TEST(GoldenMerge, PlacesEachGroupWhateverTheOthersAre) {
+  for_each_golden("c_merge", [](const GoldenFile& golden) {
+    const at::Tensor offsets = golden.offsets("offsets_xy"), patches = golden.array("patches_full");
+    const auto merged = [&](std::int64_t first, std::int64_t count) {
+      const at::Tensor some = offsets.narrow(0, first, count);
+      const at::Tensor group = at::arange(count, at::kLong).repeat_interleave(some.size(1));
+      const CanvasLayout layout = lay_out(-some.to(at::kDouble).reshape({-1, 2}), group, count,
+                                          golden.integer("N"), Interpolation::bilinear);
+      return merge(flat(patches.narrow(0, first, count)), central_mask(layout.pattern_size),
+                   layout);
+    };
+    const at::Tensor together = merged(0, offsets.size(0));
+    for (std::int64_t g = 0; g < offsets.size(0); ++g) {
+      const at::Tensor alone = merged(g, 1)[0];
+      EXPECT_TRUE(
+          agrees(together[g].narrow(0, 0, alone.size(0)).narrow(1, 0, alone.size(1)), alone))
+          << "group " << g;
+    }
+  });
+}
+
+// The fault of batch x C >= 64: the original adds all groups into one canvas.
+TEST(GoldenMerge, KeepsGroupsApartWhereTheOriginalMixesThem) {
+  for_each_golden("c_BUG_crosstalk", [](const GoldenFile& golden) {
+    const Canvases on(golden, golden.offsets("offsets_xy"));
+    const at::Tensor merged = on.cropped(
+        merge(flat(golden.array("patches")), central_mask(on.size), on.layout, {.floor = kFloor}));
+    EXPECT_TRUE(agrees(merged, golden.array("correct_per_group")));
+    const at::Tensor fault = golden.array("reference_output_one_canvas");
+    EXPECT_EQ(fault.size(0), 1);
+    for (std::int64_t g = 0; g < merged.size(0); ++g)
+      EXPECT_FALSE(agrees(merged[g], fault[0], 1e-2, 1e-2)) << "group " << g;
+  });
+}
+
+TEST(GoldenStitch, PutsPatchesAtTheirPositionsAsTheOriginalDoes) {
+  for_each_golden("c_stitch_position", [](const GoldenFile& golden) {
+    const at::Tensor patches = golden.array("patches_centre_crop");
+    const at::Tensor positions = golden.array("positions_xy").flip(1);
+    const at::Tensor expected = golden.array("recon_canvas");
+    const std::int64_t size = golden.integer("crop_M"), side = expected.size(0);
+    CanvasLayout layout{.group = at::zeros({patches.size(0)}, at::kLong),
+                        .corners = positions - positions.mean(0) + 0.5 * double(side - size),
+                        .fractions = at::zeros_like(positions),
+                        .interpolation = Interpolation::bilinear,
+                        .pattern_size = size,
+                        .groups = 1,
+                        .rows = side,
+                        .cols = side};
+    EXPECT_TRUE(agrees(spread(patches, layout)[0], golden.array("sum_canvas")));
+    const at::Tensor ones = at::ones({size, size}, at::kFloat);
+    EXPECT_TRUE(agrees(merge(patches, ones, layout, {.floor = 1e-9})[0], expected));
+  });
+}
+
+/// The regular-grid workflow's tiles: the central outer_offset / 2 square of every patch.
+struct Tiles {
+  explicit Tiles(const GoldenFile& golden)
+      : count(golden.integer("n_seg")),
+        side(golden.integer("outer_offset") / 2),
+        first((golden.integer("N") - side + 1) / 2 - golden.integer("centre_start")),
+        patches(golden.array("patches_centre")) {}
+
+  /// One canvas per image, (n_images, count * side, count * side).
+  at::Tensor stitched(std::int64_t images) const {
+    const std::int64_t size = patches.size(1), place = count * count;
+    const at::Tensor index = at::arange(images * place, at::kLong);
+    const at::Tensor row = index.remainder(place).div(count, "floor"), col = index.remainder(count);
+    at::Tensor mask = at::zeros({size, size}, at::kFloat);
+    mask.narrow(0, first, side).narrow(1, first, side).fill_(1);
+    CanvasLayout layout{.group = index.div(place, "floor"),
+                        .corners = (side * at::stack({row, col}, 1)).to(at::kDouble),
+                        .fractions = at::zeros({index.size(0), 2}, at::kDouble),
+                        .interpolation = Interpolation::bilinear,
+                        .pattern_size = size,
+                        .groups = images,
+                        .rows = size + (count - 1) * side,
+                        .cols = size + (count - 1) * side};
+    const at::Tensor merged = merge(patches, mask, layout);
+    return merged.narrow(1, first, count * side).narrow(2, first, count * side);
+  }
+
+  std::int64_t count, side, first;
+  at::Tensor patches;
+};
+
+// The fault BUG_stitched_phase_scaled_by_norm: the original multiplies the phase by the amplitude's
+// norm too.
+TEST(GoldenStitch, TilesTheRegularGridAndLeavesThePhaseAlone) {
+  for_each_golden("c_stitch_grid", [](const GoldenFile& golden) {
+    const at::Tensor stitched = Tiles(golden).stitched(golden.integer("n_images"));
+    const double norm = golden.number("norm_Y_I");
+    EXPECT_TRUE(agrees(stitched.abs() * norm, golden.array("stitched_amp")));
+    const at::Tensor fault = golden.array("BUG_stitched_phase_scaled_by_norm");
+    EXPECT_TRUE(agrees(stitched.angle() * norm, fault));
+    EXPECT_FALSE(agrees(stitched.angle(), fault, 1e-2, 1e-2));
+  });
+}
+
+TEST(GoldenStitch, ComparesWithTheOriginalsPartOfTheTruth) {
+  for_each_golden("c_stitch_grid", [](const GoldenFile& golden) {
+    const at::Tensor expected = golden.array("clipped_gt");
+    const std::int64_t border = golden.array("clip_sizes_bl_br_cl_cr")[2].item<std::int64_t>();
+    const Tiles tiles(golden);
+    // Ours: the object under the tiles, from the scan's geometry alone. The first patch starts at
+    // the object's corner in a group that is (gridsize - 1) offsets wide, offset 4.
+    const std::int64_t in_group = 4 * (golden.integer("gridsize") - 1);
+    EXPECT_EQ(border, tiles.first + golden.integer("centre_start") + in_group / 2);
+    const at::Tensor window =
+        golden.array("full_object").narrow(0, border, tiles.count * tiles.side);
+    EXPECT_TRUE(agrees(window.narrow(1, border, tiles.count * tiles.side), expected));
+  });
+}
+
+}  // namespace
+}  // namespace ptyche

@@ -1,0 +1,272 @@
+// Translation and warp: adjoints, gradients, exactness, borders, and what they refuse.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "ptyche/core/error.h"
+#include "ptyche/physics/translate.h"
+#include "ptyche/physics/warp.h"
+#include "tests/support/checks.h"
+
+namespace ptyche {
+namespace {
+
+constexpr SamplingOptions kAllOptions[] = {{Sampling::bilinear, Outside::zero},
+                                           {Sampling::bilinear, Outside::edge},
+                                           {Sampling::nearest, Outside::zero},
+                                           {Sampling::nearest, Outside::edge}};
+
+at::Tensor pairs(const std::vector<double>& numbers) {
+  return at::tensor(numbers, at::kDouble).view({-1, 2});
+}
+const at::Tensor kShifts = pairs({0.3, -1.7, 2.25, 0.9, -3.6, 12.4});
+
+/// A rotation by 20 degrees, a magnification with shear, and a perspective.
+const at::Tensor kHomographies =
+    at::tensor({0.9397, -0.3421, 1.3173, 0.3419,  0.9391, -2.1317, 0.0,    0.0,     1.0,
+                1.2171, 0.1037,  -0.431, 0.0513,  0.8117, 0.7077,  0.0,    0.0,     1.0,
+                0.9133, 0.0571,  0.3719, -0.0871, 1.1093, -0.2267, 0.0113, -0.0207, 1.0},
+               at::kDouble)
+        .view({3, 3, 3});
+
+/// Homographies that translate.
+at::Tensor as_homographies(const at::Tensor& shifts) {
+  at::Tensor matrices = at::eye(3, at::kDouble).repeat({shifts.size(0), 1, 1});
+  matrices.select(2, 2).narrow(1, 0, 2).copy_(-shifts);
+  return matrices;
+}
+
+std::string message_of(const std::function<void()>& work) {
+  try {
+    work();
+  } catch (const InvalidInput& error) {
+    return error.what();
+  }
+  return "nothing was thrown";
+}
+
+TEST(Translate, MovesContentByPlusTheShift) {
+  at::Tensor image = at::zeros({1, 6, 7}, at::kDouble);
+  image[0][2][3] = 1;
+  const at::Tensor moved = translate(image, pairs({1, -2}));
+  EXPECT_EQ(moved[0][3][1].item<double>(), 1);
+  EXPECT_EQ(moved.sum().item<double>(), 1);
+}
+
+TEST(Translate, IsExactForWholePixelsInEveryType) {
+  for (const auto type : {at::kFloat, at::kDouble, at::kComplexFloat, at::kComplexDouble})
+    for (const SamplingOptions options : kAllOptions) {
+      const at::Tensor images = random_tensor({2, 6, 7}, type, 1);
+      const at::Tensor moved = translate(images, pairs({1, -2, 0, 0}), options);
+      EXPECT_EQ(moved.scalar_type(), type);
+      EXPECT_TRUE(at::equal(moved[0].narrow(0, 1, 5).narrow(1, 0, 5),
+                            images[0].narrow(0, 0, 5).narrow(1, 2, 5)));
+      EXPECT_TRUE(at::equal(moved[1], images[1]));
+    }
+}
+
+TEST(Translate, TakesAnyLeadingBatchAndNoneAtAll) {
+  const at::Tensor images = random_tensor({6, 5, 8}, at::kComplexDouble, 1);
+  const at::Tensor shifts = random_tensor({6, 2}, at::kDouble, 2);
+  const at::Tensor flat = translate(images, shifts);
+  EXPECT_TRUE(at::equal(translate(images.view({2, 3, 5, 8}), shifts.view({2, 3, 2})),
+                        flat.view({2, 3, 5, 8})));
+  EXPECT_TRUE(at::equal(translate(images[4], shifts[4]), flat[4]));
+  EXPECT_EQ(translate(images.narrow(0, 0, 0), shifts.narrow(0, 0, 0)).size(0), 0);
+}
+
+TEST(Translate, OfAnImageIsTheSameInEveryBatch) {
+  const at::Tensor images = random_tensor({130, 5, 8}, at::kComplexFloat, 1);
+  const at::Tensor shifts = random_tensor({130, 2}, at::kDouble, 2);
+  const at::Tensor all = translate(images, shifts);
+  for (const std::int64_t i : {0, 63, 64, 129})
+    EXPECT_TRUE(at::equal(all[i], translate(images[i], shifts[i]))) << i;
+}
+
+TEST(Translate, InterpolatesAPlaneExactly) {
+  const at::Tensor plane =
+      2 * at::arange(9, at::kDouble).unsqueeze(1) - 3 * at::arange(8, at::kDouble);
+  const at::Tensor moved = translate(plane, at::tensor({0.25, -1.5}, at::kDouble));
+  const auto inside = [](const at::Tensor& x) { return x.narrow(0, 1, 7).narrow(1, 0, 5); };
+  EXPECT_LT(relative_difference(inside(moved), inside(plane - 2 * 0.25 - 3 * 1.5)), 1e-14);
+}
+
+TEST(Translate, LosesTheShareOfMissingNeighboursUnlessTheEdgeGoesOn) {
+  const at::Tensor ones = at::ones({1, 4, 4}, at::kDouble), shift = pairs({0.25, 0});
+  EXPECT_EQ(translate(ones, shift)[0][0][1].item<double>(), 0.75);
+  EXPECT_EQ(translate(ones, shift)[0][3][1].item<double>(), 1);
+  EXPECT_TRUE(at::equal(translate(ones, pairs({1e30, -7.3}), {.outside = Outside::edge}), ones));
+  EXPECT_EQ(translate(ones, pairs({1e30, 0})).abs().max().item<double>(), 0);
+}
+
+TEST(Translate, TakesTheEvenPixelHalfWayAndNothingFromOutside) {
+  const at::Tensor row = at::arange(1, 6, at::kDouble).view({1, 1, 5});
+  const SamplingOptions nearest{.sampling = Sampling::nearest};
+  // Sources -1/2, 1/2, 3/2, 5/2, 7/2: the first is outside before rounding.
+  EXPECT_TRUE(at::equal(translate(row, pairs({0, 0.5}), nearest).flatten(),
+                        at::tensor({0.0, 1.0, 3.0, 3.0, 5.0}, at::kDouble)));
+}
+
+TEST(Translate, HasItsAdjointInBothPrecisions) {
+  for (const SamplingOptions options : kAllOptions) {
+    const auto forward = [&](const at::Tensor& x) { return translate(x, kShifts, options); };
+    const auto adjoint = [&](const at::Tensor& y) {
+      return translate_adjoint(y, kShifts, options);
+    };
+    EXPECT_LT(adjoint_mismatch(forward, adjoint, {3, 9, 8}, {3, 9, 8}), 1e-12);
+    EXPECT_LT(adjoint_mismatch(forward, adjoint, {3, 9, 8}, {3, 9, 8}, at::kComplexFloat), 1e-6);
+  }
+}
+
+TEST(Translate, HasTheGradientOfCentralDifferencesInImageAndShift) {
+  const at::Tensor images = random_tensor({3, 9, 8}, at::kComplexDouble, 1);
+  const at::Tensor target = random_tensor({3, 9, 8}, at::kComplexDouble, 2);
+  for (const SamplingOptions options : kAllOptions) {
+    const auto loss = [&](const at::Tensor& x, const at::Tensor& shifts) {
+      return (translate(x, shifts, options) - target).abs().square().sum();
+    };
+    EXPECT_LT(gradient_mismatch([&](auto& x) { return loss(x, kShifts); }, images), 1e-6);
+    if (options.sampling == Sampling::nearest) continue;
+    EXPECT_LT(gradient_mismatch([&](auto& shifts) { return loss(images, shifts); }, kShifts), 1e-6);
+  }
+}
+
+// At a whole pixel the slope by the shift is that of shifts just below: the source just above.
+TEST(Translate, HasTheSlopeOfSmallerShiftsAtWholePixels) {
+  const at::Tensor images = random_tensor({1, 9, 8}, at::kDouble, 1);
+  const at::Tensor weight = random_tensor({1, 9, 8}, at::kDouble, 2);
+  const auto loss = [&](const at::Tensor& shifts) {
+    return (translate(images, shifts) * weight).sum();
+  };
+  const at::Tensor shift = pairs({2, -1}).requires_grad_();
+  loss(shift).backward();
+  for (const std::int64_t axis : {0, 1}) {
+    at::Tensor step = at::zeros({1, 2}, at::kDouble);
+    step[0][axis] = 0.25;
+    const auto slope = [&](const at::Tensor& from, const at::Tensor& to) {
+      return ((loss(to) - loss(from)) / 0.25).item<double>();
+    };
+    const at::Tensor at_kink = shift.detach();
+    const double given = shift.grad()[0][axis].item<double>();
+    EXPECT_NEAR(given, slope(at_kink - step, at_kink), 1e-12);
+    EXPECT_GT(std::abs(given - slope(at_kink, at_kink + step)), 0.1);
+  }
+}
+
+TEST(Translate, PromotesShiftsAndImagesExactly) {
+  const at::Tensor images = random_tensor({3, 9, 8}, at::kFloat, 1);
+  const at::Tensor moved = translate(images, kShifts);
+  EXPECT_EQ(moved.scalar_type(), at::kFloat);
+  EXPECT_LT(relative_difference(moved.to(at::kDouble), translate(images.to(at::kDouble), kShifts)),
+            1e-7);
+  const at::Tensor single = kShifts.to(at::kFloat);
+  EXPECT_TRUE(at::equal(translate(images.to(at::kDouble), single),
+                        translate(images.to(at::kDouble), single.to(at::kDouble))));
+}
+
+TEST(Translate, RefusesShiftsOfAnotherShapeAndNamesBoth) {
+  const at::Tensor images = at::zeros({3, 4, 16, 17});
+  for (const auto& shape :
+       {std::vector<std::int64_t>{3, 2}, {4, 2}, {2}, {3, 4}, {3, 4, 3}, {1, 4, 2}})
+    for (const auto& translation : {translate, translate_adjoint}) {
+      const at::Tensor shifts = at::zeros(shape, at::kDouble);
+      const std::string said = message_of([&] { translation(images, shifts, {}); });
+      EXPECT_NE(said.find("(3, 4, 16, 17) float32"), std::string::npos) << said;
+      EXPECT_NE(said.find(fmt::format("({}", fmt::join(shape, ", "))), std::string::npos) << said;
+    }
+}
+
+TEST(Translate, RefusesWhatIsNoImageAndNoNumber) {
+  const at::Tensor shift = at::zeros({2}, at::kDouble);
+  EXPECT_THROW(translate(at::zeros({4, 4}, at::kInt), shift), InvalidInput);
+  EXPECT_THROW(translate(at::zeros({4}, at::kFloat), shift), InvalidInput);
+  EXPECT_THROW(translate(at::zeros({4, 0}, at::kFloat), shift), InvalidInput);
+  EXPECT_THROW(translate(at::zeros({4, 4}), shift.to(at::kComplexDouble)), InvalidInput);
+  EXPECT_THROW(translate(at::zeros({4, 4}), shift / 0), InvalidInput);
+}
+
+TEST(Warp, ByATranslationIsTranslate) {
+  const at::Tensor images = random_tensor({3, 9, 8}, at::kComplexDouble, 1);
+  for (const SamplingOptions options : kAllOptions)
+    EXPECT_LT(relative_difference(warp(images, as_homographies(kShifts), options),
+                                  translate(images, kShifts, options)),
+              1e-14);
+}
+
+TEST(Warp, ByTheIdentityLeavesEveryTypeAsItIs) {
+  for (const auto type : {at::kFloat, at::kDouble, at::kComplexFloat, at::kComplexDouble}) {
+    const at::Tensor images = random_tensor({2, 6, 7}, type, 1);
+    EXPECT_TRUE(at::equal(warp(images, at::eye(3).repeat({2, 1, 1})), images));
+  }
+}
+
+TEST(Warp, ByAQuarterTurnTurnsAQuarter) {
+  const at::Tensor image = random_tensor({5, 5}, at::kComplexFloat, 1);
+  // Output (r, c) from input (c, 4 - r).
+  const at::Tensor turn = at::tensor({0, 1, 0, -1, 0, 4, 0, 0, 1}, at::kDouble).view({3, 3});
+  EXPECT_TRUE(at::equal(warp(image, turn), at::rot90(image, 1)));
+}
+
+TEST(Warp, DividesByThePerspectiveAndDoesNotSeeItsScale) {
+  const at::Tensor plane = at::arange(9, at::kDouble).unsqueeze(1).expand({9, 9}).contiguous();
+  const at::Tensor matrix = at::tensor({1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.1, 1.0}).view({3, 3});
+  // Output (r, c) from row r / (1 + c / 10).
+  EXPECT_NEAR(warp(plane, matrix.to(at::kDouble))[6][5].item<double>(), 6 / 1.5, 1e-6);
+  const at::Tensor images = random_tensor({3, 9, 8}, at::kComplexDouble, 1);
+  EXPECT_LT(relative_difference(warp(images, -2.5 * kHomographies), warp(images, kHomographies)),
+            1e-12);
+}
+
+TEST(Warp, IsZeroWhereTheSourceIsAtInfinity) {
+  const at::Tensor matrix =
+      at::tensor({1, 0, 0, 0, 1, 0, 0, 1, -2}, at::kDouble).view({3, 3});  // w = c - 2
+  for (const SamplingOptions options : kAllOptions) {
+    const at::Tensor seen = warp(at::ones({5, 5}), matrix, options);
+    EXPECT_EQ(seen.select(1, 2).abs().max().item<double>(), 0);
+    EXPECT_TRUE(at::isfinite(seen).all().item<bool>());
+  }
+}
+
+TEST(Warp, HasItsAdjointInBothPrecisions) {
+  for (const SamplingOptions options : kAllOptions) {
+    const auto forward = [&](const at::Tensor& x) { return warp(x, kHomographies, options); };
+    const auto adjoint = [&](const at::Tensor& y) {
+      return warp_adjoint(y, kHomographies, options);
+    };
+    EXPECT_LT(adjoint_mismatch(forward, adjoint, {3, 9, 8}, {3, 9, 8}), 1e-12);
+    EXPECT_LT(adjoint_mismatch(forward, adjoint, {3, 9, 8}, {3, 9, 8}, at::kComplexFloat), 1e-6);
+  }
+}
+
+TEST(Warp, HasTheGradientOfCentralDifferencesInImageAndHomography) {
+  const at::Tensor images = random_tensor({3, 9, 8}, at::kComplexDouble, 1);
+  const at::Tensor target = random_tensor({3, 9, 8}, at::kComplexDouble, 2);
+  // Steps that move every source by about as much: a matrix acts on (r, c, 1) and divides.
+  const at::Tensor step =
+      at::tensor({0.1, 0.1, 1.0, 0.1, 0.1, 1.0, 0.001, 0.001, 0.01}, at::kDouble);
+  for (const SamplingOptions options : kAllOptions) {
+    const auto loss = [&](const at::Tensor& x, const at::Tensor& matrices) {
+      return (warp(x, matrices, options) - target).abs().square().sum();
+    };
+    EXPECT_LT(gradient_mismatch([&](auto& x) { return loss(x, kHomographies); }, images), 1e-6);
+    if (options.sampling == Sampling::nearest) continue;
+    const auto stepped = [&](const at::Tensor& x) {
+      return loss(images, kHomographies + step.view({3, 3}) * x);
+    };
+    EXPECT_LT(gradient_mismatch(stepped, at::zeros({3, 3, 3}, at::kDouble)), 1e-6);
+  }
+}
+
+TEST(Warp, RefusesHomographiesOfAnotherShapeAndNamesBoth) {
+  const at::Tensor images = at::zeros({3, 16, 17});
+  for (const auto& shape : {std::vector<std::int64_t>{3, 3}, {3, 8}, {4, 3, 3}, {1, 3, 3}})
+    for (const auto& warping : {warp, warp_adjoint}) {
+      const at::Tensor matrices = at::zeros(shape, at::kDouble);
+      const std::string said = message_of([&] { warping(images, matrices, {}); });
+      EXPECT_NE(said.find("(3, 16, 17) float32"), std::string::npos) << said;
+      EXPECT_NE(said.find(fmt::format("({}", fmt::join(shape, ", "))), std::string::npos) << said;
+    }
+}
+
+}  // namespace
+}  // namespace ptyche
