@@ -13,22 +13,51 @@
 namespace ptyche {
 namespace {
 
-void print_scores(const Scores& scores) {
-  for (const NamedScore& score : named_scores(scores))
-    fmt::print("{:<42} {:>11.5g}  {}\n", score.name, score.value, score.meaning);
-}
-
 /// Scores of `image` and, first of the extras if there are unseen patterns, of their own image.
 Scores measure(const Reconstruction& image, const Scan& scan, const Scores& known,
                const std::vector<ExtraImage>& extras) {
   Scores scores = evaluate(image, scan);
   scores.seconds = known.seconds;
+  scores.half_sets = known.half_sets;
   if (scan.frames_with(FrameUse::unseen).size(0) > 0 && !extras.empty())
     add_unseen_half(scores, extras.front().image, scan);
   return scores;
 }
 
+/// What trivial predictors get for the score at `index`: " [flat object 1, ...]".
+std::string guesses_after(const std::vector<NamedScore>& scores, std::size_t index) {
+  std::string text;
+  for (std::size_t next = index + 1; next < scores.size() && !scores[next].predictor.empty();
+       ++next)
+    text += fmt::format("{}{} {:.4g}", text.empty() ? "" : ", ", scores[next].predictor,
+                        scores[next].value);
+  return text.empty() ? "" : "  [" + text + "]";
+}
+
 }  // namespace
+
+Comparison write_half_sets(const std::filesystem::path& folder, const Scan& scan,
+                           const ScanToImage& reconstruct) {
+  const HalfSets halves = half_sets(scan, reconstruct);
+  write_reconstruction(folder / "half_even.h5", halves.even);
+  write_reconstruction(folder / "half_odd.h5", halves.odd);
+  const RingCorrelation& rings = halves.agreement.rings;
+  std::string table = "cycles_per_px,correlation,half_bit,one_bit\n";
+  for (std::size_t ring = 0; ring < rings.cycles_per_px.size(); ++ring)
+    table += fmt::format("{:.8g},{:.8g},{:.8g},{:.8g}\n", rings.cycles_per_px[ring],
+                         rings.correlation[ring], rings.half_bit[ring], rings.one_bit[ring]);
+  write_text(folder / "half_sets.csv", table);
+  return halves.agreement;
+}
+
+void print_scores(const std::vector<NamedScore>& scores) {
+  for (std::size_t index = 0; index < scores.size(); ++index) {
+    const NamedScore& score = scores[index];
+    if (score.predictor.empty())
+      fmt::print("{:<42} {:>11.5g}{}  {}\n", score.name, score.value, guesses_after(scores, index),
+                 score.meaning);
+  }
+}
 
 void write_training(const std::filesystem::path& folder, const Model& model) {
   write_model(folder / "model.ptyche", model);
@@ -47,7 +76,7 @@ void write_image(const std::filesystem::path& folder, const Reconstruction& imag
   write_reconstruction(file, image, &scores);
   write_text(folder / "scores.json", scores_json(scores));
   write_report(folder, image, scores, extras);
-  print_scores(scores);
+  print_scores(named_scores(scores));
   fmt::print("\n{}\n", (folder / "report.html").string());
 }
 

@@ -6,6 +6,7 @@
 
 #include "ptyche/data/reconstruction.h"
 #include "ptyche/data/scan.h"
+#include "ptyche/evaluate/half_sets.h"
 #include "ptyche/model/model.h"
 #include "ptyche/report/report.h"
 
@@ -14,8 +15,16 @@ namespace ptyche {
 /// model.ptyche and history.csv.
 void write_training(const std::filesystem::path& folder, const Model& model);
 
-/// reconstruction.h5 first, then its scores, scores.json, pictures and report.html; `scores` gets
-/// what can be measured of `image`. Prints the scores to stdout.
+/// Runs `reconstruct` on the even and on the odd patterns, writes half_even.h5, half_odd.h5 and
+/// half_sets.csv (the correlation's curve) and gives how far the two images agree.
+Comparison write_half_sets(const std::filesystem::path& folder, const Scan& scan,
+                           const ScanToImage& reconstruct);
+
+/// One line each on stdout: name, value, what trivial predictors get, meaning.
+void print_scores(const std::vector<NamedScore>& scores);
+
+/// reconstruction.h5 first, then its scores, scores.json, pictures and report.html; `scores` (its
+/// seconds and half sets) gets what can be measured of `image`. Prints the scores to stdout.
 void write_image(const std::filesystem::path& folder, const Reconstruction& image, const Scan& scan,
                  Scores scores, const std::vector<ExtraImage>& extras);
 

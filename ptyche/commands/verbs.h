@@ -10,6 +10,7 @@ Command simulate_command();
 Command train_command();
 Command infer_command();
 Command evaluate_command();
+Command compare_command();
 Command info_command();
 
 }  // namespace ptyche

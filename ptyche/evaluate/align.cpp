@@ -6,6 +6,7 @@
 
 #include "ptyche/core/error.h"
 #include "ptyche/evaluate/coarse_alignment.h"
+#include "ptyche/evaluate/image_error.h"
 #include "ptyche/evaluate/move_image.h"
 
 namespace ptyche {
@@ -23,17 +24,8 @@ void check(const at::Tensor& truth, const at::Tensor& image, const Window& windo
           window.col_end);
 }
 
-/// The window with a little of its surroundings, as far as the truth goes: more to find it by.
-Window widened(const Window& window, const at::Tensor& truth) {
-  constexpr std::int64_t by = 32;
-  return {std::max<std::int64_t>(window.row_begin - by, 0),
-          std::min(window.row_end + by, truth.size(0)),
-          std::max<std::int64_t>(window.col_begin - by, 0),
-          std::min(window.col_end + by, truth.size(1))};
-}
-
 Gauge coarse_gauge(const at::Tensor& truth, const at::Tensor& image, const Window& window) {
-  const Window wide = widened(window, truth);
+  const Window wide = widened(window, truth.size(0), truth.size(1));
   const auto shift = coarse_shift(cut(truth, wide), image);
   Gauge gauge;
   gauge.shift_row_px = static_cast<double>(wide.row_begin + shift[0]);
@@ -102,24 +94,42 @@ std::optional<Fit> improved(const at::Tensor& truth, const at::Tensor& image, co
   return std::nullopt;
 }
 
+/// A constant image: the best constant for the truth, which is its mean; 0 if the image is dark.
+Alignment scaled_constant(const at::Tensor& truth, const at::Tensor& value) {
+  Gauge gauge;
+  const auto level = value.item<c10::complex<double>>();
+  const bool dark = level == c10::complex<double>(0, 0);
+  const auto scale = dark ? level : truth.mean().item<c10::complex<double>>() / level;
+  gauge.scale = {scale.real(), scale.imag()};
+  return {(value * scale).expand_as(truth).contiguous(), truth, gauge};
+}
+
 }  // namespace
 
-Alignment align(const at::Tensor& truth, const at::Tensor& image, const Window& window) {
+Alignment realign(const at::Tensor& truth, const at::Tensor& image, const Window& window,
+                  const Gauge& start, double enough) {
   check(truth, image, window);
-  const at::Tensor whole_truth = truth.to(at::kComplexDouble);
-  const at::Tensor target = cut(whole_truth, window).contiguous();
-  const at::Tensor source = image.to(at::kComplexDouble);
-  const double enough = 1e-13 * target.norm().item<double>();
-  Fit fit = fit_scale(target, source, window, coarse_gauge(whole_truth, source, window));
+  const at::Tensor target = cut(truth, window).to(at::kComplexDouble).contiguous();
+  if (is_constant(image)) return scaled_constant(target, image.mean());
+  const double least = enough * target.norm().item<double>();
+  Fit fit = fit_scale(target, image, window, start);
   for (int iteration = 0; iteration < 60; ++iteration) {
-    const std::optional<Fit> better = improved(target, source, window, fit);
+    const std::optional<Fit> better = improved(target, image, window, fit);
     if (!better) break;
-    const bool settled = fit.error - better->error < enough;
+    const bool settled = fit.error - better->error < least;
     fit = *better;
     if (settled) break;
   }
   const c10::complex<double> scale(fit.gauge.scale.real(), fit.gauge.scale.imag());
-  return {move_image(source, fit.gauge, window) * scale, target, fit.gauge};
+  return {move_image(image, fit.gauge, window) * scale, target, fit.gauge};
+}
+
+Alignment align(const at::Tensor& truth, const at::Tensor& image, const Window& window) {
+  check(truth, image, window);
+  const at::Tensor whole_truth = truth.to(at::kComplexDouble);
+  const at::Tensor source = image.to(at::kComplexDouble);
+  const Gauge start = is_constant(source) ? Gauge{} : coarse_gauge(whole_truth, source, window);
+  return realign(whole_truth, source, window, start);
 }
 
 }  // namespace ptyche

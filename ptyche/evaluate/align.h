@@ -4,18 +4,9 @@
 
 #include <ATen/ATen.h>
 
-#include <complex>
-
-#include "ptyche/evaluate/window.h"
+#include "ptyche/data/comparison.h"
 
 namespace ptyche {
-
-/// r(x) -> scale exp(2 pi i ramp.(x - centre of the window)) r(x - shift), x in the truth's pixels.
-struct Gauge {
-  double shift_row_px = 0, shift_col_px = 0;
-  double ramp_row_cycles_per_px = 0, ramp_col_cycles_per_px = 0;
-  std::complex<double> scale{1, 0};
-};
 
 struct Alignment {
   at::Tensor aligned;  ///< image under the fitted gauge, cut to the window, complex128
@@ -28,7 +19,14 @@ struct Alignment {
 /// ramp by the peak of its spectrum, then Gauss-Newton on all seven numbers with the scale solved
 /// inside (variable projection, Golub & Pereyra, SIAM J. Numer. Anal. 10, 413 (1973)). Pixels
 /// between pixels come from the shift theorem; a conjugated, flipped or transposed image is not
-/// undone. Throws InvalidInput if the window leaves the truth or is smaller than 8 x 8.
+/// undone. An image that is constant everywhere has nothing to be moved by: only its scale is
+/// fitted (shift and ramp stay 0), so that it scores exactly 1 in nrmse_contrast.
+/// Throws InvalidInput if the window leaves the truth or is smaller than 8 x 8.
 Alignment align(const at::Tensor& truth, const at::Tensor& image, const Window& window);
+
+/// The same from a gauge that is nearly right, without the search over whole pixels; `image` is
+/// complex128. Ends when a step lessens the error by less than `enough` of the truth's norm.
+Alignment realign(const at::Tensor& truth, const at::Tensor& image, const Window& window,
+                  const Gauge& start, double enough = 1e-13);
 
 }  // namespace ptyche

@@ -1,5 +1,6 @@
 #include "ptyche/evaluate/coarse_alignment.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace ptyche {
@@ -32,6 +33,12 @@ std::array<std::int64_t, 2> peak_of(const at::Tensor& values) {
 }
 
 }  // namespace
+
+Window widened(const Window& window, std::int64_t rows, std::int64_t cols) {
+  constexpr std::int64_t by = 32;
+  return {std::max<std::int64_t>(window.row_begin - by, 0), std::min(window.row_end + by, rows),
+          std::max<std::int64_t>(window.col_begin - by, 0), std::min(window.col_end + by, cols)};
+}
 
 std::array<std::int64_t, 2> coarse_shift(const at::Tensor& part, const at::Tensor& image) {
   const std::array<std::int64_t, 2> size{part.size(0) + image.size(0),

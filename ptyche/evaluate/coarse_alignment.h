@@ -6,7 +6,13 @@
 #include <array>
 #include <cstdint>
 
+#include "ptyche/data/window.h"
+
 namespace ptyche {
+
+/// The window with up to 32 pixels of its surroundings, as far as an image of rows x cols goes:
+/// more to find it by.
+Window widened(const Window& window, std::int64_t rows, std::int64_t cols);
 
 /// The whole-pixel shift d (row, col) for which image(x - d) lies best on `part`, both complex and
 /// of any two shapes. Compares products of neighbouring pixels, o(x + 1) conj o(x), which a phase

@@ -1,7 +1,7 @@
 #include "ptyche/evaluate/evaluate.h"
 
+#include "ptyche/evaluate/lit_window.h"
 #include "ptyche/evaluate/truth_error.h"
-#include "ptyche/evaluate/truth_window.h"
 #include "ptyche/physics/data_fit.h"
 
 namespace ptyche {

@@ -30,6 +30,12 @@ std::vector<double> to_vector(const at::Tensor& values) {
   return {first, first + row.numel()};
 }
 
+/// The threshold for a signal-to-noise ratio whose doubled root is `twice_root`; `count` is the
+/// square root of each ring's independent pixels.
+at::Tensor threshold(double ratio, double twice_root, const at::Tensor& count) {
+  return (ratio + (1 + twice_root) / count) / (1 + ratio + twice_root / count);
+}
+
 double crossing_of(const RingCorrelation& rings, const std::vector<double>& threshold) {
   const auto above = [&](std::size_t ring) { return rings.correlation[ring] - threshold[ring]; };
   const std::vector<double>& frequency = rings.cycles_per_px;
@@ -67,7 +73,7 @@ RingCorrelation fourier_ring_correlation(const at::Tensor& a, const at::Tensor& 
   const at::Tensor root = (ring_sum(at::ones_like(of_a.abs())) * independent).sqrt();
   return {to_vector(at::arange(rings, at::kDouble) / static_cast<double>(size)),
           to_vector(at::where(power.gt(0), agreement / power, 0.0)),
-          to_vector((0.2071 + 1.9102 / root) / (1.2071 + 0.9102 / root))};
+          to_vector(threshold(0.2071, 0.9102, root)), to_vector(threshold(0.5, 1.4142, root))};
 }
 
 double crossing(const RingCorrelation& rings, double threshold) {
@@ -76,6 +82,13 @@ double crossing(const RingCorrelation& rings, double threshold) {
 
 double half_bit_crossing(const RingCorrelation& rings) {
   return crossing_of(rings, rings.half_bit);
+}
+
+double one_bit_crossing(const RingCorrelation& rings) { return crossing_of(rings, rings.one_bit); }
+
+RingCrossings crossings(const RingCorrelation& rings) {
+  return {half_bit_crossing(rings), one_bit_crossing(rings), crossing(rings, 0.5),
+          crossing(rings, 1.0 / 7)};
 }
 
 }  // namespace ptyche

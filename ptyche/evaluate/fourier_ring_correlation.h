@@ -3,23 +3,17 @@
 
 #include <ATen/ATen.h>
 
-#include <vector>
+#include "ptyche/data/comparison.h"
 
 namespace ptyche {
-
-/// One value per ring of whole-number radius 0..n/2, where n is the images' shorter side.
-struct RingCorrelation {
-  std::vector<double> cycles_per_px;  ///< radius / n
-  std::vector<double> correlation;    ///< -1..1; 0 where a ring of either image is empty
-  std::vector<double> half_bit;       ///< half-bit threshold of the ring
-};
 
 /// Fourier ring correlation of two complex images (rows, cols) of one shape (Saxton & Baumeister,
 /// J. Microsc. 127, 127 (1982)): real part of sum A conj(B) over sqrt(sum |A|^2 sum |B|^2). The
 /// images are cut to their first n x n pixels, made mean free, and their edges faded by sin^2 over
-/// n/8 pixels. Half-bit threshold: (0.2071 + 1.9102/sqrt m) / (1.2071 + 0.9102/sqrt m) (van Heel &
-/// Schatz, J. Struct. Biol. 151, 250 (2005), eq. 17), with m the ring's pixels times the share of
-/// them that the fade leaves independent.
+/// n/8 pixels. Thresholds (van Heel & Schatz, J. Struct. Biol. 151, 250 (2005), eq. 17), with m the
+/// ring's pixels times the share of them that the fade leaves independent:
+///   half-bit  (0.2071 + 1.9102/sqrt m) / (1.2071 + 0.9102/sqrt m)
+///   1-bit     (0.5 + 2.4142/sqrt m) / (1.5 + 1.4142/sqrt m)
 /// Throws InvalidInput for different shapes or n < 8.
 RingCorrelation fourier_ring_correlation(const at::Tensor& a, const at::Tensor& b);
 
@@ -28,5 +22,9 @@ RingCorrelation fourier_ring_correlation(const at::Tensor& a, const at::Tensor& 
 /// ring's frequency where it never does. Half the period is 0.5 / f pixels.
 double crossing(const RingCorrelation& rings, double threshold);
 double half_bit_crossing(const RingCorrelation& rings);  ///< the same for the half-bit threshold
+double one_bit_crossing(const RingCorrelation& rings);   ///< the same for the 1-bit threshold
+
+/// All four.
+RingCrossings crossings(const RingCorrelation& rings);
 
 }  // namespace ptyche

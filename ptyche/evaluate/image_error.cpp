@@ -26,4 +26,17 @@ double phase_rmse_rad(const at::Tensor& truth, const at::Tensor& image) {
   return std::sqrt(squares.mean().item<double>());
 }
 
+double low_frequency_phase_rad(const at::Tensor& truth, const at::Tensor& image) {
+  constexpr std::int64_t side = 16;
+  const std::int64_t down = truth.size(0) / side, across = truth.size(1) / side;
+  const at::Tensor product =
+      (image * truth.conj()).narrow(0, 0, down * side).narrow(1, 0, across * side);
+  const at::Tensor blocks = product.reshape({down, side, across, side}).sum({1, 3});
+  return std::sqrt(blocks.angle().square().mean().item<double>());
+}
+
+bool is_constant(const at::Tensor& image) {
+  return (image - image.mean()).norm().item<double>() <= 1e-9 * image.norm().item<double>();
+}
+
 }  // namespace ptyche

@@ -22,4 +22,12 @@ at::Tensor phase_difference(const at::Tensor& truth, const at::Tensor& image);
 /// Root mean square of phase_difference over the pixels where the truth is not 0, radians.
 double phase_rmse_rad(const at::Tensor& truth, const at::Tensor& image);
 
+/// Root mean square over whole blocks of 16 x 16 pixels (from pixel (0, 0)) of each block's mean
+/// phase error, the angle of sum image conj(truth), radians: fine structure and noise cancel in a
+/// block, a slow drift does not. Both at least 16 x 16.
+double low_frequency_phase_rad(const at::Tensor& truth, const at::Tensor& image);
+
+/// Whether the image departs from its mean by at most 1e-9 of its norm.
+bool is_constant(const at::Tensor& image);
+
 }  // namespace ptyche

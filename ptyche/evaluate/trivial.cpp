@@ -1,17 +1,9 @@
 #include "ptyche/evaluate/trivial.h"
 
-#include "ptyche/evaluate/align.h"
 #include "ptyche/evaluate/gaussian_blur.h"
-#include "ptyche/evaluate/image_error.h"
 
 namespace ptyche {
 namespace {
-
-double aligned_nrmse_contrast(const at::Tensor& truth, const at::Tensor& image,
-                              const Window& window) {
-  const Alignment alignment = align(truth, image, window);
-  return nrmse_contrast(alignment.truth, alignment.aligned);
-}
 
 /// Continues the image by `by` pixels on all sides with its border's values.
 at::Tensor continued(const at::Tensor& image, std::int64_t by) {
@@ -23,14 +15,9 @@ at::Tensor continued(const at::Tensor& image, std::int64_t by) {
 
 }  // namespace
 
-double flat_nrmse_contrast(const at::Tensor& truth, const Window& window) {
-  return aligned_nrmse_contrast(truth, at::ones_like(truth), window);
-}
-
-double blurred_nrmse_contrast(const at::Tensor& truth, const Window& window) {
+at::Tensor blurred_by_one_px(const at::Tensor& image) {
   constexpr std::int64_t radius = 5;
-  const at::Tensor wide = continued(truth.to(at::kComplexDouble), radius);
-  return aligned_nrmse_contrast(truth, gaussian_blur(wide, 1.0, radius), window);
+  return gaussian_blur(continued(image.to(at::kComplexDouble), radius), 1.0, radius);
 }
 
 }  // namespace ptyche

@@ -1,18 +1,12 @@
-// What an object that resolves little or nothing scores against a truth.
+// An object that resolves little: a guess to stand beside a score.
 #pragma once
 
 #include <ATen/ATen.h>
 
-#include "ptyche/evaluate/window.h"
-
 namespace ptyche {
 
-/// nrmse_contrast of an object of ones, aligned like any other: at most 1, less where a phase ramp
-/// alone fits the truth.
-double flat_nrmse_contrast(const at::Tensor& truth, const Window& window);
-
-/// nrmse_contrast of the complex truth blurred by a Gaussian of sigma = 1 pixel, aligned like any
-/// other.
-double blurred_nrmse_contrast(const at::Tensor& truth, const Window& window);
+/// The complex image (rows, cols) blurred by a Gaussian of sigma = 1 pixel, continued beyond its
+/// border by the border's values: complex128 of the same shape.
+at::Tensor blurred_by_one_px(const at::Tensor& image);
 
 }  // namespace ptyche

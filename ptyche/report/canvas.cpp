@@ -77,6 +77,19 @@ void Canvas::line(double x0, double y0, double x1, double y1, double width) {
   cairo_stroke(context_.get());
 }
 
+void Canvas::path(const std::vector<Point>& points, const Pen& pen) {
+  cairo_t* context = context_.get();
+  cairo_save(context);
+  cairo_set_source_rgb(context, pen.colour.red, pen.colour.green, pen.colour.blue);
+  cairo_set_line_width(context, pen.width);
+  cairo_set_line_join(context, CAIRO_LINE_JOIN_ROUND);
+  cairo_set_dash(context, pen.dashes.data(), static_cast<int>(pen.dashes.size()), 0);
+  cairo_new_path(context);
+  for (const Point& point : points) cairo_line_to(context, point.x, point.y);
+  cairo_stroke(context);
+  cairo_restore(context);
+}
+
 void Canvas::frame(const Rectangle& where, double width) {
   cairo_set_source_rgb(context_.get(), 0.1, 0.1, 0.1);
   cairo_set_line_width(context_.get(), width);

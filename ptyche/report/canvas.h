@@ -6,6 +6,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 typedef struct _cairo cairo_t;
 typedef struct _cairo_surface cairo_surface_t;
@@ -14,6 +15,22 @@ namespace ptyche {
 
 struct Rectangle {
   double x = 0, y = 0, width = 0, height = 0;
+};
+
+struct Point {
+  double x = 0, y = 0;
+};
+
+/// sRGB, 0..1.
+struct Colour {
+  double red = 0.1, green = 0.1, blue = 0.1;
+};
+
+/// How a line is drawn; dashes: lengths on and off in turn, empty = one stroke.
+struct Pen {
+  double width = 1;
+  Colour colour = {};
+  std::vector<double> dashes = {};
 };
 
 /// Which point of a text stands at the given place.
@@ -36,6 +53,8 @@ class Canvas {
   /// keep hard edges.
   void image(const at::Tensor& rgb, const Rectangle& where);
   void line(double x0, double y0, double x1, double y1, double width);
+  /// Straight from point to point.
+  void path(const std::vector<Point>& points, const Pen& pen);
   void frame(const Rectangle& where, double width);
   void fill(const Rectangle& where, double grey, double opacity = 1);
   /// The vertical middle of the text's digits stands at y (at x for text that reads upwards).

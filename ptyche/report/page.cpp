@@ -18,17 +18,6 @@ std::string paragraph(const std::string& text) {
   return text.empty() ? "" : "<p>" + escape_html(text) + "</p>\n";
 }
 
-std::string section(const std::string& title, const std::string& content) {
-  if (content.empty()) return "";
-  return "<section>\n<h2>" + escape_html(title) + "</h2>\n" + content + "</section>\n";
-}
-
-std::string pictures_html(const PictureRow& row) {
-  std::string html = paragraph(row.text) + "<div class=\"pictures\">\n";
-  for (const Picture& picture : row.pictures) html += figure_html(picture);
-  return html + "</div>\n";
-}
-
 std::string loss_html(const std::vector<double>& loss) {
   try {
     return line_plot_svg({"Training loss over the epochs", "epoch", "loss per photon", loss});
@@ -95,6 +84,27 @@ std::string page_head(const std::string& title) {
 
 }  // namespace
 
+std::string html_page(const std::string& title, const std::string& headline,
+                      const std::string& body) {
+  return page_head(title) + "<body>\n<header>\n<h1>" + escape_html(title) +
+         "</h1>\n<p class=\"headline\">" + escape_html(headline) + "</p>\n</header>\n<main>\n" +
+         body + "</main>\n<footer>Written by Ptyche " + escape_html(version()) +
+         "</footer>\n</body>\n</html>\n";
+}
+
+std::string section_html(const std::string& title, const std::string& content) {
+  if (content.empty()) return "";
+  const std::string heading = title.empty() ? "" : "<h2>" + escape_html(title) + "</h2>\n";
+  return "<section>\n" + heading + content + "</section>\n";
+}
+
+std::string pictures_html(const PictureRow& row) {
+  if (row.pictures.empty()) return "";
+  std::string html = paragraph(row.text) + "<div class=\"pictures\">\n";
+  for (const Picture& picture : row.pictures) html += figure_html(picture);
+  return section_html(row.title, html + "</div>\n");
+}
+
 std::string headline(const Scores& scores) {
   if (!scores.held_out)
     return "No pattern was held out, so nothing here tells how well the image predicts patterns "
@@ -115,19 +125,13 @@ std::string report_page(const Reconstruction& image, const Scores& scores,
                         const std::vector<PictureRow>& pictures) {
   const std::string scan = std::filesystem::path(image.provenance.source).filename().string();
   const std::string title = scan.empty() ? "Ptyche reconstruction" : scan + ": reconstruction";
-  std::string body = "<header>\n<h1>" + escape_html(title) + "</h1>\n<p class=\"headline\">" +
-                     escape_html(headline(scores)) + "</p>\n</header>\n<main>\n";
-  for (const PictureRow& row : pictures) {
-    if (row.pictures.empty()) continue;
-    body += row.title.empty() ? "<section>\n" + pictures_html(row) + "</section>\n"
-                              : section(row.title, pictures_html(row));
-  }
-  body += section("Scores", score_tables(named_scores(scores)));
-  body += section("Training", loss_html(image.loss));
-  body += section("Where it comes from", provenance_html(image));
-  body += section("Options", options_html(image.provenance.options_json));
-  body += "</main>\n<footer>Written by Ptyche " + escape_html(version()) + "</footer>\n";
-  return page_head(title) + "<body>\n" + body + "</body>\n</html>\n";
+  std::string body;
+  for (const PictureRow& row : pictures) body += pictures_html(row);
+  body += section_html("Scores", score_tables(named_scores(scores)));
+  body += section_html("Training", loss_html(image.loss));
+  body += section_html("Where it comes from", provenance_html(image));
+  body += section_html("Options", options_html(image.provenance.options_json));
+  return html_page(title, headline(scores), body);
 }
 
 }  // namespace ptyche

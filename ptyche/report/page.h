@@ -16,6 +16,16 @@ struct PictureRow {
   std::vector<Picture> pictures;
 };
 
+/// A whole page that loads nothing: `headline` stands below the title, `body` is HTML.
+std::string html_page(const std::string& title, const std::string& headline,
+                      const std::string& body);
+
+/// A heading and what stands under it; empty where there is no content (HTML).
+std::string section_html(const std::string& title, const std::string& content);
+
+/// The row's text and pictures under its title; empty where there is no picture.
+std::string pictures_html(const PictureRow& row);
+
 /// How well the image predicts patterns, in one plain sentence with its floor and what no knowledge
 /// at all would give; says so where nothing was held out.
 std::string headline(const Scores& scores);

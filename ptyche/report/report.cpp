@@ -1,25 +1,16 @@
 #include "ptyche/report/report.h"
 
-#include <exception>
+#include <optional>
 #include <utility>
 
 #include "ptyche/core/files.h"
-#include "ptyche/core/log.h"
 #include "ptyche/report/object_figures.h"
+#include "ptyche/report/or_warn.h"
 #include "ptyche/report/page.h"
+#include "ptyche/report/ring_figure.h"
 
 namespace ptyche {
 namespace {
-
-/// Runs `work`; whatever it throws becomes a warning, for no figure is worth a lost result.
-template <typename Work>
-void or_warn(const std::string& what, Work&& work) {
-  try {
-    work();
-  } catch (const std::exception& error) {
-    warn("{}: {}", what, error.what());
-  }
-}
 
 /// Draws one figure and adds it to `row`; `what` names it in a warning.
 void add_picture(PictureRow& row, const std::string& what,
@@ -47,6 +38,28 @@ PictureRow extra_row(const ExtraImage& extra) {
   return row;
 }
 
+/// A correlation's curve, drawn and written to `file`; nothing where it was not measured.
+void add_rings(PictureRow& row, const std::filesystem::path& file,
+               const std::optional<Comparison>& comparison, const std::string& title,
+               const std::string& caption) {
+  if (!comparison || comparison->rings.cycles_per_px.empty()) return;
+  or_warn(file.string(), [&] {
+    row.pictures.push_back(
+        {ring_figure_png(*comparison, title), ring_figure_words(*comparison), caption});
+    write_text(file, row.pictures.back().png);
+  });
+}
+
+PictureRow resolution_row(const std::filesystem::path& folder, const Scores& scores) {
+  PictureRow row{"Resolution", "", {}};
+  add_rings(row, folder / "half_sets.png", scores.half_sets, "Odd patterns against even ones",
+            "Agreement of two images that share no pattern, each with its own first probe. What "
+            "both get wrong in the same way does not show here.");
+  add_rings(row, folder / "truth_frc.png", scores.truth, "Object against the truth",
+            "Agreement with the known truth, ring by ring of spatial frequency.");
+  return row;
+}
+
 }  // namespace
 
 void write_report(const std::filesystem::path& folder, const Reconstruction& image,
@@ -59,6 +72,7 @@ void write_report(const std::filesystem::path& folder, const Reconstruction& ima
   std::vector<PictureRow> rows{std::move(object)};
   for (const ExtraImage& extra : extras) rows.push_back(extra_row(extra));
   rows.push_back(std::move(probe));
+  rows.push_back(resolution_row(folder, scores));
   const std::filesystem::path page = folder / "report.html";
   or_warn(page.string(), [&] { write_text(page, report_page(image, scores, rows)); });
 }

@@ -16,8 +16,9 @@ struct ExtraImage {
   Reconstruction image;
 };
 
-/// Writes amplitude.png, phase.png, probe.png and report.html (one self-contained page: pictures,
-/// loss curve, scores with their meaning, options, provenance) into `folder`. A part that cannot be
+/// Writes amplitude.png, phase.png, probe.png, the Fourier ring correlations that were measured
+/// (half_sets.png, truth_frc.png) and report.html (one self-contained page: pictures, loss curve,
+/// scores with their meaning, options, provenance) into `folder`. A part that cannot be
 /// drawn is a warning, never an error.
 void write_report(const std::filesystem::path& folder, const Reconstruction& image,
                   const Scores& scores, const std::vector<ExtraImage>& extras = {});

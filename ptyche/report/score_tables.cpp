@@ -1,5 +1,7 @@
 #include "ptyche/report/score_tables.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 
@@ -9,7 +11,10 @@
 namespace ptyche {
 namespace {
 
-std::string group_of(const NamedScore& score) { return score.name.substr(0, score.name.find('.')); }
+std::string group_of(const NamedScore& score) {
+  const std::size_t dot = score.name.find('.');
+  return dot == std::string::npos ? "" : score.name.substr(0, dot);
+}
 
 /// What a reader calls the group; a group not listed here goes by its own name.
 std::string group_title(const std::string& group) {
@@ -19,6 +24,7 @@ std::string group_title(const std::string& group) {
       {"used", "Patterns used for the image"},
       {"unseen_half", "Unseen half: patterns that no training saw"},
       {"truth", "Against the known truth"},
+      {"half_sets", "Two images that share no pattern: odd against even"},
       {"object", "Object"},
       {"time", "Time"}};
   const auto found = titles.find(group);
@@ -35,6 +41,11 @@ std::string score_tables(const std::vector<NamedScore>& scores) {
   std::map<std::string, std::vector<TableRow>> rows;
   for (const NamedScore& score : scores) {
     const std::string group = group_of(score);
+    if (!score.predictor.empty() && !rows[group].empty()) {
+      rows[group].back()[2] +=
+          fmt::format(" [{}: {}]", score.predictor, format_number(score.value));
+      continue;
+    }
     if (!rows.contains(group)) groups.push_back(group);
     rows[group].push_back({score.name, format_number(score.value), score.meaning});
   }

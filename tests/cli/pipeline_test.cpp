@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 
 #include "tests/support/run_program.h"
 
@@ -71,6 +72,53 @@ TEST_F(Pipeline, InterruptedAndResumedTrainingGivesTheSameModelBitForBit) {
   ASSERT_EQ(run_ptyche(train + "--resume").code, 0);
   EXPECT_EQ(file_bytes(out("stopped") + "/model.ptyche"),
             file_bytes(out("straight") + "/model.ptyche"));
+}
+
+TEST_F(Pipeline, CompareFindsNoErrorBetweenAnImageAndItselfAndLeavesAReport) {
+  ASSERT_EQ(run_ptyche("simulate -o '" + out("truth.cxi") + "' --N 64 --frames 36").code, 0);
+  const std::string truth = "'" + out("truth.cxi") + "'";
+  const Outcome done = run_ptyche("compare " + truth + " " + truth + " -o '" + out("same") + "'");
+  ASSERT_EQ(done.code, 0) << done.error;
+  for (const char* name : {"compare.json", "amplitude.png", "phase.png", "amplitude_difference.png",
+                           "phase_difference.png", "frc.png", "report.html"})
+    EXPECT_GT(fs::file_size(fs::path(out("same")) / name), 50u) << name;
+  const auto numbers = nlohmann::json::parse(file_bytes(out("same") + "/compare.json"));
+  EXPECT_LT(numbers["nrmse_contrast"], 1e-6);
+  EXPECT_EQ(numbers["flat_nrmse_contrast"], 1.0);
+  EXPECT_LT(std::abs(numbers["shift_row_px"].get<double>()), 1e-4);
+  EXPECT_EQ(numbers["frc_half_bit_cycles_per_px"], 0.5);
+  EXPECT_FALSE(numbers["meaning"]["phase_rmse_rad"].empty());
+  EXPECT_NE(done.output.find("[flat object 1"), std::string::npos) << done.output;
+}
+
+TEST_F(Pipeline, CompareRefusesWhatHoldsNoObject) {
+  const Outcome none = run_ptyche("compare '" + scan() + "' '" + out("none.h5") + "'");
+  EXPECT_EQ(none.code, 1);
+  EXPECT_NE(none.error.find("none.h5"), std::string::npos) << none.error;
+  const Outcome window =
+      run_ptyche("compare '" + scan() + "' '" + scan() + "' --window 0,9999,0,40");
+  EXPECT_EQ(window.code, 1);
+  EXPECT_NE(window.error.find("9999"), std::string::npos) << window.error;
+}
+
+TEST_F(Pipeline, HalfSetsLeaveTheirScoresTwoImagesAndACurve) {
+  ASSERT_EQ(run_ptyche("simulate -o '" + out("halves.cxi") +
+                       "' --N 32 --frames 144 --probe-diameter 12 --step 4")
+                .code,
+            0);
+  const Outcome done = run_ptyche("reconstruct '" + out("halves.cxi") + "' -o '" + out("halves") +
+                                  "' --half-sets" + small());
+  ASSERT_EQ(done.code, 0) << done.error;
+  for (const char* name :
+       {"half_even.h5", "half_odd.h5", "half_sets.csv", "half_sets.png", "reconstruction.h5"})
+    EXPECT_GT(fs::file_size(fs::path(out("halves")) / name), 50u) << name;
+  const auto numbers = nlohmann::json::parse(file_bytes(out("halves") + "/scores.json"));
+  EXPECT_GT(numbers["half_sets.frc_half_bit_cycles_per_px"], 0.0);
+  EXPECT_LE(numbers["half_sets.frc_one_bit_cycles_per_px"],
+            numbers["half_sets.frc_half_bit_cycles_per_px"]);
+  const Outcome again = run_ptyche("compare '" + out("halves") + "/half_odd.h5' '" + out("halves") +
+                                   "/half_even.h5'");
+  EXPECT_EQ(again.code, 0) << again.error;
 }
 
 TEST_F(Pipeline, InfoSaysWhatAScanAModelAndAReconstructionHold) {

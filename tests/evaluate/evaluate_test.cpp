@@ -78,11 +78,11 @@ TEST(Evaluate, TheTruthReachesTheFloorAndNoError) {
   EXPECT_EQ(scores.used->frames, 259);
   EXPECT_EQ(scores.held_out->frames, 65);
   ASSERT_TRUE(scores.truth.has_value());
-  EXPECT_LT(scores.truth->nrmse_contrast, 1e-4);
-  EXPECT_NEAR(scores.truth->shift_row_px, 0, 1e-4);
-  EXPECT_NEAR(scores.truth->shift_col_px, 0, 1e-4);
-  EXPECT_NEAR(scores.truth->ssim_phase.value(), 1, 1e-6);
-  EXPECT_DOUBLE_EQ(scores.truth->frc_half_cycles_per_px, 0.5);
+  EXPECT_LT(scores.truth->error.nrmse_contrast, 1e-4);
+  EXPECT_NEAR(scores.truth->gauge.shift_row_px, 0, 1e-4);
+  EXPECT_NEAR(scores.truth->gauge.shift_col_px, 0, 1e-4);
+  EXPECT_NEAR(scores.truth->error.ssim_phase.value(), 1, 1e-6);
+  EXPECT_DOUBLE_EQ(scores.truth->error.frc.half, 0.5);
 }
 
 TEST(Evaluate, AFlatObjectIsWorseThanTheTruthAndHasNoContrast) {
@@ -91,8 +91,8 @@ TEST(Evaluate, AFlatObjectIsWorseThanTheTruthAndHasNoContrast) {
   flat.object = at::ones_like(flat.object);
   const Scores scores = evaluate(flat, Scan(fields));
   EXPECT_GT(scores.held_out->deviance_per_photon, 2 * scores.held_out->deviance_per_photon_floor);
-  EXPECT_GE(scores.truth->nrmse_contrast, 0.9);
-  EXPECT_NEAR(scores.truth->nrmse_contrast, scores.truth->flat_nrmse_contrast, 1e-3);
+  EXPECT_DOUBLE_EQ(scores.truth->error.nrmse_contrast, 1);
+  EXPECT_DOUBLE_EQ(scores.truth->flat.nrmse_contrast, 1);
   EXPECT_EQ(scores.object_contrast, 0);
 }
 
@@ -146,18 +146,69 @@ TEST(NamedScores, AreUniqueExplainedAndCoverWhatWasMeasured) {
   Scores scores = evaluate(perfect(fields), Scan(fields));
   scores.held_out_all_pixels = scores.unseen_half = scores.held_out;
   scores.unseen_trivial = scores.trivial;
+  scores.half_sets = scores.truth;
   std::set<std::string> names;
   for (const NamedScore& score : named_scores(scores)) {
     EXPECT_TRUE(names.insert(score.name).second) << score.name << " twice";
     EXPECT_FALSE(score.meaning.empty()) << score.name;
   }
-  for (const char* name : {"used.r_factor", "held_out.r_factor", "held_out.r_factor_floor",
-                           "held_out.deviance_per_photon", "held_out.trivial_r_factor",
-                           "held_out.trivial_deviance_per_photon", "held_out_all_pixels.r_factor",
-                           "unseen_half.r_factor", "unseen_half.trivial_r_factor", "truth.nrmse",
-                           "truth.nrmse_contrast", "truth.flat_nrmse_contrast",
-                           "truth.blurred_nrmse_contrast", "object.contrast", "time.seconds"})
+  for (const char* name : {"used.r_factor",
+                           "held_out.r_factor",
+                           "held_out.r_factor_floor",
+                           "held_out.deviance_per_photon",
+                           "held_out.trivial_r_factor",
+                           "held_out.trivial_deviance_per_photon",
+                           "held_out_all_pixels.r_factor",
+                           "unseen_half.r_factor",
+                           "unseen_half.trivial_r_factor",
+                           "truth.nrmse",
+                           "truth.nrmse_contrast",
+                           "truth.flat_nrmse_contrast",
+                           "truth.blurred_nrmse_contrast",
+                           "truth.nrmse_contrast_tiles",
+                           "truth.low_frequency_phase_error_rad",
+                           "truth.flat_ssim_phase",
+                           "truth.frc_half_bit_cycles_per_px",
+                           "truth.frc_one_bit_cycles_per_px",
+                           "truth.frc_half_cycles_per_px",
+                           "truth.frc_one_seventh_cycles_per_px",
+                           "half_sets.frc_half_bit_cycles_per_px",
+                           "half_sets.nrmse_contrast",
+                           "object.contrast",
+                           "time.seconds"})
     EXPECT_TRUE(names.contains(name)) << name;
+}
+
+TEST(NamedScores, ATrivialPredictorStandsRightBehindItsScore) {
+  const ScanFields fields = scan_fields(FrameUse::held_out);
+  const Scores scores = evaluate(perfect(fields), Scan(fields));
+  std::string judged;
+  int guesses = 0;
+  for (const NamedScore& score : named_scores(scores)) {
+    const std::string group = score.name.substr(0, score.name.find('.') + 1);
+    const std::string name = score.name.substr(group.size());
+    if (score.predictor.empty()) {
+      judged = group + name;
+      continue;
+    }
+    ++guesses;
+    EXPECT_TRUE(judged.starts_with(group) && name.ends_with(judged.substr(group.size())))
+        << score.name << " behind " << judged;
+  }
+  EXPECT_GT(guesses, 20);
+}
+
+TEST(NamedScores, GiveLengthsOnlyWhereTheObjectPixelIsKnown) {
+  Comparison comparison;
+  comparison.error.frc.half_bit = 0.25;
+  const auto length = [&]() -> std::optional<double> {
+    for (const NamedScore& score : named_scores(comparison, {"", "A", "B"}))
+      if (score.name == "frc_half_bit_half_period_nm") return score.value;
+    return std::nullopt;
+  };
+  EXPECT_FALSE(length().has_value());
+  comparison.object_pixel_m = 10e-9;
+  EXPECT_NEAR(length().value(), 20, 1e-12);  // period 4 px, half of it 2 px
 }
 
 TEST(NamedScores, WithoutAHoldOutCallTheTrivialFitThatOfTheUsedPatterns) {

@@ -98,7 +98,10 @@ TEST(FourierRingCorrelation, AgreesWithTheDefiningSumsInNumPy) {
                                 0.167345157592};
   const double half_bit[] = {0.617964447091, 0.439014237326, 0.352165995925, 0.332142629178,
                              0.327354531044};
+  const double one_bit[] = {0.709413758038, 0.563713474764, 0.490616563747, 0.473534459672,
+                            0.469436788182};
   for (int k = 0; k < 5; ++k) {
+    EXPECT_NEAR(rings.one_bit[ring[k]], one_bit[k], 1e-10);
     EXPECT_NEAR(rings.correlation[ring[k]], correlation[k], 1e-10);
     EXPECT_NEAR(rings.half_bit[ring[k]], half_bit[k], 1e-10);
     EXPECT_DOUBLE_EQ(rings.cycles_per_px[ring[k]], static_cast<double>(ring[k]) / 36);
@@ -138,18 +141,23 @@ TEST(FourierRingCorrelation, CrossesBetweenRingsByLinearInterpolation) {
   EXPECT_DOUBLE_EQ(crossing(rings, 0.1), 0.5);
 }
 
-TEST(Trivial, FlatObjectScoresNearOne) {
-  const double error = flat_nrmse_contrast(blobs(128, 128), {32, 96, 32, 96});
-  EXPECT_GE(error, 0.9);
-  EXPECT_LE(error, 1 + 1e-12);
+TEST(LowFrequencyPhase, IsTheDriftAndNotTheNoise) {
+  const at::Tensor truth =
+      at::polar(at::ones({64, 64}, at::kDouble), at::zeros({64, 64}, at::kDouble));
+  // +-0.2 rad on alternate blocks, and a checkerboard of +-0.5 rad that cancels within each.
+  const at::Tensor index = at::arange(64, at::kDouble);
+  const at::Tensor drift = 0.2 * (1 - 2 * (index / 16).floor().remainder(2)).expand({64, 64});
+  const at::Tensor checker = 0.5 * (1 - 2 * (index.unsqueeze(1) + index).remainder(2));
+  const at::Tensor image = at::polar(at::ones({64, 64}, at::kDouble), drift + checker);
+  EXPECT_NEAR(low_frequency_phase_rad(truth, image), 0.2, 1e-12);
 }
 
-TEST(Trivial, BlurredWaveLosesWhatItsTransferFunctionSays) {
-  // On t = 1 + b w with b = exp(-w^2/2) of the wave kept, the best scale is close to 1 for a weak
-  // w.
-  const at::Tensor wave = (0.8 * at::arange(128, at::kDouble)).cos().expand({128, 128});
-  const at::Tensor truth = (1 + 0.01 * wave).to(at::kComplexDouble);
-  EXPECT_NEAR(blurred_nrmse_contrast(truth, {32, 96, 32, 96}), 1 - std::exp(-0.5 * 0.64), 1e-3);
+TEST(BlurredByOnePx, DampsAWaveByItsTransferFunction) {
+  const at::Tensor wave = (0.8 * at::arange(64, at::kDouble)).cos().expand({64, 64});
+  const at::Tensor blurred = blurred_by_one_px((1 + 0.01 * wave).to(at::kComplexDouble));
+  const at::Tensor expected = 1 + 0.01 * std::exp(-0.5 * 0.64) * wave;
+  const at::Tensor error = (at::real(blurred) - expected).narrow(1, 8, 48).abs().max();
+  EXPECT_LT(error.item<double>(), 1e-6);
 }
 
 }  // namespace

@@ -48,7 +48,7 @@ def rings(a, b):
     dft = np.exp(-2j * np.pi * np.outer(np.arange(n), np.arange(n)) / n)
     fa, fb = dft @ (a * w) @ dft, dft @ (b * w) @ dft
     share = (w**2).sum() ** 2 / (w**4).sum() / n**2
-    curve, half_bit = [], []
+    curve, half_bit, one_bit = [], [], []
     for ring in range(n // 2 + 1):
         inside = [(u, v) for u in range(n) for v in range(n)
                   if round(np.hypot(min(u, n - u), min(v, n - v))) == ring]
@@ -57,7 +57,8 @@ def rings(a, b):
         curve.append(cross / np.sqrt((abs(fa[i, j]) ** 2).sum() * (abs(fb[i, j]) ** 2).sum()))
         root = np.sqrt(len(inside) * share)
         half_bit.append((0.2071 + 1.9102 / root) / (1.2071 + 0.9102 / root))
-    return curve, half_bit
+        one_bit.append((0.5 + 2.4142 / root) / (1.5 + 1.4142 / root))
+    return curve, half_bit, one_bit
 
 
 # ------------------------------------------------------------------ a scan
@@ -133,9 +134,10 @@ def main():
     show('phase_rmse_rad', np.sqrt(np.mean((0.2 * np.cos(
         1.1 * np.arange(ROWS)[:, None] - 2.1 * np.arange(COLS)[None])) ** 2)))
     show('ssim of amplitudes', ssim(abs(truth), abs(image)))
-    curve, half_bit = rings(truth, image)
+    curve, half_bit, one_bit = rings(truth, image)
     show('FRC of rings 1, 5, 9, 14, 18', *[curve[k] for k in (1, 5, 9, 14, 18)])
     show('half bit of rings 1, 5, 9, 14, 18', *[half_bit[k] for k in (1, 5, 9, 14, 18)])
+    show('one bit of rings 1, 5, 9, 14, 18', *[one_bit[k] for k in (1, 5, 9, 14, 18)])
 
     obj, probe, counts, background, mask = scan()
     everywhere = np.ones_like(mask)

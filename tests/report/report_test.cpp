@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "ptyche/core/files.h"
+#include "ptyche/report/comparison_report.h"
 #include "ptyche/report/page.h"
 #include "tests/report/decoded_png.h"
 #include "tests/report/sample.h"
@@ -70,6 +71,10 @@ TEST_F(WriteReport, ThePageHoldsEveryScoreOptionAndSource) {
   write_report(folder_, sample_star(), sample_scores());
   const std::string html = page();
   for (const NamedScore& score : named_scores(sample_scores())) {
+    if (!score.predictor.empty()) {
+      EXPECT_NE(html.find("[" + score.predictor + ": "), std::string::npos) << score.name;
+      continue;
+    }
     EXPECT_NE(html.find(">" + score.name + "<"), std::string::npos) << score.name;
     EXPECT_NE(html.find(escape_html(score.meaning)), std::string::npos) << score.name;
   }
@@ -104,6 +109,38 @@ TEST_F(WriteReport, ShowsExtraImagesWithTheirWords) {
   EXPECT_NE(html.find("<h2>Unseen &lt;half&gt;</h2>"), std::string::npos);
   EXPECT_NE(html.find("<p>a &amp; b</p>"), std::string::npos);
   EXPECT_EQ(count(html, "<img "), 5u);
+}
+
+TEST_F(WriteReport, DrawsTheCorrelationsThatWereMeasured) {
+  Scores scores = sample_scores();
+  scores.half_sets = scores.truth = sample_comparison();
+  write_report(folder_, sample_star(), scores);
+  EXPECT_GT(decode_png(read_bytes(folder_ / "half_sets.png")).cols, 300);
+  EXPECT_GT(decode_png(read_bytes(folder_ / "truth_frc.png")).cols, 300);
+  EXPECT_EQ(count(page(), "<img "), 5u);
+  EXPECT_NE(page().find("<h2>Resolution</h2>"), std::string::npos);
+}
+
+/// Two images that differ by noise, as a comparison leaves them.
+ComparedImages sample_pair() {
+  const at::Tensor star = sample_star().object.to(at::kComplexDouble);
+  ComparedImages compared{sample_comparison(), star * 1.02, star};
+  compared.comparison.window = {10, 82, 20, 116};
+  return compared;
+}
+
+TEST_F(WriteReport, AComparisonLeavesFivePicturesAndAPageThatShowsThem) {
+  const ComparedImages compared = sample_pair();
+  const auto scores = named_scores(compared.comparison, {"", "A", "B"});
+  testing::internal::CaptureStderr();
+  write_comparison_report(folder_, compared, scores, "a <1>.h5", "b.h5");
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+  for (const char* name : {"amplitude.png", "phase.png", "amplitude_difference.png",
+                           "phase_difference.png", "frc.png"})
+    EXPECT_GT(decode_png(read_bytes(folder_ / name)).rows, 300) << name;
+  EXPECT_EQ(count(page(), "<img "), 5u);
+  EXPECT_NE(page().find("a &lt;1&gt;.h5"), std::string::npos);
+  EXPECT_NE(page().find(">nrmse_contrast<"), std::string::npos);
 }
 
 TEST_F(WriteReport, AFigureThatCannotBeDrawnIsAWarningAndTheRestIsWritten) {

@@ -30,12 +30,25 @@ inline Reconstruction sample_star() {
   return image;
 }
 
+/// A correlation that falls from 1 to 0.2 and crosses half a bit at 0.25 cycles per pixel.
+inline Comparison sample_comparison() {
+  Comparison comparison;
+  for (int ring = 0; ring <= 32; ++ring) {
+    comparison.rings.cycles_per_px.push_back(ring / 64.0);
+    comparison.rings.correlation.push_back(1 - 0.025 * ring);
+    comparison.rings.half_bit.push_back(0.6);
+    comparison.rings.one_bit.push_back(0.7);
+  }
+  comparison.error.frc = {0.25, 0.1875, 0.3125, 0.5};
+  return comparison;
+}
+
 inline Scores sample_scores() {
   Scores scores;
   scores.used = DataFit{3, 0.08, 0.047, 0.039, 0.0127};
   scores.held_out = DataFit{1, 0.0865, 0.0471, 0.0419, 0.0127};
   scores.trivial = TrivialFit{0.2041, 0.31, 0.215, 0.29};
-  scores.truth = TruthError{};
+  scores.truth = Comparison{};
   scores.seconds = 205;
   scores.object_contrast = 0.21;
   return scores;

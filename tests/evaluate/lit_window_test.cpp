@@ -1,4 +1,4 @@
-#include "ptyche/evaluate/truth_window.h"
+#include "ptyche/evaluate/lit_window.h"
 
 #include <gtest/gtest.h>
 

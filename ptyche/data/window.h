@@ -7,7 +7,7 @@
 
 namespace ptyche {
 
-/// Half-open index ranges of the truth that are compared.
+/// Half-open index ranges.
 struct Window {
   std::int64_t row_begin = 0, row_end = 0, col_begin = 0, col_end = 0;
 
