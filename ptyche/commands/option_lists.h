@@ -9,7 +9,6 @@
 #include "ptyche/group/make_groups.h"
 #include "ptyche/infer/infer.h"
 #include "ptyche/io/read_scan.h"
-#include "ptyche/physics/simulate.h"
 #include "ptyche/train/train.h"
 
 namespace ptyche {
@@ -36,7 +35,6 @@ std::vector<Option> read_option_list(ReadChoices& choices);
 std::vector<Option> hold_out_option_list(ReadOptions& options);
 std::vector<Option> train_option_list(GroupOptions& group, TrainOptions& train);
 std::vector<Option> compute_option_list(ComputeChoices& choices);
-std::vector<Option> simulate_option_list(SimulateOptions& options);
 
 /// All lists in one.
 std::vector<Option> joined(std::vector<std::vector<Option>> lists);

@@ -10,6 +10,8 @@
 #include "ptyche/core/error.h"
 #include "ptyche/core/random.h"
 #include "ptyche/physics/dead_leaves.h"
+#include "ptyche/physics/line_drawing.h"
+#include "ptyche/physics/object_image.h"
 
 namespace ptyche {
 namespace {
@@ -51,7 +53,7 @@ at::Tensor siemens_star(std::int64_t rows, std::int64_t cols) {
   });
 }
 
-at::Tensor lines(std::int64_t rows, std::int64_t cols) {
+at::Tensor bars(std::int64_t rows, std::int64_t cols) {
   constexpr double kTile = 48, kBorder = 4;
   constexpr std::array<double, 8> kPeriods = {16, 12, 8, 6, 5, 4, 3, 2.5};
   return draw(rows, cols, [=](double row, double col) {
@@ -65,6 +67,17 @@ at::Tensor lines(std::int64_t rows, std::int64_t cols) {
     const double across = down * std::cos(angle) + right * std::sin(angle);
     return across / period - std::floor(across / period) < 0.5;
   });
+}
+
+/// Two drawings, of the seed and of another that follows from it.
+at::Tensor lines(std::int64_t rows, std::int64_t cols, std::uint64_t seed) {
+  const std::int64_t size = std::max<std::int64_t>({rows, cols, 2});
+  std::vector<at::Tensor> levels;
+  for (const std::uint64_t own : {seed, seed + 0x9e3779b9U}) {
+    const at::Tensor drawing = line_drawing(size, static_cast<std::uint32_t>(own));
+    levels.push_back(as_levels(drawing.narrow(0, 0, rows).narrow(1, 0, cols)));
+  }
+  return at::stack(levels);
 }
 
 /// White noise, one stream per row of one of the two fields.
@@ -98,10 +111,13 @@ at::Tensor levels_of(const ObjectOptions& options) {
   const std::int64_t rows = options.rows, cols = options.cols;
   if (options.kind == "dead-leaves") return dead_leaves(rows, cols, options.seed);
   if (options.kind == "siemens-star") return siemens_star(rows, cols);
-  if (options.kind == "lines") return lines(rows, cols);
+  if (options.kind == "bars") return bars(rows, cols);
+  if (options.kind == "lines") return lines(rows, cols, options.seed);
   if (options.kind == "random-field") return random_field(rows, cols, options.seed);
+  if (options.kind == "image") return image_levels(options.file, options.phase_file, rows, cols);
   throw InvalidInput(
-      fmt::format("object: expected dead-leaves, siemens-star, lines or random-field, found '{}'",
+      fmt::format("object: expected dead-leaves, siemens-star, bars, lines, random-field or image, "
+                  "found '{}'",
                   options.kind));
 }
 
@@ -116,10 +132,20 @@ at::Tensor absorbed(const at::Tensor& level, const ObjectOptions& options) {
          at::exp((1 - level) * std::log(options.amplitude_min / options.amplitude_max));
 }
 
+/// One level for amplitude and phase.
+bool one_material(const ObjectOptions& options) {
+  return options.material == "one" && options.phase_file.empty();
+}
+
 void check(const ObjectOptions& options) {
   require(options.material == "one" || options.material == "independent",
           "material: expected one or independent, found {}", options.material);
-  require(options.material == "independent" || options.amplitude_min > 0,
+  const bool image = options.kind == "image";
+  require(!image || !options.file.empty(), "object 'image': expected a file, found none");
+  require(image || (options.file.empty() && options.phase_file.empty()),
+          "object '{}': expected no file, for only 'image' has one, found '{}' and '{}'",
+          options.kind, options.file.string(), options.phase_file.string());
+  require(!one_material(options) || options.amplitude_min > 0,
           "amplitude_min: expected more than 0 for one material, found {}", options.amplitude_min);
   require(options.rows >= 1 && options.cols >= 1,
           "object size: expected at least 1 x 1 pixels, found {} x {}", options.rows, options.cols);
@@ -136,9 +162,9 @@ void check(const ObjectOptions& options) {
 at::Tensor make_object(const ObjectOptions& options) {
   check(options);
   const at::Tensor levels = levels_of(options);
-  const bool one_material = options.material == "one";
-  const at::Tensor phase = options.phase_range_rad * (levels[one_material ? 0 : 1] - 0.5);
-  return at::polar(one_material ? absorbed(levels[0], options) : between(levels[0], options), phase)
+  const bool one = one_material(options);
+  const at::Tensor phase = options.phase_range_rad * (levels[one ? 0 : 1] - 0.5);
+  return at::polar(one ? absorbed(levels[0], options) : between(levels[0], options), phase)
       .to(at::kComplexFloat);
 }
 

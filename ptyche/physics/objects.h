@@ -4,15 +4,19 @@
 #include <ATen/ATen.h>
 
 #include <cstdint>
+#include <filesystem>
 #include <string>
 
 namespace ptyche {
 
-/// The kinds; the seed matters to dead-leaves and random-field only:
+/// The kinds; the seed matters to dead-leaves, lines and random-field only:
 /// - dead-leaves: overlapping random shapes, see dead_leaves.h.
 /// - siemens-star: 32 spokes that shrink to nothing; where they merge is the resolution.
-/// - lines: tiles of bars with periods of 2.5 to 16 px in four directions.
+/// - bars: tiles of bars with periods of 2.5 to 16 px in four directions.
+/// - lines: random lines blurred at three scales, PtychoPINN's drawing of the seed's lower 32 bits
+///   (line_drawing.h), its smallest value as level 0 and its largest as level 1.
 /// - random-field: smooth structure of all sizes.
+/// - image: `file`, and for the phase `phase_file` if given; see object_image.h.
 struct ObjectOptions {
   std::string kind = "dead-leaves";
   std::int64_t rows = 0, cols = 0;                  ///< both >= 1
@@ -22,6 +26,7 @@ struct ObjectOptions {
   /// phase = range (1/2 - t), as the refractive index of X-rays does; independent: two thicknesses
   std::string material = "one";
   std::uint64_t seed = 1;
+  std::filesystem::path file = {}, phase_file = {};  ///< `image` only; two files are independent
 };
 
 /// (rows, cols) complex64 with amplitudes and phases inside their ranges at every pixel (edges are

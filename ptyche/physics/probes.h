@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace ptyche {
 
@@ -15,16 +16,24 @@ namespace ptyche {
 ///   `diameter_px` wide, and a disc of that diameter holds about 90 % of the power.
 /// - disk: a pinhole in contact, flat in amplitude and phase, its edge soft over about 2 px.
 /// - gaussian: flat in phase, its amplitude `diameter_px` wide at 1/e of the peak.
+/// - zernike: the defocused one through a lens with the aberrations `zernike_rad`.
+/// - ptychopinn: the disc of default_probe.h, centred half a pixel before (N/2, N/2); it knows no
+///   diameter.
 struct ProbeOptions {
   std::string shape = "defocused";
   std::int64_t pattern_size = 64;  ///< N, even, >= 8
   double diameter_px = 22;  ///< 2 to N / 2, after defocus too, so that the tails stay inside N
-  double defocus = 1;       ///< of the default one; its sign is its direction; `defocused` only
+  double defocus = 1;       ///< of the default one; its sign is its direction; lenses only
   double photons = 1e5;     ///< sum of |probe|^2, > 0
+  /// `zernike` only: root mean squares over the aperture of the aberrations with Noll index 4, 5, 6
+  /// ... (zernike.h; astigmatism 5, 6, coma 7, 8, trefoil 9, 10, spherical 11), at most 30 of them;
+  /// the far field's phase is their sum
+  std::vector<double> zernike_rad = {};
 };
 
 /// (1, N, N) complex64, unit sqrt(photon), centred on pixel (N/2, N/2).
-/// Throws InvalidInput for options out of range.
+/// Throws InvalidInput for options out of range, and for aberrations that throw more than 1 % of
+/// the light out of the central 3/4 of the frame.
 at::Tensor make_probe(const ProbeOptions& options);
 
 }  // namespace ptyche

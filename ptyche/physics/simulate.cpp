@@ -33,14 +33,25 @@ at::Tensor object_under(const at::Tensor& positions, const SimulateOptions& opti
     const double last = positions.select(1, axis).max().item<double>();
     return static_cast<std::int64_t>(std::ceil(last + border));
   };
-  return make_object({options.object, size(0), size(1), options.amplitude_min,
-                      options.amplitude_max, options.phase_range_rad, options.material,
-                      options.seed});
+  return make_object({.kind = options.object,
+                      .rows = size(0),
+                      .cols = size(1),
+                      .amplitude_min = options.amplitude_min,
+                      .amplitude_max = options.amplitude_max,
+                      .phase_range_rad = options.phase_range_rad,
+                      .material = options.material,
+                      .seed = options.seed,
+                      .file = options.object_file,
+                      .phase_file = options.object_phase_file});
 }
 
 at::Tensor probe_at(const SimulateOptions& options, double defocus) {
-  return make_probe(
-      {options.probe, options.pattern_size, options.probe_diameter_px, defocus, options.photons});
+  return make_probe({.shape = options.probe,
+                     .pattern_size = options.pattern_size,
+                     .diameter_px = options.probe_diameter_px,
+                     .defocus = defocus,
+                     .photons = options.photons,
+                     .zernike_rad = options.zernike_rad});
 }
 
 /// Replaces expected counts (k, N, N) by Poisson draws; every frame has its own stream.
@@ -82,7 +93,8 @@ void check(const SimulateOptions& options) {
       options.amplitude_max <= 1 || options.photons * std::pow(options.amplitude_max, 2) <= 1e10,
       "amplitude_max: expected at most {:.3g} at {} photons, found {}",
       std::sqrt(1e10 / options.photons), options.photons, options.amplitude_max);
-  require(options.probe_defocus_error == 0 || options.probe == "defocused",
+  const bool lens = options.probe == "defocused" || options.probe == "zernike";
+  require(options.probe_defocus_error == 0 || lens,
           "probe_defocus_error: expected 0 for the probe '{}', which has no defocus, found {}",
           options.probe, options.probe_defocus_error);
 }

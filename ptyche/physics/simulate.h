@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <string>
+#include <vector>
 
 #include "ptyche/data/scan.h"
 
@@ -11,9 +13,9 @@ namespace ptyche {
 /// The defaults: a disc of 22 px holds 90 % of the probe's power and the step is 4 px, so
 /// neighbours overlap by 82 % (1 - step / diameter); the object has 190 x 190 px.
 struct SimulateOptions {
-  std::string object = "dead-leaves";  ///< dead-leaves | siemens-star | lines | random-field
+  std::string object = "dead-leaves";  ///< a kind of objects.h
   std::string material = "one";        ///< one | independent, see objects.h
-  std::string probe = "defocused";     ///< defocused | disk | gaussian
+  std::string probe = "defocused";     ///< a shape of probes.h
   std::string scan = "jittered";       ///< jittered (grid) | fermat | raster
   std::int64_t pattern_size = 64;      ///< N, even
   std::int64_t frames = 900;
@@ -25,8 +27,10 @@ struct SimulateOptions {
   double probe_diameter_px = 22;   ///< at defocus 1 (see probes.h), at most N / 2
   double defocus = 1.0;            ///< relative to the default defocus; 0 = in focus
   double probe_defocus_error = 0;  ///< relative error of the defocus in the probe that is given
+  std::vector<double> zernike_rad = {};  ///< Noll 4, 5, ..., for the probe `zernike`
   bool noise = true;
   std::uint64_t seed = 1;
+  std::filesystem::path object_file = {}, object_phase_file = {};  ///< for the object `image`
 };
 
 /// Patterns of the interpolation-free forward model (`probe_fourier`) with Poisson noise; without

@@ -4,14 +4,18 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <filesystem>
+#include <fstream>
 #include <numbers>
 
 #include "ptyche/core/error.h"
+#include "ptyche/io/npy.h"
+#include "ptyche/physics/line_drawing.h"
 
 namespace ptyche {
 namespace {
 
-constexpr const char* kKinds[] = {"dead-leaves", "siemens-star", "lines", "random-field"};
+constexpr const char* kKinds[] = {"dead-leaves", "siemens-star", "bars", "lines", "random-field"};
 
 ObjectOptions object_of(const std::string& kind, std::int64_t rows = 70, std::int64_t cols = 90) {
   ObjectOptions options;
@@ -76,7 +80,7 @@ TEST(MakeObject, FollowsTheSeedWhereItIsRandom) {
   for (const std::string kind : kKinds) {
     ObjectOptions other = object_of(kind);
     other.seed = 2;
-    const bool random = kind == "dead-leaves" || kind == "random-field";
+    const bool random = kind != "siemens-star" && kind != "bars";
     EXPECT_NE(at::equal(make_object(object_of(kind)), make_object(other)), random) << kind;
   }
 }
@@ -114,8 +118,8 @@ TEST(SiemensStar, IsDarkOnHalfOfItsDisc) {
   EXPECT_NEAR(dark.mean().item<double>(), 0.5 * std::numbers::pi * 0.45 * 0.45, 0.002);
 }
 
-TEST(Lines, RepeatWithThePeriodOfTheirTile) {
-  const ObjectOptions options = object_of("lines", 96, 96);
+TEST(Bars, RepeatWithThePeriodOfTheirTile) {
+  const ObjectOptions options = object_of("bars", 96, 96);
   const at::Tensor level = phase_level(make_object(options), options);
   const at::Tensor tile = level.slice(0, 5, 43).slice(1, 5, 43);  // period 16, bars along columns
   EXPECT_TRUE(at::allclose(tile.slice(0, 0, 22), tile.slice(0, 16, 38)));
@@ -139,6 +143,54 @@ TEST(RandomField, HasThePowerSpectrumOfItsExponent) {
   EXPECT_NEAR(ring(0.25, 0.5) / ring(0.1, 0.2), 1, 0.1);
 }
 
+TEST(Lines, AreTheDrawingOfTheirSeedFromItsDarkestToItsBrightest) {
+  ObjectOptions options = object_of("lines", 60, 60);
+  options.seed = 3;
+  const at::Tensor drawing = line_drawing(60, 3);
+  const at::Tensor level = (drawing - drawing.min()) / (drawing.max() - drawing.min());
+  EXPECT_TRUE(at::allclose(phase_level(make_object(options), options), level, 0, 1e-5));
+}
+
+/// A ramp along the rows, 40 x 80, as a .npy file that is removed again.
+struct RampFile {
+  RampFile() {
+    const at::Tensor ramp = at::arange(40, at::kDouble).unsqueeze(1).expand({40, 80}).contiguous();
+    std::ofstream out(name, std::ios::binary);
+    out << npy_header(ramp);
+    out.write(reinterpret_cast<const char*>(ramp.data_ptr<double>()), 8 * ramp.numel());
+  }
+  ~RampFile() { std::filesystem::remove(name); }
+  std::filesystem::path name = std::filesystem::path(testing::TempDir()) / "ramp.npy";
+};
+
+TEST(ImageObject, FillsItsSizeFromTheMiddleOfThePicture) {
+  const RampFile ramp;
+  for (const std::int64_t size : {20, 40, 120}) {
+    ObjectOptions options = object_of("image", size, size);
+    options.file = ramp.name;
+    const at::Tensor level = phase_level(make_object(options), options);
+    EXPECT_TRUE(at::allclose(level, level.narrow(1, 0, 1).expand_as(level), 0, 1e-5));
+    EXPECT_NEAR(level.min().item<double>(), 0, 1e-5);
+    EXPECT_NEAR(level.max().item<double>(), 1, 1e-5);
+    EXPECT_NEAR(level[size / 4][0].item<double>(), 0.25, 0.02);
+  }
+}
+
+TEST(ImageObject, OfTwoFilesHasTheAmplitudeOfOneAndThePhaseOfTheOther) {
+  const RampFile ramp;
+  ObjectOptions options = object_of("image", 40, 40);
+  options.file = ramp.name;
+  const at::Tensor one = make_object(options);
+  options.phase_file = ramp.name;
+  const at::Tensor two = make_object(options), level = phase_level(two, options);
+  EXPECT_TRUE(at::allclose(two.to(at::kComplexDouble).abs(), 0.5 + 0.5 * level, 0, 1e-5));
+  EXPECT_FALSE(at::allclose(one.abs(), two.abs(), 0, 1e-3));
+  options.file = "";
+  EXPECT_THROW(make_object(options), InvalidInput);
+  options.file = "no-such-file.png";
+  EXPECT_THROW(make_object(options), InvalidInput);
+}
+
 TEST(MakeObject, RefusesOptionsOutOfRange) {
   const auto refuses = [](auto change) {
     ObjectOptions options = object_of("lines", 8, 8);
@@ -146,6 +198,8 @@ TEST(MakeObject, RefusesOptionsOutOfRange) {
     EXPECT_THROW(make_object(options), InvalidInput);
   };
   refuses([](ObjectOptions& options) { options.kind = "cat"; });
+  refuses([](ObjectOptions& options) { options.kind = "image"; });
+  refuses([](ObjectOptions& options) { options.file = "picture.png"; });
   refuses([](ObjectOptions& options) { options.material = "two"; });
   refuses([](ObjectOptions& options) { options.amplitude_min = 0; });
   refuses([](ObjectOptions& options) { options.rows = 0; });

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "ptyche/core/error.h"
+#include "ptyche/physics/default_probe.h"
 
 namespace ptyche {
 namespace {
@@ -123,6 +124,51 @@ TEST(DiskProbe, IsFlatInsideItsDiameter) {
   const at::Tensor power = power_of(make_probe(probe_of("disk")));
   EXPECT_NEAR(power[32][40].item<double>() / power[32][32].item<double>(), 1, 1e-3);
   EXPECT_NEAR(mean_square_radius(power), 0.5 * 11 * 11, 4);
+}
+
+TEST(ZernikeProbe, WithoutAberrationsIsTheDefocusedOne) {
+  EXPECT_TRUE(at::equal(make_probe(probe_of("zernike")), make_probe(probe_of("defocused"))));
+}
+
+// Noll 4 is sqrt(3) (2 rho^2 - 1) and defocus -pi path f^2, with rho = f / 0.25 and path = diameter
+// / 0.5 at defocus 1.
+TEST(ZernikeProbe, WithNollFourIsOutOfFocusByTheClosedForm) {
+  ProbeOptions aberrated = probe_of("zernike"), defocused = probe_of("defocused");
+  aberrated.zernike_rad = {-0.3};
+  const double path = 2 * std::sqrt(3.0) * 0.3 / (M_PI * 0.25 * 0.25);
+  defocused.defocus += path / (defocused.diameter_px / 0.5);
+  const at::Tensor one = make_probe(aberrated)[0], other = make_probe(defocused)[0];
+  EXPECT_GT((one.abs() - make_probe(probe_of("defocused"))[0].abs()).abs().max().item<double>(),
+            0.5);
+  EXPECT_LT(((one.abs() - other.abs()).norm() / other.norm()).item().toDouble(), 1e-5);
+}
+
+TEST(ZernikeProbe, HasTheFarFieldAmplitudeOfAPerfectLens) {
+  ProbeOptions options = probe_of("zernike");
+  options.zernike_rad = {0, 0.4, -0.2, 0.3, 0, 0.2, 0, 0.1};
+  const at::Tensor probe = make_probe(options);
+  EXPECT_TRUE(at::allclose(far_field(probe).abs(),
+                           far_field(make_probe(probe_of("defocused"))).abs(), 1e-4, 1e-2));
+  // Astigmatism: no longer the same along both diagonals.
+  EXPECT_GT((power_of(probe) - power_of(probe).flip(0).roll(1, 0)).abs().max().item<double>(), 1);
+}
+
+TEST(ZernikeProbe, RefusesAberrationsThatThrowTheLightOutOfItsFrame) {
+  ProbeOptions options = probe_of("zernike");
+  options.zernike_rad = {30};
+  EXPECT_THROW(make_probe(options), InvalidInput);
+  options.zernike_rad = std::vector<double>(31, 0.0);
+  EXPECT_THROW(make_probe(options), InvalidInput);
+  options = probe_of("defocused");
+  options.zernike_rad = {0.1};
+  EXPECT_THROW(make_probe(options), InvalidInput);
+}
+
+TEST(PtychopinnProbe, IsTheDefaultProbeWithThePhotons) {
+  const at::Tensor probe = make_probe(probe_of("ptychopinn"))[0], shape = default_probe(64);
+  EXPECT_NEAR(power_of(probe.unsqueeze(0)).sum().item<double>(), 1e5, 0.1);
+  const at::Tensor factor = at::real(probe).to(at::kDouble) / shape;
+  EXPECT_LT(((factor - factor.mean()).abs().max() / factor.mean()).item<double>(), 1e-6);
 }
 
 TEST(MakeProbe, RefusesOptionsOutOfRange) {
