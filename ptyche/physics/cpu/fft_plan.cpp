@@ -1,6 +1,8 @@
 #include "ptyche/physics/cpu/fft_plan.h"
 
 #include <cmath>
+#include <map>
+#include <mutex>
 
 namespace ptyche::cpu {
 namespace {
@@ -32,6 +34,28 @@ std::vector<std::int64_t> output_order(const std::vector<std::int64_t>& radices,
   return order;
 }
 
+template <class T>
+FftPlan<T> make_fft_plan(std::int64_t size) {
+  FftPlan<T> plan{.size = size,
+                  .radices = factors(size),
+                  .twiddles = {},
+                  .roots = {},
+                  .order = {},
+                  .position = {}};
+  std::int64_t length = size;
+  for (const std::int64_t radix : plan.radices) {
+    for (std::int64_t j = 0; j < length / radix; ++j)
+      for (std::int64_t q = 1; q < radix; ++q) push_root(plan.twiddles, j * q, length);
+    for (std::int64_t q = 0; q < radix; ++q) push_root(plan.roots, q, radix);
+    length /= radix;
+  }
+  plan.order = output_order(plan.radices, 0);
+  plan.position.resize(plan.order.size());
+  for (std::size_t p = 0; p < plan.order.size(); ++p)
+    plan.position[static_cast<std::size_t>(plan.order[p])] = static_cast<std::int64_t>(p);
+  return plan;
+}
+
 }  // namespace
 
 bool has_fft_plan(std::int64_t size) {
@@ -59,30 +83,18 @@ FftTables<T> FftPlan<T>::tables() const {
 }
 
 template <class T>
-FftPlan<T> make_fft_plan(std::int64_t size) {
-  FftPlan<T> plan{.size = size,
-                  .radices = factors(size),
-                  .twiddles = {},
-                  .roots = {},
-                  .order = {},
-                  .position = {}};
-  std::int64_t length = size;
-  for (const std::int64_t radix : plan.radices) {
-    for (std::int64_t j = 0; j < length / radix; ++j)
-      for (std::int64_t q = 1; q < radix; ++q) push_root(plan.twiddles, j * q, length);
-    for (std::int64_t q = 0; q < radix; ++q) push_root(plan.roots, q, radix);
-    length /= radix;
-  }
-  plan.order = output_order(plan.radices, 0);
-  plan.position.resize(plan.order.size());
-  for (std::size_t p = 0; p < plan.order.size(); ++p)
-    plan.position[static_cast<std::size_t>(plan.order[p])] = static_cast<std::int64_t>(p);
-  return plan;
+const FftPlan<T>& fft_plan(std::int64_t size) {
+  static std::mutex guard;
+  static std::map<std::int64_t, FftPlan<T>> plans;  // nodes stay where they are
+  const std::lock_guard lock(guard);
+  const auto found = plans.find(size);
+  return found != plans.end() ? found->second
+                              : plans.emplace(size, make_fft_plan<T>(size)).first->second;
 }
 
 template struct FftPlan<float>;
 template struct FftPlan<double>;
-template FftPlan<float> make_fft_plan(std::int64_t);
-template FftPlan<double> make_fft_plan(std::int64_t);
+template const FftPlan<float>& fft_plan(std::int64_t);
+template const FftPlan<double>& fft_plan(std::int64_t);
 
 }  // namespace ptyche::cpu

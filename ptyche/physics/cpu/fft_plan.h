@@ -28,11 +28,12 @@ struct FftPlan {
 /// Whether the size has no prime factor above kLargestRadix.
 bool has_fft_plan(std::int64_t size);
 
-/// size >= 2 with has_fft_plan. Every prime factor above 4 costs its own length per point.
+/// The plan of a size >= 2 with has_fft_plan; made at first use and kept. Every prime factor above
+/// 4 costs its own length per point.
 template <class T>
-FftPlan<T> make_fft_plan(std::int64_t size);
+const FftPlan<T>& fft_plan(std::int64_t size);
 
-extern template FftPlan<float> make_fft_plan(std::int64_t);
-extern template FftPlan<double> make_fft_plan(std::int64_t);
+extern template const FftPlan<float>& fft_plan(std::int64_t);
+extern template const FftPlan<double>& fft_plan(std::int64_t);
 
 }  // namespace ptyche::cpu

@@ -47,38 +47,6 @@ Band band_of(std::int64_t member, int members, std::int64_t rows) {
   return {rows * member / members, rows * (member + 1) / members};
 }
 
-/// Sum over weights -> mean; `weight` becomes what one merged patch counts for: 1 over the sum.
-template <class T>
-void divide(const LossCall<T>& call, const Canvas<T>& canvas, std::int64_t row, double* moments) {
-  const T dark = static_cast<T>(call.dark_weight), floor = static_cast<T>(call.merge_floor);
-  double re_sum = 0, im_sum = 0, square_sum = 0;
-  for (std::int64_t i = row * canvas.stride; i < row * canvas.stride + canvas.cols; ++i) {
-    const bool lit = floor > 0 || canvas.weight[i] > dark;
-    const T inverse = lit ? 1 / (canvas.weight[i] + floor) : T(0);
-    canvas.re[i] = lit ? canvas.re[i] * inverse : T(1);
-    canvas.im[i] = lit ? canvas.im[i] * inverse : T(0);
-    canvas.weight[i] = inverse;
-    const auto re = static_cast<double>(canvas.re[i]), im = static_cast<double>(canvas.im[i]);
-    re_sum += re;
-    im_sum += im;
-    square_sum += re * re + im * im;
-  }
-  moments[0] += re_sum;
-  moments[1] += im_sum;
-  moments[2] += square_sum;
-}
-
-/// d loss / d mean -> d loss / d sum; `weight` becomes Re(conj(that) mean), what the weights'
-/// places answer for.
-template <class T>
-void undivide(const Canvas<T>& canvas, const Canvas<T>& gradient, const Band& band) {
-  for (std::int64_t i = band.first * canvas.stride; i < band.last * canvas.stride; ++i) {
-    gradient.re[i] *= canvas.weight[i];
-    gradient.im[i] *= canvas.weight[i];
-    canvas.weight[i] = gradient.re[i] * canvas.re[i] + gradient.im[i] * canvas.im[i];
-  }
-}
-
 template <class T>
 void clear(const Canvas<T>& canvas, const Band& band) {
   for (T* plane : {canvas.re, canvas.im, canvas.weight})
@@ -99,10 +67,12 @@ void merge_group(Run<T>& run, std::int64_t group, const Team& team) {
       if (patch >= 0)
         run.kernels.merge_patch(run.task, run.call.places[pattern],
                                 run.call.patches + patch * run.patch_pixels(), canvas, band.first,
-                                band.last, run.threads[thread].state.row_buffer);
+                                band.last,
+                                run.threads[static_cast<std::size_t>(thread)].state.patch_gradient);
     }
-    for (std::int64_t row = band.first; row < band.last; ++row)
-      divide(run.call, canvas, row, parts[static_cast<std::size_t>(member)].data());
+    const T dark = static_cast<T>(run.call.merge_floor > 0 ? -1 : run.call.dark_weight);
+    run.kernels.divide(canvas, dark, static_cast<T>(run.call.merge_floor), band.first, band.last,
+                       parts[static_cast<std::size_t>(member)].data());
   });
   for (const auto& part : parts)
     for (std::size_t i = 0; i < 3; ++i) run.moments[static_cast<std::size_t>(group)][i] += part[i];
@@ -141,17 +111,17 @@ void unmerge_group(Run<T>& run, std::int64_t group, const Team& team) {
   const ThreadMemory<T>& chief = run.threads[static_cast<std::size_t>(team.first)];
   const std::int64_t first = run.call.first_of_group[group];
   share(team, team.size, [&](std::int64_t member, int) {
-    undivide(chief.canvas, chief.gradient, band_of(member, team.size, chief.canvas.rows));
+    const Band band = band_of(member, team.size, chief.canvas.rows);
+    run.kernels.undivide(chief.canvas, chief.gradient, band.first, band.last);
   });
   Canvas<T> sums = chief.gradient;
   sums.weight = chief.canvas.weight;
-  share(team, run.call.first_of_group[group + 1] - first, [&](std::int64_t i, int thread) {
+  share(team, run.call.first_of_group[group + 1] - first, [&](std::int64_t i, int) {
     const std::int64_t pattern = run.call.pattern_of[first + i], patch = run.call.patch_of[pattern];
     if (patch < 0) return;
     run.kernels.patch_gradient(run.task, run.call.places[pattern],
                                run.call.patches + patch * run.patch_pixels(), sums,
                                run.call.patch_gradient + patch * run.patch_pixels(),
-                               run.threads[static_cast<std::size_t>(thread)].state.row_buffer,
                                run.call.place_gradient + 4 * pattern);
   });
 }
@@ -182,31 +152,56 @@ void do_object(Run<T>& run, const Team& team) {
     }
 }
 
-/// Sums of all threads in the first thread's planes, then out.
+/// Striped planes -> (N, N) interleaved.
 template <class T>
-void collect_gradients(Run<T>& run) {
-  const LossTask<T>& task = run.task;
-  const std::int64_t plane = task.stride * task.stride;
-  ThreadState<T>& sum = run.threads.front().state;
-  for (std::size_t t = 1; t < run.threads.size(); ++t)
-    for (std::int64_t i = 0; i < 2 * task.modes * plane; ++i)
-      sum.probe_gradient[i] += run.threads[t].state.probe_gradient[i];
-  for (std::int64_t mode = 0; mode < task.modes; ++mode) {
-    T *re = sum.probe_gradient + 2 * mode * plane, *im = re + plane;
-    if (task.moved_probe)
-      run.kernels.to_natural(task.fft, task.stride, {re, im},
-                             1 / static_cast<T>(task.size * task.size), sum.strips, sum.waves);
-    T* to = run.call.probe_gradient + mode * run.patch_pixels();
-    for (std::int64_t r = 0; r < task.size; ++r)
-      for (std::int64_t c = 0; c < task.size; ++c) {
-        *to++ = re[r * task.stride + c];
-        *to++ = im[r * task.stride + c];
-      }
+void put_together(Planes<T> planes, std::int64_t size, int strip, T* to) {
+  for (std::int64_t r = 0; r < size; ++r)
+    for (std::int64_t c = 0; c < size; ++c) {
+      const std::int64_t at = striped_index(size, strip, r, c);
+      *to++ = planes.re[at];
+      *to++ = planes.im[at];
+    }
+}
+
+/// Adds all threads' planes to the first thread's.
+template <class T>
+void sum_threads(Run<T>& run, T* ThreadState<T>::*planes, std::int64_t numbers) {
+  T* sum = run.threads.front().state.*planes;
+  for (std::size_t t = 1; t < run.threads.size(); ++t) {
+    const T* other = run.threads[t].state.*planes;
+    for (std::int64_t i = 0; i < numbers; ++i) sum[i] += other[i];
   }
-  if (!run.call.background_gradient) return;
-  std::fill_n(run.call.background_gradient, task.size * task.size, T(0));
-  for (const ThreadMemory<T>& thread : run.threads)
-    add_turned(task, thread.state.background_gradient, run.call.background_gradient);
+}
+
+template <class T>
+void collect_probe_gradient(Run<T>& run) {
+  const LossTask<T>& task = run.task;
+  const std::int64_t plane = task.size * task.stride;
+  const ThreadState<T>& sum = run.threads.front().state;
+  sum_threads(run, &ThreadState<T>::probe_gradient, 2 * task.modes * plane);
+  for (std::int64_t mode = 0; mode < task.modes; ++mode) {
+    Planes<T> planes{sum.probe_gradient + 2 * mode * plane,
+                     sum.probe_gradient + (2 * mode + 1) * plane};
+    if (task.moved_probe) {
+      const Planes<T> natural{sum.waves, sum.waves + plane};
+      run.kernels.to_natural(task.fft, task.stride, planes, natural,
+                             1 / static_cast<T>(task.size * task.size));
+      planes = natural;
+    }
+    put_together(planes, task.size, run.kernels.strip,
+                 run.call.probe_gradient + mode * run.patch_pixels());
+  }
+}
+
+template <class T>
+void collect_background_gradient(Run<T>& run) {
+  const LossTask<T>& task = run.task;
+  sum_threads(run, &ThreadState<T>::background_gradient, task.size * task.stride);
+  const T* sum = run.threads.front().state.background_gradient;
+  T* to = run.call.background_gradient;
+  for (std::int64_t r = 0; r < task.size; ++r)
+    for (std::int64_t c = 0; c < task.size; ++c)
+      *to++ = sum[striped_index(task.size, run.kernels.strip, task.fft.position[c], r)];
 }
 
 template <class T>
@@ -246,7 +241,8 @@ LossResult fused_loss(const LossCall<T>& call, int threads) {
     result.sum_im += moments[1];
     result.sum_square += moments[2];
   }
-  if (call.want_gradient) collect_gradients(run);
+  if (call.want_gradient) collect_probe_gradient(run);
+  if (call.background_gradient) collect_background_gradient(run);
   return result;
 }
 

@@ -14,8 +14,9 @@ template <class T>
 struct SharedTables {
   SharedTables(const LossCall<T>& call, const Kernels<T>& kernels);
 
-  FftPlan<T> plan;
+  const FftPlan<T>& plan;
   Scratch<T> memory;
+  std::vector<Planes<T>> probe;
   LossTask<T> task;
 };
 
@@ -30,15 +31,15 @@ struct ThreadMemory {
   Canvas<T> gradient;  ///< each thread's own
 };
 
-/// Turned plane -> (N, N) in FFT order, added.
-template <class T>
-void add_turned(const LossTask<T>& task, const T* plane, T* to);
+/// Place of (row, col) in a striped plane.
+inline std::int64_t striped_index(std::int64_t size, int strip, std::int64_t row,
+                                  std::int64_t col) {
+  return col / strip * strip * size + row * strip + col % strip;
+}
 
 extern template struct SharedTables<float>;
 extern template struct SharedTables<double>;
 extern template struct ThreadMemory<float>;
 extern template struct ThreadMemory<double>;
-extern template void add_turned(const LossTask<float>&, const float*, float*);
-extern template void add_turned(const LossTask<double>&, const double*, double*);
 
 }  // namespace ptyche::cpu

@@ -1,10 +1,12 @@
 // What the kernels of the fused loss read and write: plain pointers, shared by all instruction
 // sets.
 //
-// Images inside are pairs of planes (re, im) of `stride` rows of `stride` numbers; stride is N
-// rounded up to whole strips, the rest is 0. Two layouts occur:
-//   natural  [row][col], real space
-//   turned   [p][q_row], Fourier space as the second pass of the FFT leaves it: columns first, row
+// Images inside are pairs of planes (re, im). A plane is N rows of `stride` columns (N rounded up
+// to whole strips, the rest is 0) and mostly striped: cut into strips of kStrip columns, each strip
+// contiguous, row after row, so that what an FFT down the columns touches lies together. Two
+// orders of rows and columns occur:
+//   natural  (row, col), real space
+//   turned   (p, q_row), Fourier space as the second pass of the FFT leaves it: columns first, row
 //   p
 //            holds frequency order[p] of the columns
 #pragma once
@@ -34,35 +36,38 @@ struct Place {
   double row_shift = 0, col_shift = 0;        ///< probe_fourier: the probe moves by it
 };
 
+/// Zeros at both ends of the rows of a framed plane (a natural plane that is not striped: row r
+/// begins at r * frame, rows -1 and N are zero); spare numbers at the end of a canvas's rows.
+inline constexpr std::int64_t kFrame = 16;
+
 /// What is the same for every pattern of a call.
 template <class T>
 struct LossTask {
   FftTables<T> fft;
-  std::int64_t size = 0, stride = 0, modes = 0;
+  std::int64_t size = 0, stride = 0, frame = 0, modes = 0;
   LossKind kind = LossKind::poisson;
-  T floor = 0;                                       ///< counts added inside logarithm or root
-  bool moved_probe = false;                          ///< probe_fourier
-  bool want_gradient = true;                         ///< else the loss only
-  const T *probe_re = nullptr, *probe_im = nullptr;  ///< (modes) natural planes
-  const T *spectrum_re = nullptr,
-          *spectrum_im = nullptr;   ///< (modes) turned planes: DFT of the probe / N^2
-  const T* frequencies = nullptr;   ///< (stride) cycles per pixel of FFT order, for moved_probe
-  const T* mask = nullptr;          ///< turned, 0 or 1
-  const T* background = nullptr;    ///< turned, counts
-  const T* merge_weight = nullptr;  ///< natural
+  T floor = 0;                          ///< counts added inside logarithm or root
+  bool moved_probe = false;             ///< probe_fourier
+  bool want_gradient = true;            ///< else the loss only
+  const Planes<T>* probe = nullptr;     ///< (modes) natural, unless moved_probe
+  const Planes<T>* spectrum = nullptr;  ///< (modes) turned DFT of the probe / N^2, for moved_probe
+  const T* frequencies = nullptr;       ///< (stride) cycles per pixel of FFT order, for moved_probe
+  const T* mask = nullptr;              ///< turned, 0 or 1
+  const T* background = nullptr;        ///< turned, counts
+  const T* merge_weight = nullptr;      ///< natural
 };
 
 /// What one thread owns: scratch of O(modes N^2), and sums over the patterns it has done.
 template <class T>
 struct ThreadState {
-  T* strips = nullptr;  ///< (modes, 2, N, strip)
-  T* waves = nullptr;   ///< (modes, 2, stride, stride)
-  T* moved = nullptr;   ///< (modes, 2, stride, stride), for moved_probe
-  Planes<T> patch, patch_gradient;
-  T* counts = nullptr;          ///< turned
-  T* phases = nullptr;          ///< (4, stride) cos and sin by row and by column
-  T* row_buffer = nullptr;      ///< (8, stride + a strip) rows of a patch between pixels
-  T* probe_gradient = nullptr;  ///< (modes, 2, stride, stride) natural, or turned for moved_probe
+  Planes<T> strip;
+  T* waves = nullptr;  ///< (modes, 2) planes
+  T* moved = nullptr;  ///< (modes, 2) planes, for moved_probe
+  Planes<T> patch;
+  Planes<T> patch_gradient;          ///< framed; holds weighted patches while they are merged
+  T* counts = nullptr;               ///< turned
+  T* phases = nullptr;               ///< (4, stride) cos and sin by row and by column
+  T* probe_gradient = nullptr;       ///< (modes, 2) planes natural, or turned for moved_probe
   T* background_gradient = nullptr;  ///< turned
   double loss = 0;
 };
@@ -73,26 +78,33 @@ struct Kernels {
   const char* name = nullptr;
   int strip = 0;  ///< columns of a strip
 
-  /// DFT of natural planes into turned ones times `scale`, in place; `strip` (2, N, strip) and
-  /// `other` (2, stride, stride) are scratch.
-  void (*to_turned)(const FftTables<T>&, std::int64_t stride, Planes<T> planes, T scale, T* strip,
-                    T* other) = nullptr;
+  /// DFT of natural planes times `scale` -> turned planes; `from` is destroyed.
+  void (*to_turned)(const FftTables<T>&, std::int64_t stride, Planes<T> from, Planes<T> to,
+                    T scale) = nullptr;
   /// The adjoint of to_turned: turned -> natural.
-  void (*to_natural)(const FftTables<T>&, std::int64_t stride, Planes<T> planes, T scale, T* strip,
-                     T* other) = nullptr;
+  void (*to_natural)(const FftTables<T>&, std::int64_t stride, Planes<T> from, Planes<T> to,
+                     T scale) = nullptr;
 
   /// Loss and gradients of one pattern: adds to `state` (loss, probe, background) and to
   /// `gradient` (the canvas), writes the gradient of row, col [0..1] or of the shift [2..3].
   void (*pattern)(const LossTask<T>&, const Place&, const T* counts, const Canvas<T>& canvas,
                   const Canvas<T>& gradient, ThreadState<T>&, double* place_gradient) = nullptr;
 
-  /// Adds a weighted patch (N, N) interleaved complex and its weight to canvas rows first..last.
+  /// Adds a weighted patch (N, N) interleaved complex and its weight to canvas rows
+  /// first..last - 1; `framed` is scratch.
   void (*merge_patch)(const LossTask<T>&, const Place&, const T* patch, const Canvas<T>& canvas,
-                      std::int64_t first, std::int64_t last, T* row_buffer) = nullptr;
+                      std::int64_t first, std::int64_t last, Planes<T> framed) = nullptr;
+  /// Rows first..last - 1 of a canvas from sums to means: pixels with a weight above `dark` are
+  /// divided by weight + floor, the others 1. Adds sum re, im and squares to moments[0..2].
+  void (*divide)(const Canvas<T>&, T dark, T floor, std::int64_t first, std::int64_t last,
+                 double* moments) = nullptr;
+  /// Gradient of means -> gradient of sums; the canvas's `weight` becomes that of the weights.
+  void (*undivide)(const Canvas<T>& canvas, const Canvas<T>& gradient, std::int64_t first,
+                   std::int64_t last) = nullptr;
   /// Gradient of a patch (N, N) interleaved, and what the merge adds to the gradient of its place,
   /// from a canvas that holds d loss / d sum in re, im and the part of the weights in `weight`.
   void (*patch_gradient)(const LossTask<T>&, const Place&, const T* patch, const Canvas<T>& canvas,
-                         T* gradient, T* row_buffer, double* place_gradient) = nullptr;
+                         T* gradient, double* place_gradient) = nullptr;
 };
 
 /// The widest instruction set that this CPU has; PTYCHE_ISA=plain|avx2|avx512 chooses a narrower

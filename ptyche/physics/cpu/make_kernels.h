@@ -14,6 +14,8 @@ constexpr Kernels<T> make_kernels(const char* name) {
           .to_natural = &to_natural<T>,
           .pattern = &pattern<T>,
           .merge_patch = &merge_patch<T>,
+          .divide = &divide<T>,
+          .undivide = &undivide<T>,
           .patch_gradient = &patch_gradient<T>};
 }
 

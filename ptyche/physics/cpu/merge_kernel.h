@@ -1,61 +1,159 @@
-// Weighted patches onto a canvas, and back.
+// Weighted patches onto a canvas, their mean, and back.
 #pragma once
 
 #include "ptyche/physics/cpu/between_pixels.h"
 
 namespace ptyche::cpu::PTYCHE_ISA {
 
-/// Row r of an interleaved complex patch times its weight, apart into re and im.
+/// An interleaved complex patch times its weight -> framed planes.
 template <class T>
-inline void weighted_row(const T* __restrict patch, const T* __restrict weight, std::int64_t size,
-                         T* __restrict re, T* __restrict im) {
+inline void weigh(const LossTask<T>& task, const T* patch, Planes<T> to) {
+  for (std::int64_t r = 0; r < task.size; ++r) {
+    const T* __restrict weight = task.merge_weight + r * task.frame;
+    const T* __restrict from = patch + 2 * r * task.size;
+    T* __restrict re = to.re + r * task.frame, * __restrict im = to.im + r * task.frame;
 #pragma omp simd
-  for (std::int64_t j = 0; j < size; ++j) {
-    re[j] = patch[2 * j] * weight[j];
-    im[j] = patch[2 * j + 1] * weight[j];
+    for (std::int64_t j = 0; j < task.size; ++j) {
+      re[j] = from[2 * j] * weight[j];
+      im[j] = from[2 * j + 1] * weight[j];
+    }
   }
 }
 
 template <class T>
 void merge_patch(const LossTask<T>& task, const Place& place, const T* patch,
-                 const Canvas<T>& canvas, std::int64_t first, std::int64_t last, T* row_buffer) {
-  const std::int64_t size = task.size, length = task.stride + kStrip<T>;
-  T *re = row_buffer, *im = re + length, *buffer = im + length;
-  for (std::int64_t r = 0; r < size; ++r) {
-    const std::int64_t row = place.row + r;
-    if (row + 1 < first || row >= last) continue;
-    const T* weight = task.merge_weight + r * task.stride;
-    weighted_row(patch + 2 * r * size, weight, size, re, im);
-    spread_row(re, canvas.re, canvas.stride, place, r, size, buffer, first, last);
-    spread_row(im, canvas.im, canvas.stride, place, r, size, buffer, first, last);
-    spread_row(weight, canvas.weight, canvas.stride, place, r, size, buffer, first, last);
+                 const Canvas<T>& canvas, std::int64_t first, std::int64_t last, Planes<T> framed) {
+  const Spot<T> spot(place);
+  weigh(task, patch, framed);
+  const std::int64_t size = task.size, frame = task.frame, stride = canvas.stride;
+  spread<T>(framed.re, frame, size, spot, canvas.re, stride, first, last);
+  spread<T>(framed.im, frame, size, spot, canvas.im, stride, first, last);
+  spread<T>(task.merge_weight, frame, size, spot, canvas.weight, stride, first, last);
+}
+
+/// Sums -> means in canvas rows first..last-1; `weight` becomes what one merged patch counts for.
+/// Adds sum re, sum im and sum of squares to moments[0..2].
+template <class T>
+void divide(const Canvas<T>& canvas, T dark, T floor, std::int64_t first, std::int64_t last,
+            double* moments) {
+  for (std::int64_t row = first; row < last; ++row) {
+    T* __restrict re = canvas.re + row * canvas.stride;
+    T* __restrict im = canvas.im + row * canvas.stride;
+    T* __restrict weight = canvas.weight + row * canvas.stride;
+    T re_sum = 0, im_sum = 0, square_sum = 0;
+#pragma omp simd reduction(+ : re_sum, im_sum, square_sum)
+    for (std::int64_t i = 0; i < canvas.cols; ++i) {
+      const bool lit = weight[i] > dark;
+      const T inverse = lit ? 1 / (weight[i] + floor) : T(0);
+      re[i] = lit ? re[i] * inverse : T(1);
+      im[i] = im[i] * inverse;
+      weight[i] = inverse;
+      re_sum += re[i];
+      im_sum += im[i];
+      square_sum += re[i] * re[i] + im[i] * im[i];
+    }
+    moments[0] += static_cast<double>(re_sum);
+    moments[1] += static_cast<double>(im_sum);
+    moments[2] += static_cast<double>(square_sum);
+  }
+}
+
+/// d loss / d mean -> d loss / d sum; `weight` becomes Re(conj(that) mean), what the places of the
+/// weights answer for.
+template <class T>
+void undivide(const Canvas<T>& canvas, const Canvas<T>& gradient, std::int64_t first,
+              std::int64_t last) {
+  const std::int64_t begin = first * canvas.stride, end = last * canvas.stride;
+  const T* __restrict re = canvas.re, * __restrict im = canvas.im;
+  T* __restrict weight = canvas.weight, * __restrict by_re = gradient.re;
+  T* __restrict by_im = gradient.im;
+#pragma omp simd
+  for (std::int64_t i = begin; i < end; ++i) {
+    by_re[i] *= weight[i];
+    by_im[i] *= weight[i];
+    weight[i] = by_re[i] * re[i] + by_im[i] * im[i];
+  }
+}
+
+/// Two vectors of an interleaved complex row, apart.
+template <class T>
+inline void take_apart(const T* from, Vector<T>& re, Vector<T>& im) {
+  typename Simd<T>::Index even{}, odd{};
+  for (int k = 0; k < kLanes<T>; ++k) {
+    even[k] = 2 * k;
+    odd[k] = 2 * k + 1;
+  }
+  const Vector<T> a = load(from), b = load(from + kLanes<T>);
+  re = __builtin_shuffle(a, b, even);
+  im = __builtin_shuffle(a, b, odd);
+}
+
+/// Writes re, im interleaved, `count` of them.
+template <class T>
+inline void put_together(Vector<T> re, Vector<T> im, T* to, std::int64_t count) {
+  typename Simd<T>::Index low{}, high{};
+  for (int k = 0; k < kLanes<T>; ++k) {
+    low[k] = k / 2 + (k % 2) * kLanes<T>;
+    high[k] = low[k] + kLanes<T> / 2;
+  }
+  const Vector<T> a = __builtin_shuffle(re, im, low), b = __builtin_shuffle(re, im, high);
+  if (count >= kLanes<T>) {
+    store(to, a);
+    store(to + kLanes<T>, b);
+    return;
+  }
+  for (std::int64_t k = 0; k < count; ++k) {
+    to[2 * k] = re[k];
+    to[2 * k + 1] = im[k];
+  }
+}
+
+/// Re and im of `count` numbers of an interleaved row; the rest 0.
+template <class T>
+inline void take_some(const T* from, std::int64_t count, Vector<T>& re, Vector<T>& im) {
+  if (count >= kLanes<T>) return take_apart(from, re, im);
+  re = im = Vector<T>{};
+  for (std::int64_t k = 0; k < count; ++k) {
+    re[k] = from[2 * k];
+    im[k] = from[2 * k + 1];
+  }
+}
+
+template <class T, bool Bilinear>
+inline void patch_gradient_of(const LossTask<T>& task, const Spot<T>& spot, const T* patch,
+                              const Canvas<T>& canvas, T* gradient, Slopes<T>& slopes) {
+  for (std::int64_t i = 0; i < task.size; ++i) {
+    const std::int64_t start = (spot.row + i) * canvas.stride + spot.col;
+    for (std::int64_t j = 0; j < task.size; j += kLanes<T>) {
+      const std::int64_t count = task.size - j, at = 2 * (i * task.size + j);
+      const Vector<T> weight = load(task.merge_weight + i * task.frame + j);
+      if constexpr (!Bilinear) {
+        put_together<T>(load(canvas.re + start + j) * weight, load(canvas.im + start + j) * weight,
+                        gradient + at, count);
+        continue;
+      }
+      const Square<T> re(canvas.re + start + j, canvas.stride);
+      const Square<T> im(canvas.im + start + j, canvas.stride);
+      const Square<T> of_weight(canvas.weight + start + j, canvas.stride);
+      put_together<T>(re.value(spot) * weight, im.value(spot) * weight, gradient + at, count);
+      Vector<T> pr, pi;
+      take_some(patch + at, count, pr, pi);
+      slopes.row += weight * (pr * re.by_row(spot) + pi * im.by_row(spot) - of_weight.by_row(spot));
+      slopes.col += weight * (pr * re.by_col(spot) + pi * im.by_col(spot) - of_weight.by_col(spot));
+    }
   }
 }
 
 template <class T>
 void patch_gradient(const LossTask<T>& task, const Place& place, const T* patch,
-                    const Canvas<T>& canvas, T* gradient, T* row_buffer, double* place_gradient) {
-  const std::int64_t size = task.size, length = task.stride + kStrip<T>;
-  T *re = row_buffer, *im = re + length;
-  for (std::int64_t r = 0; r < size; ++r) {
-    const T* __restrict weight = task.merge_weight + r * task.stride;
-    see_row(canvas.re, canvas.stride, place, r, size, re);
-    see_row(canvas.im, canvas.stride, place, r, size, im);
-    T* __restrict to = gradient + 2 * r * size;
-#pragma omp simd
-    for (std::int64_t j = 0; j < size; ++j) {
-      to[2 * j] = re[j] * weight[j];
-      to[2 * j + 1] = im[j] * weight[j];
-    }
-    if (task.moved_probe) continue;
-    weighted_row(patch + 2 * r * size, weight, size, re, im);
-    row_slopes(re, canvas.re, canvas.stride, place, r, size, place_gradient);
-    row_slopes(im, canvas.im, canvas.stride, place, r, size, place_gradient);
-    double by_weight[2] = {0, 0};
-    row_slopes(weight, canvas.weight, canvas.stride, place, r, size, by_weight);
-    place_gradient[0] -= by_weight[0];
-    place_gradient[1] -= by_weight[1];
-  }
+                    const Canvas<T>& canvas, T* gradient, double* place_gradient) {
+  const Spot<T> spot(place);
+  Slopes<T> slopes;
+  if (task.moved_probe)
+    return patch_gradient_of<T, false>(task, spot, patch, canvas, gradient, slopes);
+  patch_gradient_of<T, true>(task, spot, patch, canvas, gradient, slopes);
+  place_gradient[0] += lane_sum<T>(slopes.row);
+  place_gradient[1] += lane_sum<T>(slopes.col);
 }
 
 }  // namespace ptyche::cpu::PTYCHE_ISA

@@ -10,49 +10,40 @@
 
 namespace ptyche::cpu::PTYCHE_ISA {
 
-/// The buffers of one mode.
+/// The buffers of one mode, all striped.
 template <class T>
 struct ModeBuffers {
-  Strip<T> strip;
   Planes<T> wave, probe, probe_gradient;
 };
 
 template <class T>
 inline ModeBuffers<T> mode_buffers(const LossTask<T>& task, const ThreadState<T>& state,
                                    std::int64_t mode) {
-  const std::int64_t plane = task.stride * task.stride, strip = task.size * kStrip<T>;
-  T* moved = state.moved + 2 * mode * plane;
-  T* own_re = const_cast<T*>(task.probe_re) + mode * plane;
-  T* own_im = const_cast<T*>(task.probe_im) + mode * plane;
-  return {{state.strips + 2 * mode * strip, state.strips + (2 * mode + 1) * strip},
-          {state.waves + 2 * mode * plane, state.waves + (2 * mode + 1) * plane},
-          task.moved_probe ? Planes<T>{moved, moved + plane} : Planes<T>{own_re, own_im},
-          {state.probe_gradient + 2 * mode * plane, state.probe_gradient + (2 * mode + 1) * plane}};
+  const std::int64_t plane = task.size * task.stride;
+  const auto pair = [&](T* planes) {
+    return Planes<T>{planes + 2 * mode * plane, planes + (2 * mode + 1) * plane};
+  };
+  return {pair(state.waves), task.moved_probe ? pair(state.moved) : task.probe[mode],
+          pair(state.probe_gradient)};
 }
 
-/// strip = a b (or a conj(b)) for columns first.. of two natural images.
-template <class T, bool Conjugate>
-inline void multiply_strip(Planes<T> a, Planes<T> b, std::int64_t stride, std::int64_t size,
-                           std::int64_t first, Strip<T> strip) {
-  for (std::int64_t r = 0; r < size; ++r)
-    for (int column = 0; column < kStrip<T>; column += kLanes<T>) {
-      const std::int64_t at = r * stride + first + column;
-      const Vector<T> ar = load(a.re + at), ai = load(a.im + at);
-      const Vector<T> br = load(b.re + at), bi = Conjugate ? -load(b.im + at) : load(b.im + at);
-      strip.set(r, column, {ar * br - ai * bi, ar * bi + ai * br});
-    }
-}
-
-/// Patch and counts of one pattern into the thread's planes.
+/// strip = a b for columns first.. of two natural images.
 template <class T>
-inline void fetch(const LossTask<T>& task, const Place& place, const T* counts,
-                  const Canvas<T>& canvas, ThreadState<T>& state) {
-  constexpr int lanes = kLanes<T>;
-  for (std::int64_t r = 0; r < task.size; ++r) {
-    see_row(canvas.re, canvas.stride, place, r, task.size, state.patch.re + r * task.stride);
-    see_row(canvas.im, canvas.stride, place, r, task.size, state.patch.im + r * task.stride);
+inline void multiply_strip(Planes<T> a, Planes<T> b, std::int64_t size, std::int64_t first,
+                           Strip<T> strip) {
+  const std::int64_t begin = first * size, count = size * kStrip<T>;
+  for (std::int64_t i = 0; i < count; i += kLanes<T>) {
+    const Vector<T> ar = load(a.re + begin + i), ai = load(a.im + begin + i);
+    const Vector<T> br = load(b.re + begin + i), bi = load(b.im + begin + i);
+    store(strip.re + i, ar * br - ai * bi);
+    store(strip.im + i, ar * bi + ai * br);
   }
-  // (row, col) -> turned: row p holds column frequency order[p].
+}
+
+/// Counts (row, col) -> turned.
+template <class T>
+inline void turn_counts(const LossTask<T>& task, const T* counts, T* to) {
+  constexpr int lanes = kLanes<T>;
   const std::int64_t whole = task.size / lanes * lanes;
   for (std::int64_t r = 0; r < whole; r += lanes)
     for (std::int64_t c = 0; c < whole; c += lanes) {
@@ -60,11 +51,21 @@ inline void fetch(const LossTask<T>& task, const Place& place, const T* counts,
       for (int i = 0; i < lanes; ++i) block[i] = load(counts + (r + i) * task.size + c);
       transpose<T>(block);
       for (int i = 0; i < lanes; ++i)
-        store(state.counts + task.fft.position[c + i] * task.stride + r, block[i]);
+        store(to + striped<T>(task.size, task.fft.position[c + i], r), block[i]);
     }
   for (std::int64_t r = 0; r < task.size; ++r)
     for (std::int64_t c = r < whole ? whole : 0; c < task.size; ++c)
-      state.counts[task.fft.position[c] * task.stride + r] = counts[r * task.size + c];
+      to[striped<T>(task.size, task.fft.position[c], r)] = counts[r * task.size + c];
+}
+
+/// Patch and counts of one pattern into the thread's planes.
+template <class T>
+inline void fetch(const LossTask<T>& task, const Place& place, const T* counts,
+                  const Canvas<T>& canvas, ThreadState<T>& state) {
+  const Spot<T> spot(place);
+  see<T>(canvas.re, canvas.stride, spot, task.size, state.patch.re);
+  see<T>(canvas.im, canvas.stride, spot, task.size, state.patch.im);
+  turn_counts(task, counts, state.counts);
 }
 
 /// Phase factors exp(-2 pi i f d) by row and by column.
@@ -89,37 +90,28 @@ inline Complex<T> phase_at(const LossTask<T>& task, const T* phases, std::int64_
   return turn<T, false>(row, phases[2 * task.stride + q], phases[3 * task.stride + q]);
 }
 
-template <class T>
-inline Complex<T> multiply(Complex<T> a, Complex<T> b) {
-  return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
-}
-
 /// The probe's modes, moved by the place's shift, into their planes.
 template <class T>
 inline void move_probe(const LossTask<T>& task, const Place& place, ThreadState<T>& state) {
   fill_phases(task, place, state.phases);
-  const std::int64_t plane = task.stride * task.stride;
   for (std::int64_t mode = 0; mode < task.modes; ++mode) {
     const ModeBuffers<T> own = mode_buffers(task, state, mode);
-    const T *re = task.spectrum_re + mode * plane, *im = task.spectrum_im + mode * plane;
     for (std::int64_t first = 0; first < task.stride; first += kStrip<T>) {
+      const Strip<T> from = strip_of(task.spectrum[mode], task.size, first);
+      const Strip<T> to = strip_of(own.wave, task.size, first);
       for (std::int64_t p = 0; p < task.size; ++p)
         for (int column = 0; column < kStrip<T>; column += kLanes<T>) {
-          const std::int64_t at = first + column, i = p * task.stride + at;
-          own.strip.set(
-              p, column,
-              multiply<T>({load(re + i), load(im + i)}, phase_at(task, state.phases, p, at)));
+          const Complex<T> x = from.get(p, column);
+          const Complex<T> w = phase_at(task, state.phases, p, first + column);
+          to.set(p, column, {x.re * w.re - x.im * w.im, x.re * w.im + x.im * w.re});
         }
-      backward_fft(own.strip, task.fft);
-      store_columns(own.strip.re, task.size, first, own.wave.re, task.stride, T(1));
-      store_columns(own.strip.im, task.size, first, own.wave.im, task.stride, T(1));
+      backward_fft(to, task.fft);
     }
     for (std::int64_t first = 0; first < task.stride; first += kStrip<T>) {
-      load_turned(own.wave.re, task.stride, task.fft, first, own.strip.re);
-      load_turned(own.wave.im, task.stride, task.fft, first, own.strip.im);
-      backward_fft(own.strip, task.fft);
-      store_columns(own.strip.re, task.size, first, own.probe.re, task.stride, T(1));
-      store_columns(own.strip.im, task.size, first, own.probe.im, task.stride, T(1));
+      const Strip<T> strip = strip_of(own.probe, task.size, first);
+      load_turned(own.wave.re, task.fft, first, strip.re);
+      load_turned(own.wave.im, task.fft, first, strip.im);
+      backward_fft(strip, task.fft);
     }
   }
 }
@@ -128,13 +120,13 @@ inline void move_probe(const LossTask<T>& task, const Place& place, ThreadState<
 template <class T, LossKind Kind>
 inline void compare(Vector<T> intensity, Vector<T> counts, T floor, Vector<T>& loss,
                     Vector<T>& slope) {
-  const Vector<T> difference = intensity - counts;
   if constexpr (Kind == LossKind::poisson) {
-    loss = poisson_terms(difference, counts, floor);
-    slope = 1 - counts / (intensity + floor);
+    const Vector<T> excess = intensity - counts, inverse = 1 / (intensity + floor);
+    loss = poisson_terms(excess, counts, inverse, floor);
+    slope = (excess + floor) * inverse;
   } else {
-    const Vector<T> amplitude = root<T>(intensity + floor),
-                    misfit = amplitude - root<T>(counts + floor);
+    const Vector<T> amplitude = root<T>(intensity + floor);
+    const Vector<T> misfit = amplitude - root<T>(counts + floor);
     if constexpr (Kind == LossKind::amplitude_square) {
       loss = misfit * misfit;
       slope = misfit / amplitude;
@@ -147,62 +139,80 @@ inline void compare(Vector<T> intensity, Vector<T> counts, T floor, Vector<T>& l
   }
 }
 
-/// At the detector, for the strip of frequencies first..: waves of all modes -> loss; the waves
-/// become the gradient's, d loss / d wave = 2 d loss / d I wave.
-template <class T, LossKind Kind>
+/// One vector of detector pixels: waves of all modes -> loss; the waves become the gradient's,
+/// d loss / d wave = 2 d loss / d I wave. Re and im of each mode lie `plane` apart. Returns the
+/// loss.
+template <class T, LossKind Kind, bool OneMode>
+inline Vector<T> detect_pixels(const LossTask<T>& task, ThreadState<T>& state, std::int64_t at,
+                               std::int64_t plane, T scale) {
+  const std::int64_t modes = OneMode ? 1 : task.modes;
+  T* wave = state.waves + at;
+  Vector<T> intensity{};
+  for (std::int64_t mode = 0; mode < modes; ++mode) {
+    const Vector<T> re = load(wave + 2 * mode * plane), im = load(wave + (2 * mode + 1) * plane);
+    intensity += re * re + im * im;
+  }
+  intensity = intensity * scale;
+  if (task.background) intensity += load(task.background + at);
+  Vector<T> loss, slope;
+  compare<T, Kind>(intensity, load(state.counts + at), task.floor, loss, slope);
+  const Vector<T> mask = load(task.mask + at);
+  slope *= mask;
+  if (task.background) {
+    T* background = state.background_gradient + at;
+    store(background, load(background) + slope);
+  }
+  const Vector<T> factor = 2 * scale * slope;
+  for (std::int64_t mode = 0; mode < modes; ++mode) {
+    T *re = wave + 2 * mode * plane, *im = re + plane;
+    store(re, load(re) * factor);
+    store(im, load(im) * factor);
+  }
+  return loss * mask;
+}
+
+/// At the detector, for the strip of frequencies first..
+template <class T, LossKind Kind, bool OneMode>
 inline void detect_strip(const LossTask<T>& task, ThreadState<T>& state, std::int64_t first) {
   const T scale = 1 / static_cast<T>(task.size * task.size);
-  const std::int64_t strip = task.size * kStrip<T>;
-  Vector<T> loss_sum{};
-  for (std::int64_t p = 0; p < task.size; ++p)
-    for (int column = 0; column < kStrip<T>; column += kLanes<T>) {
-      const std::int64_t in_strip = p * kStrip<T> + column, at = p * task.stride + first + column;
-      Vector<T> intensity{};
-      for (std::int64_t mode = 0; mode < task.modes; ++mode) {
-        const T* wave = state.strips + 2 * mode * strip + in_strip;
-        const Vector<T> re = load(wave), im = load(wave + strip);
-        intensity += re * re + im * im;
-      }
-      intensity = intensity * scale + load(task.background + at);
-      const Vector<T> mask = load(task.mask + at);
-      Vector<T> loss, slope;
-      compare<T, Kind>(intensity, load(state.counts + at), task.floor, loss, slope);
-      loss_sum += loss * mask;
-      slope *= mask;
-      T* background = state.background_gradient + at;
-      store(background, load(background) + slope);
-      const Vector<T> factor = 2 * scale * slope;
-      for (std::int64_t mode = 0; mode < task.modes; ++mode) {
-        T* wave = state.strips + 2 * mode * strip + in_strip;
-        store(wave, load(wave) * factor);
-        store(wave + strip, load(wave + strip) * factor);
-      }
-    }
-  state.loss += lane_sum<T>(loss_sum);
+  const std::int64_t begin = first * task.size, end = begin + kStrip<T> * task.size;
+  Vector<T> loss{};
+  for (std::int64_t at = begin; at < end; at += kLanes<T>)
+    loss += detect_pixels<T, Kind, OneMode>(task, state, at, task.size * task.stride, scale);
+  state.loss += lane_sum<T>(loss);
+}
+
+template <class T, LossKind Kind>
+inline void detect_kind(const LossTask<T>& task, ThreadState<T>& state, std::int64_t first) {
+  if (task.modes == 1)
+    detect_strip<T, Kind, true>(task, state, first);
+  else
+    detect_strip<T, Kind, false>(task, state, first);
 }
 
 template <class T>
 inline void detect(const LossTask<T>& task, ThreadState<T>& state, std::int64_t first) {
   switch (task.kind) {
     case LossKind::poisson:
-      return detect_strip<T, LossKind::poisson>(task, state, first);
+      return detect_kind<T, LossKind::poisson>(task, state, first);
     case LossKind::amplitude_square:
-      return detect_strip<T, LossKind::amplitude_square>(task, state, first);
+      return detect_kind<T, LossKind::amplitude_square>(task, state, first);
     case LossKind::amplitude_absolute:
-      return detect_strip<T, LossKind::amplitude_absolute>(task, state, first);
+      return detect_kind<T, LossKind::amplitude_absolute>(task, state, first);
   }
 }
 
 /// Exit waves, first half of their transform: natural planes -> `wave`, turned half way.
 template <class T>
 inline void send(const LossTask<T>& task, const ThreadState<T>& state) {
+  const Strip<T> strip{state.strip};
   for (std::int64_t mode = 0; mode < task.modes; ++mode) {
     const ModeBuffers<T> own = mode_buffers(task, state, mode);
     for (std::int64_t first = 0; first < task.stride; first += kStrip<T>) {
-      multiply_strip<T, false>(own.probe, state.patch, task.stride, task.size, first, own.strip);
-      forward_fft(own.strip, task.fft);
-      store_turned(own.strip.re, task.fft, first, own.wave.re, task.stride);
-      store_turned(own.strip.im, task.fft, first, own.wave.im, task.stride);
+      multiply_strip(own.probe, state.patch, task.size, first, strip);
+      forward_fft(strip, task.fft);
+      store_turned(strip.re, task.fft, first, own.wave.re);
+      store_turned(strip.im, task.fft, first, own.wave.im);
     }
   }
 }
@@ -211,62 +221,38 @@ inline void send(const LossTask<T>& task, const ThreadState<T>& state) {
 template <class T>
 inline void meet(const LossTask<T>& task, ThreadState<T>& state) {
   for (std::int64_t first = 0; first < task.stride; first += kStrip<T>) {
-    for (std::int64_t mode = 0; mode < task.modes; ++mode) {
-      const ModeBuffers<T> own = mode_buffers(task, state, mode);
-      load_columns(own.wave.re, task.stride, task.size, first, own.strip.re);
-      load_columns(own.wave.im, task.stride, task.size, first, own.strip.im);
-      forward_fft(own.strip, task.fft);
-    }
+    for (std::int64_t mode = 0; mode < task.modes; ++mode)
+      forward_fft(strip_of(mode_buffers(task, state, mode).wave, task.size, first), task.fft);
     detect(task, state, first);
     if (!task.want_gradient) continue;
-    for (std::int64_t mode = 0; mode < task.modes; ++mode) {
-      const ModeBuffers<T> own = mode_buffers(task, state, mode);
-      backward_fft(own.strip, task.fft);
-      store_columns(own.strip.re, task.size, first, own.wave.re, task.stride, T(1));
-      store_columns(own.strip.im, task.size, first, own.wave.im, task.stride, T(1));
-    }
+    for (std::int64_t mode = 0; mode < task.modes; ++mode)
+      backward_fft(strip_of(mode_buffers(task, state, mode).wave, task.size, first), task.fft);
   }
 }
 
-/// conj(probe) strip added to the patch's gradient (written if `fresh`).
-template <class T>
-inline void add_patch_gradient(const LossTask<T>& task, const ThreadState<T>& state,
-                               const ModeBuffers<T>& own, std::int64_t first, bool fresh) {
+/// A strip of the exit wave's gradient: conj(probe) strip is the patch's (written for the first
+/// mode, else added), conj(patch) strip the probe's as this pattern saw it: added to its plane, or,
+/// where the probe is moved, left in the strip.
+template <class T, bool First, bool Moved>
+inline void use_strip(const LossTask<T>& task, const ThreadState<T>& state,
+                      const ModeBuffers<T>& own, std::int64_t first) {
+  const Strip<T> strip{state.strip}, probe = strip_of(own.probe, task.size, first);
+  const Strip<T> patch = strip_of(state.patch, task.size, first);
+  const Strip<T> sum = strip_of(own.probe_gradient, task.size, first);
   for (std::int64_t r = 0; r < task.size; ++r)
     for (int column = 0; column < kStrip<T>; column += kLanes<T>) {
-      const std::int64_t at = r * task.stride + first + column;
-      const Complex<T> x = own.strip.get(r, column);
-      const Vector<T> pr = load(own.probe.re + at), pi = load(own.probe.im + at);
-      const Vector<T> re = pr * x.re + pi * x.im, im = pr * x.im - pi * x.re;
-      T *to_re = state.patch_gradient.re + at, *to_im = state.patch_gradient.im + at;
-      store(to_re, fresh ? re : load(to_re) + re);
-      store(to_im, fresh ? im : load(to_im) + im);
-    }
-}
-
-/// strip = conj(patch) strip, the gradient of the probe as this pattern saw it.
-template <class T>
-inline void to_probe_gradient(const LossTask<T>& task, const ThreadState<T>& state, Strip<T> strip,
-                              std::int64_t first) {
-  for (std::int64_t r = 0; r < task.size; ++r)
-    for (int column = 0; column < kStrip<T>; column += kLanes<T>) {
-      const std::int64_t at = r * task.stride + first + column;
-      const Complex<T> x = strip.get(r, column);
-      const Vector<T> re = load(state.patch.re + at), im = load(state.patch.im + at);
-      strip.set(r, column, {re * x.re + im * x.im, re * x.im - im * x.re});
-    }
-}
-
-/// Adds a strip to columns first.. of a pair of planes.
-template <class T>
-inline void add_strip(Strip<T> strip, std::int64_t size, std::int64_t first, Planes<T> to,
-                      std::int64_t stride) {
-  for (std::int64_t r = 0; r < size; ++r)
-    for (int column = 0; column < kStrip<T>; column += kLanes<T>) {
-      const std::int64_t at = r * stride + first + column;
-      const Complex<T> x = strip.get(r, column);
-      store(to.re + at, load(to.re + at) + x.re);
-      store(to.im + at, load(to.im + at) + x.im);
+      const Complex<T> x = strip.get(r, column), p = probe.get(r, column);
+      const Complex<T> o = patch.get(r, column);
+      const Vector<T> re = p.re * x.re + p.im * x.im, im = p.re * x.im - p.im * x.re;
+      T* to_re = state.patch_gradient.re + r * task.frame + first + column;
+      T* to_im = state.patch_gradient.im + r * task.frame + first + column;
+      store(to_re, First ? re : load(to_re) + re);
+      store(to_im, First ? im : load(to_im) + im);
+      const Complex<T> by_probe = {o.re * x.re + o.im * x.im, o.re * x.im - o.im * x.re};
+      if constexpr (Moved)
+        strip.set(r, column, by_probe);
+      else
+        sum.set(r, column, sum.get(r, column) + by_probe);
     }
 }
 
@@ -276,25 +262,23 @@ template <class T>
 inline void add_moved_gradient(const LossTask<T>& task, const ThreadState<T>& state,
                                std::int64_t mode, double* gradient) {
   const ModeBuffers<T> own = mode_buffers(task, state, mode);
-  const std::int64_t plane = task.stride * task.stride;
-  const T *sr = task.spectrum_re + mode * plane, *si = task.spectrum_im + mode * plane;
   double by_row = 0, by_col = 0;
   for (std::int64_t first = 0; first < task.stride; first += kStrip<T>) {
-    load_columns(own.wave.re, task.stride, task.size, first, own.strip.re);
-    load_columns(own.wave.im, task.stride, task.size, first, own.strip.im);
-    forward_fft(own.strip, task.fft);
+    const Strip<T> strip = strip_of(own.wave, task.size, first);
+    const Strip<T> spectrum = strip_of(task.spectrum[mode], task.size, first);
+    const Strip<T> sum = strip_of(own.probe_gradient, task.size, first);
+    forward_fft(strip, task.fft);
     Vector<T> row_sum{};
     for (std::int64_t p = 0; p < task.size; ++p) {
       Vector<T> slopes{};
       for (int column = 0; column < kStrip<T>; column += kLanes<T>) {
-        const std::int64_t at = first + column, i = p * task.stride + at;
-        const Complex<T> g = own.strip.get(p, column), w = phase_at(task, state.phases, p, at);
-        const Vector<T> re = g.re * w.re + g.im * w.im, im = g.im * w.re - g.re * w.im;
-        store(own.probe_gradient.re + i, load(own.probe_gradient.re + i) + re);
-        store(own.probe_gradient.im + i, load(own.probe_gradient.im + i) + im);
-        const Vector<T> slope = re * load(si + i) - im * load(sr + i);
+        const Complex<T> g = strip.get(p, column), s = spectrum.get(p, column);
+        const Complex<T> w = phase_at(task, state.phases, p, first + column);
+        const Complex<T> back = {g.re * w.re + g.im * w.im, g.im * w.re - g.re * w.im};
+        sum.set(p, column, sum.get(p, column) + back);
+        const Vector<T> slope = back.re * s.im - back.im * s.re;
         slopes += slope;
-        row_sum += slope * load(task.frequencies + at);
+        row_sum += slope * load(task.frequencies + first + column);
       }
       by_col += lane_sum<T>(slopes) * static_cast<double>(task.frequencies[task.fft.order[p]]);
     }
@@ -305,25 +289,26 @@ inline void add_moved_gradient(const LossTask<T>& task, const ThreadState<T>& st
 }
 
 /// Second half of the way back, and its use for patch and probe.
-template <class T>
+template <class T, bool Moved>
 inline void receive(const LossTask<T>& task, ThreadState<T>& state, double* place_gradient) {
+  const Strip<T> strip{state.strip};
   for (std::int64_t mode = 0; mode < task.modes; ++mode) {
     const ModeBuffers<T> own = mode_buffers(task, state, mode);
     for (std::int64_t first = 0; first < task.stride; first += kStrip<T>) {
-      load_turned(own.wave.re, task.stride, task.fft, first, own.strip.re);
-      load_turned(own.wave.im, task.stride, task.fft, first, own.strip.im);
-      backward_fft(own.strip, task.fft);
-      add_patch_gradient(task, state, own, first, mode == 0);
-      to_probe_gradient(task, state, own.strip, first);
-      if (!task.moved_probe) {
-        add_strip(own.strip, task.size, first, own.probe_gradient, task.stride);
-        continue;
+      load_turned(own.wave.re, task.fft, first, strip.re);
+      load_turned(own.wave.im, task.fft, first, strip.im);
+      backward_fft(strip, task.fft);
+      if (mode == 0)
+        use_strip<T, true, Moved>(task, state, own, first);
+      else
+        use_strip<T, false, Moved>(task, state, own, first);
+      if constexpr (Moved) {
+        forward_fft(strip, task.fft);
+        store_turned(strip.re, task.fft, first, own.wave.re);
+        store_turned(strip.im, task.fft, first, own.wave.im);
       }
-      forward_fft(own.strip, task.fft);
-      store_turned(own.strip.re, task.fft, first, own.wave.re, task.stride);
-      store_turned(own.strip.im, task.fft, first, own.wave.im, task.stride);
     }
-    if (task.moved_probe) add_moved_gradient(task, state, mode, place_gradient + 2);
+    if constexpr (Moved) add_moved_gradient(task, state, mode, place_gradient + 2);
   }
 }
 
@@ -332,16 +317,19 @@ template <class T>
 inline void give_back(const LossTask<T>& task, const Place& place, const Canvas<T>& canvas,
                       const Canvas<T>& gradient, const ThreadState<T>& state,
                       double* place_gradient) {
-  for (std::int64_t r = 0; r < task.size; ++r) {
-    const T* re = state.patch_gradient.re + r * task.stride;
-    const T* im = state.patch_gradient.im + r * task.stride;
-    const std::int64_t rows = gradient.rows;
-    spread_row(re, gradient.re, gradient.stride, place, r, task.size, state.row_buffer, 0, rows);
-    spread_row(im, gradient.im, gradient.stride, place, r, task.size, state.row_buffer, 0, rows);
-    if (task.moved_probe) continue;
-    row_slopes(re, canvas.re, canvas.stride, place, r, task.size, place_gradient);
-    row_slopes(im, canvas.im, canvas.stride, place, r, task.size, place_gradient);
+  const Spot<T> spot(place);
+  const std::int64_t size = task.size, frame = task.frame, stride = gradient.stride;
+  const Planes<T>& from = state.patch_gradient;
+  if (task.moved_probe) {
+    spread<T>(from.re, frame, size, spot, gradient.re, stride, 0, gradient.rows);
+    spread<T>(from.im, frame, size, spot, gradient.im, stride, 0, gradient.rows);
+    return;
   }
+  Slopes<T> slopes;
+  spread_with_slopes<T>(from.re, frame, size, spot, canvas.re, gradient.re, stride, slopes);
+  spread_with_slopes<T>(from.im, frame, size, spot, canvas.im, gradient.im, stride, slopes);
+  place_gradient[0] += lane_sum<T>(slopes.row);
+  place_gradient[1] += lane_sum<T>(slopes.col);
 }
 
 template <class T>
@@ -353,7 +341,10 @@ void pattern(const LossTask<T>& task, const Place& place, const T* counts, const
   meet(task, state);
   if (!task.want_gradient) return;
   for (int i = 0; i < 4; ++i) place_gradient[i] = 0;
-  receive(task, state, place_gradient);
+  if (task.moved_probe)
+    receive<T, true>(task, state, place_gradient);
+  else
+    receive<T, false>(task, state, place_gradient);
   give_back(task, place, canvas, gradient, state, place_gradient);
 }
 

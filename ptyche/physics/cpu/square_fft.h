@@ -6,95 +6,89 @@
 
 namespace ptyche::cpu::PTYCHE_ISA {
 
-/// Writes a strip after forward_fft into columns -> rows first.. of `to`, frequencies in order.
+/// The strip of columns first.. of striped planes.
 template <class T>
-inline void store_turned(const T* strip, const FftTables<T>& fft, std::int64_t first, T* to,
-                         std::int64_t stride) {
+inline Strip<T> strip_of(Planes<T> planes, std::int64_t size, std::int64_t first) {
+  return {planes.re + first * size, planes.im + first * size};
+}
+
+/// Place of row `row` and column `column` (a multiple of the lanes) in a striped plane.
+template <class T>
+inline std::int64_t striped(std::int64_t size, std::int64_t row, std::int64_t column) {
+  return column / kStrip<T> * kStrip<T> * size + row * kStrip<T> + column % kStrip<T>;
+}
+
+/// Writes a strip after forward_fft into columns -> rows first.. of the striped plane `to`,
+/// frequencies in order.
+template <class T>
+inline void store_turned(const T* strip, const FftTables<T>& fft, std::int64_t first, T* to) {
   constexpr int lanes = kLanes<T>;
+  const std::int64_t rows = fft.size - first < kStrip<T> ? fft.size - first : kStrip<T>;
   for (std::int64_t f = 0; f < fft.size; f += lanes)
-    for (int column = 0; column < kStrip<T>; column += lanes) {
+    for (std::int64_t column = 0; column < rows; column += lanes) {
       Vector<T> block[lanes];
       for (int i = 0; i < lanes; ++i) {
         const std::int64_t frequency = f + i < fft.size ? f + i : f;
         block[i] = load(strip + fft.position[frequency] * kStrip<T> + column);
       }
       transpose<T>(block);
-      for (int i = 0; i < lanes; ++i) store(to + (first + column + i) * stride + f, block[i]);
+      T* at = to + striped<T>(fft.size, first + column, f);
+      for (int i = 0; i < lanes && column + i < rows; ++i) store(at + i * kStrip<T>, block[i]);
     }
 }
 
-/// The adjoint way: rows first.. of `from` into a strip, ready for backward_fft.
+/// The adjoint way: rows first.. of a striped plane into a strip, ready for backward_fft.
 template <class T>
-inline void load_turned(const T* from, std::int64_t stride, const FftTables<T>& fft,
-                        std::int64_t first, T* strip) {
+inline void load_turned(const T* from, const FftTables<T>& fft, std::int64_t first, T* strip) {
   constexpr int lanes = kLanes<T>;
+  const std::int64_t rows = fft.size - first < kStrip<T> ? fft.size - first : kStrip<T>;
   for (std::int64_t f = 0; f < fft.size; f += lanes)
-    for (int column = 0; column < kStrip<T>; column += lanes) {
+    for (std::int64_t column = 0; column < kStrip<T>; column += lanes) {
       Vector<T> block[lanes];
-      for (int i = 0; i < lanes; ++i) block[i] = load(from + (first + column + i) * stride + f);
+      const T* at = from + striped<T>(fft.size, first + column, f);
+      for (int i = 0; i < lanes; ++i)
+        block[i] = column + i < rows ? load(at + i * kStrip<T>) : Vector<T>{};
       transpose<T>(block);
       for (int i = 0; i < lanes && f + i < fft.size; ++i)
         store(strip + fft.position[f + i] * kStrip<T> + column, block[i]);
     }
 }
 
-/// Columns first.. of rows 0..N-1 into a strip, and back.
+/// Multiplies striped planes.
 template <class T>
-inline void load_columns(const T* from, std::int64_t stride, std::int64_t size, std::int64_t first,
-                         T* strip) {
-  for (std::int64_t r = 0; r < size; ++r)
-    for (int column = 0; column < kStrip<T>; column += kLanes<T>)
-      store(strip + r * kStrip<T> + column, load(from + r * stride + first + column));
+inline void scale_planes(Planes<T> planes, std::int64_t numbers, T factor) {
+  for (std::int64_t i = 0; i < numbers; i += kLanes<T>) {
+    store(planes.re + i, load(planes.re + i) * factor);
+    store(planes.im + i, load(planes.im + i) * factor);
+  }
 }
 
 template <class T>
-inline void store_columns(const T* strip, std::int64_t size, std::int64_t first, T* to,
-                          std::int64_t stride, T scale) {
-  for (std::int64_t r = 0; r < size; ++r)
-    for (int column = 0; column < kStrip<T>; column += kLanes<T>)
-      store(to + r * stride + first + column, load(strip + r * kStrip<T> + column) * scale);
-}
-
-template <class T>
-void to_turned(const FftTables<T>& fft, std::int64_t stride, Planes<T> planes, T scale, T* buffer,
-               T* other) {
-  const Strip<T> strip{buffer, buffer + fft.size * kStrip<T>};
-  T *re = other, *im = other + stride * stride;
+void to_turned(const FftTables<T>& fft, std::int64_t stride, Planes<T> from, Planes<T> to,
+               T scale) {
   for (std::int64_t first = 0; first < stride; first += kStrip<T>) {
-    load_columns(planes.re, stride, fft.size, first, strip.re);
-    load_columns(planes.im, stride, fft.size, first, strip.im);
+    const Strip<T> strip = strip_of(from, fft.size, first);
     forward_fft(strip, fft);
-    store_turned(strip.re, fft, first, re, stride);
-    store_turned(strip.im, fft, first, im, stride);
+    store_turned(strip.re, fft, first, to.re);
+    store_turned(strip.im, fft, first, to.im);
   }
-  for (std::int64_t first = 0; first < stride; first += kStrip<T>) {
-    load_columns(re, stride, fft.size, first, strip.re);
-    load_columns(im, stride, fft.size, first, strip.im);
-    forward_fft(strip, fft);
-    store_columns(strip.re, fft.size, first, planes.re, stride, scale);
-    store_columns(strip.im, fft.size, first, planes.im, stride, scale);
-  }
+  for (std::int64_t first = 0; first < stride; first += kStrip<T>)
+    forward_fft(strip_of(to, fft.size, first), fft);
+  scale_planes(to, fft.size * stride, scale);
 }
 
 template <class T>
-void to_natural(const FftTables<T>& fft, std::int64_t stride, Planes<T> planes, T scale, T* buffer,
-                T* other) {
-  const Strip<T> strip{buffer, buffer + fft.size * kStrip<T>};
-  T *re = other, *im = other + stride * stride;
+void to_natural(const FftTables<T>& fft, std::int64_t stride, Planes<T> from, Planes<T> to,
+                T scale) {
+  for (std::int64_t first = 0; first < stride; first += kStrip<T>)
+    backward_fft(strip_of(from, fft.size, first), fft);
   for (std::int64_t first = 0; first < stride; first += kStrip<T>) {
-    load_columns(planes.re, stride, fft.size, first, strip.re);
-    load_columns(planes.im, stride, fft.size, first, strip.im);
+    const Strip<T> strip = strip_of(to, fft.size, first);
+    load_turned(from.re, fft, first, strip.re);
+    load_turned(from.im, fft, first, strip.im);
     backward_fft(strip, fft);
-    store_columns(strip.re, fft.size, first, re, stride, T(1));
-    store_columns(strip.im, fft.size, first, im, stride, T(1));
   }
-  for (std::int64_t first = 0; first < stride; first += kStrip<T>) {
-    load_turned(re, stride, fft, first, strip.re);
-    load_turned(im, stride, fft, first, strip.im);
-    backward_fft(strip, fft);
-    store_columns(strip.re, fft.size, first, planes.re, stride, scale);
-    store_columns(strip.im, fft.size, first, planes.im, stride, scale);
-  }
+  scale_planes(to, fft.size * stride, scale);
 }
 
 }  // namespace ptyche::cpu::PTYCHE_ISA

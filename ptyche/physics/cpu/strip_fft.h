@@ -1,7 +1,7 @@
 // One-dimensional FFTs down the columns of a strip: kStrip columns, re and im apart, all in L1.
 #pragma once
 
-#include "ptyche/physics/cpu/fft_tables.h"
+#include "ptyche/physics/cpu/loss_task.h"
 #include "ptyche/physics/cpu/simd.h"
 
 namespace ptyche::cpu::PTYCHE_ISA {
@@ -32,17 +32,15 @@ inline Complex<T> turn(Complex<T> a, T c, T s) {
 
 /// Rows of a strip: row r begins at re + r * kStrip and im + r * kStrip.
 template <class T>
-struct Strip {
-  T *re, *im;
-
+struct Strip : Planes<T> {
   Complex<T> get(std::int64_t row, int column) const {
     const std::int64_t at = row * kStrip<T> + column;
-    return {load(re + at), load(im + at)};
+    return {load(this->re + at), load(this->im + at)};
   }
   void set(std::int64_t row, int column, Complex<T> value) const {
     const std::int64_t at = row * kStrip<T> + column;
-    store(re + at, value.re);
-    store(im + at, value.im);
+    store(this->re + at, value.re);
+    store(this->im + at, value.im);
   }
 };
 
