@@ -134,27 +134,81 @@ def any_batch(bench):
     bench.line("infer with batch 1, 7, 16, 100, 1000: largest difference", worst, 1e-5)
 
 
+def score(*words):
+    """What the shared scorer prints, or None where it cannot run."""
+    done = subprocess.run([sys.executable, SHARED / "check" / "score.py", *map(str, words)],
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    if done.returncode == 0:
+        return json.loads(done.stdout)
+    print("python3-numpy, -scipy, -h5py are needed, skipped\n" + done.stderr)
+    return None
+
+
 def independent_scorer(bench):
     """Our own numbers against those of the shared scorer."""
     star = STAR / "siemens-star-64-counts.npz"
     folder, s = bench.reconstruct(star, "scorer", 1, "--mask", "none", "--hold-out-file", SPLIT,
                                   "--epochs", 4)
-    done = subprocess.run([sys.executable, SHARED / "check" / "score.py", "data",
-                           folder / "reconstruction.h5", star, "--heldout", SPLIT],
-                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    if done.returncode:
-        print("independent_scorer: python3-numpy, -scipy, -h5py are needed, skipped\n" + done.stderr)
+    other = score("data", folder / "reconstruction.h5", star, "--heldout", SPLIT)
+    if other is None:
         return
-    other = json.loads(done.stdout)["heldout"]
+    other = other["heldout"]
     for ours, theirs in (("r_factor", "R"), ("deviance_per_photon", "deviance_per_photon")):
         mismatch = abs(s[f"held_out.{ours}"] / other[theirs] - 1)
         bench.line(f"independent scorer: relative difference of {ours}", mismatch, 0.01)
 
 
+def compare(bench, image, reference, name):
+    """Numbers of `ptyche compare` and, for the scorer, the window that it chose."""
+    folder = bench.options.work / f"compare-{name}"
+    bench.ptyche("compare", image, reference, "-o", folder)
+    ours = json.loads((folder / "compare.json").read_text())
+    return ours, [int(ours[f"window_{edge}"]) for edge in
+                  ("row_begin", "row_end", "col_begin", "col_end")]
+
+
+def compare_scorer(bench):
+    """`compare` and the half sets against the shared scorer, on a truth and on two halves."""
+    try:
+        import h5py
+        import numpy
+    except ImportError:
+        print("compare_scorer: python3-h5py is not installed, skipped")
+        return
+    work = bench.options.work
+    scan, truth = work / "compare.cxi", work / "compare-truth.npz"
+    bench.ptyche("simulate", "-o", scan)
+    with h5py.File(scan) as file:
+        numpy.savez(truth, truth=file["ptyche/truth"][()])
+    folder, s = bench.reconstruct(scan, "compare", 1, "--epochs", 4, "--half-sets")
+    image = folder / "reconstruction.h5"
+    ours, window = compare(bench, image, scan, "truth")
+    other = score("image", image, "--truth", truth, "--window", *window)
+    if other is None:
+        return
+    for mine, theirs in (("nrmse", "nrmse"), ("nrmse_contrast", "nrmse_contrast"),
+                         ("amplitude_rmse", "amp_rmse"), ("phase_rmse_rad", "phase_rmse_rad"),
+                         ("ssim_amplitude", "ssim_amp"), ("ssim_phase", "ssim_phase"),
+                         ("frc_half_cycles_per_px", "frc_0.5_cycles_per_px"),
+                         ("frc_half_bit_cycles_per_px", "frc_halfbit_cycles_per_px")):
+        bench.line(f"compare with the truth: relative difference of {mine}",
+                   abs(ours[mine] / other[theirs] - 1), 0.01)
+    bench.line("scores.json says what compare says: nrmse_contrast",
+               abs(s["truth.nrmse_contrast"] / ours["nrmse_contrast"] - 1), 1e-6)
+    halves = folder / "half_odd.h5", folder / "half_even.h5"
+    _, window = compare(bench, *halves, "halves")
+    other = score("frc", halves[1], halves[0], "--window", *window)
+    for mine, theirs in (("half_bit", "halfbit"), ("half", "0.5"), ("one_seventh", "1/7")):
+        bench.line(f"half sets: relative difference of the {mine} crossing",
+                   abs(s[f"half_sets.frc_{mine}_cycles_per_px"] /
+                       other[f"frc_{theirs}_cycles_per_px"] - 1), 0.01)
+
+
 CHECKS = {"star_64": star_64, "star_64_unseen": star_64_unseen, "star_128": star_128,
           "simulated": simulated, "repeatable": repeatable, "any_batch": any_batch,
-          "independent_scorer": independent_scorer}
-NEED_SHARED = {"star_64", "star_64_unseen", "star_128", "repeatable", "independent_scorer"}
+          "independent_scorer": independent_scorer, "compare_scorer": compare_scorer}
+NEED_SHARED = {"star_64", "star_64_unseen", "star_128", "repeatable", "independent_scorer",
+               "compare_scorer"}
 
 
 def main():

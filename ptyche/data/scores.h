@@ -33,12 +33,12 @@ struct TrivialFit {
 /// All fits leave out the pixels that the scan's mask hides, but held_out_all_pixels, which is
 /// there only where the mask hides some.
 struct Scores {
-  std::optional<DataFit> used, held_out, held_out_all_pixels, unseen_half;
+  std::optional<DataFit> used = {}, held_out = {}, held_out_all_pixels = {}, unseen_half = {};
   /// trivial: on the held-out patterns, else on the used ones
-  std::optional<TrivialFit> trivial, unseen_trivial;
+  std::optional<TrivialFit> trivial = {}, unseen_trivial = {};
   /// the object against the scan's truth; the image of the odd patterns against that of the even
   /// ones
-  std::optional<Comparison> truth, half_sets;
+  std::optional<Comparison> truth = {}, half_sets = {};
   double seconds = 0;          ///< wall clock from reading to the stitched image
   double object_contrast = 0;  ///< standard deviation of the object over its mean, lit part
 };

@@ -8,6 +8,7 @@
 #include "ptyche/evaluate/coarse_alignment.h"
 #include "ptyche/evaluate/image_error.h"
 #include "ptyche/evaluate/move_image.h"
+#include "ptyche/evaluate/periodic_alignment.h"
 
 namespace ptyche {
 namespace {
@@ -95,13 +96,14 @@ std::optional<Fit> improved(const at::Tensor& truth, const at::Tensor& image, co
 }
 
 /// A constant image: the best constant for the truth, which is its mean; 0 if the image is dark.
-Alignment scaled_constant(const at::Tensor& truth, const at::Tensor& value) {
+Alignment scaled_constant(const at::Tensor& truth, const at::Tensor& image) {
   Gauge gauge;
+  const at::Tensor value = image.mean();
   const auto level = value.item<c10::complex<double>>();
   const bool dark = level == c10::complex<double>(0, 0);
   const auto scale = dark ? level : truth.mean().item<c10::complex<double>>() / level;
   gauge.scale = {scale.real(), scale.imag()};
-  return {(value * scale).expand_as(truth).contiguous(), truth, gauge};
+  return {(value * scale).expand_as(truth).contiguous(), truth, gauge, image, gauge};
 }
 
 }  // namespace
@@ -110,7 +112,7 @@ Alignment realign(const at::Tensor& truth, const at::Tensor& image, const Window
                   const Gauge& start, double enough) {
   check(truth, image, window);
   const at::Tensor target = cut(truth, window).to(at::kComplexDouble).contiguous();
-  if (is_constant(image)) return scaled_constant(target, image.mean());
+  if (is_constant(image)) return scaled_constant(target, image);
   const double least = enough * target.norm().item<double>();
   Fit fit = fit_scale(target, image, window, start);
   for (int iteration = 0; iteration < 60; ++iteration) {
@@ -121,15 +123,16 @@ Alignment realign(const at::Tensor& truth, const at::Tensor& image, const Window
     if (settled) break;
   }
   const c10::complex<double> scale(fit.gauge.scale.real(), fit.gauge.scale.imag());
-  return {move_image(image, fit.gauge, window) * scale, target, fit.gauge};
+  return {move_image(image, fit.gauge, window) * scale, target, fit.gauge, image, fit.gauge};
 }
 
 Alignment align(const at::Tensor& truth, const at::Tensor& image, const Window& window) {
   check(truth, image, window);
   const at::Tensor whole_truth = truth.to(at::kComplexDouble);
   const at::Tensor source = image.to(at::kComplexDouble);
-  const Gauge start = is_constant(source) ? Gauge{} : coarse_gauge(whole_truth, source, window);
-  return realign(whole_truth, source, window, start);
+  if (is_constant(source)) return realign(whole_truth, source, window, {});
+  const Gauge start = coarse_gauge(whole_truth, source, window);
+  return or_periodic(whole_truth, source, window, realign(whole_truth, source, window, start));
 }
 
 }  // namespace ptyche

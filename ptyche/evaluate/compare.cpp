@@ -41,7 +41,7 @@ ImageError measure(const at::Tensor& image, const at::Tensor& reference, const W
           .low_frequency_phase_rad = low_frequency_phase_rad(wanted, found),
           .ssim_amplitude = ssim(wanted.abs(), found.abs()),
           .ssim_phase = phase_ssim(wanted, found),
-          .tiles = tile_error(reference, image, window, alignment.gauge),
+          .tiles = tile_error(reference, alignment.source, window, alignment.rest),
           .frc = crossings(fourier_ring_correlation(wanted, found))};
 }
 

@@ -43,7 +43,7 @@ TEST_F(Pipeline, ReconstructLeavesEveryFileThatTheReadmeNames) {
     EXPECT_GT(fs::file_size(fs::path(out("all")) / name), 50u) << name;
   EXPECT_FALSE(fs::exists(fs::path(out("all")) / "checkpoint.ptyche"));
   for (const char* name : {"held_out.r_factor", "held_out.deviance_per_photon",
-                           "held_out.trivial_r_factor", "truth.nrmse_contrast"})
+                           "[mean amplitude 0.", "truth.nrmse_contrast"})
     EXPECT_NE(done.output.find(name), std::string::npos) << name;
 }
 
@@ -86,7 +86,7 @@ TEST_F(Pipeline, CompareFindsNoErrorBetweenAnImageAndItselfAndLeavesAReport) {
   EXPECT_LT(numbers["nrmse_contrast"], 1e-6);
   EXPECT_EQ(numbers["flat_nrmse_contrast"], 1.0);
   EXPECT_LT(std::abs(numbers["shift_row_px"].get<double>()), 1e-4);
-  EXPECT_EQ(numbers["frc_half_bit_cycles_per_px"], 0.5);
+  EXPECT_GT(numbers["frc_half_bit_cycles_per_px"], 0.48);  // the last ring of an odd side
   EXPECT_FALSE(numbers["meaning"]["phase_rmse_rad"].empty());
   EXPECT_NE(done.output.find("[flat object 1"), std::string::npos) << done.output;
 }

@@ -44,6 +44,34 @@ TEST(Align, CountsTheRampFromTheMiddleOfTheWindow) {
   EXPECT_NEAR(std::abs(found.gauge.scale - std::polar(1.0, -2 * M_PI * 1.92)), 0, 1e-5);
 }
 
+/// Independent complex numbers without any order, (size, size): nothing of it is smooth.
+at::Tensor rough(std::int64_t size) {
+  const at::Tensor grid = at::arange(size * size, at::kDouble).view({size, size});
+  return at::complex((0.37 * grid.square()).sin() + 2, (0.611 * grid.square()).sin());
+}
+
+/// `image` moved by the Fourier shift of its whole size, then ramped.
+at::Tensor moved_periodically(const at::Tensor& image, double rows, double cols, double ramp) {
+  const at::Tensor frequency = at::fft_fftfreq(image.size(0), 1.0, at::kDouble);
+  const at::Tensor angle = -2 * M_PI * (rows * frequency.unsqueeze(1) + cols * frequency);
+  const at::Tensor turns = at::fft_fft2(image) * at::polar(at::ones_like(angle), angle);
+  const at::Tensor slope = 2 * M_PI * ramp * at::arange(image.size(1), at::kDouble);
+  return at::fft_ifft2(turns) * at::polar(at::ones_like(slope), slope);
+}
+
+TEST(Align, UndoesAFourierShiftOfAnImageThatIsNotSmooth) {
+  const at::Tensor truth = rough(128);
+  const Alignment found = align(truth, moved_periodically(truth, 3.37, -5.81, 0.0193), middle);
+  EXPECT_LT(error_of(found), 1e-6);
+  EXPECT_NEAR(found.gauge.shift_row_px, -3.37, 1e-6);
+  EXPECT_NEAR(found.gauge.shift_col_px, 5.81, 1e-6);
+  EXPECT_NEAR(found.gauge.ramp_col_cycles_per_px, -0.0193, 1e-8);
+  // The ramp is counted from column 64, after the shift.
+  EXPECT_NEAR(std::abs(found.gauge.scale), 1, 1e-6);
+  EXPECT_NEAR(std::arg(found.gauge.scale * std::polar(1.0, 2 * M_PI * 0.0193 * (64 - 5.81))), 0,
+              1e-5);
+}
+
 TEST(Align, TakesImagesOfAnotherShape) {
   const at::Tensor image = blobs(97, 110, {10.3, 5.6, 0, 0, {0, 3}});
   EXPECT_LT(error_of(align(blobs(128, 128), image, {40, 80, 40, 80})), 1e-5);
