@@ -1,5 +1,7 @@
 #include "ptyche/evaluate/tile_error.h"
 
+#include <ATen/Parallel.h>
+
 #include <algorithm>
 #include <numeric>
 #include <vector>
@@ -21,9 +23,19 @@ std::vector<std::int64_t> tile_begins(std::int64_t begin, std::int64_t end) {
   return begins;
 }
 
+std::vector<Window> tiles_with_contrast(const at::Tensor& truth, const Window& window) {
+  std::vector<Window> tiles;
+  for (const std::int64_t row : tile_begins(window.row_begin, window.row_end))
+    for (const std::int64_t col : tile_begins(window.col_begin, window.col_end)) {
+      const Window tile{row, row + side, col, col + side};
+      if (!is_constant(cut(truth, tile))) tiles.push_back(tile);
+    }
+  return tiles;
+}
+
 double error_of_tile(const at::Tensor& truth, const at::Tensor& image, const Window& tile,
                      const Gauge& start) {
-  constexpr double enough = 1e-8;
+  constexpr double enough = 1e-5;
   const Alignment alignment = realign(truth, image, tile, start, enough);
   return nrmse_contrast(alignment.truth, alignment.aligned);
 }
@@ -38,13 +50,13 @@ double median_of(std::vector<double> values) {
 
 std::optional<TileError> tile_error(const at::Tensor& truth, const at::Tensor& image,
                                     const Window& window, const Gauge& start) {
-  std::vector<double> errors;
-  for (const std::int64_t row : tile_begins(window.row_begin, window.row_end))
-    for (const std::int64_t col : tile_begins(window.col_begin, window.col_end)) {
-      const Window tile{row, row + side, col, col + side};
-      if (!is_constant(cut(truth, tile)))
-        errors.push_back(error_of_tile(truth, image, tile, start));
-    }
+  const std::vector<Window> tiles = tiles_with_contrast(truth, window);
+  std::vector<double> errors(tiles.size());
+  at::parallel_for(
+      0, static_cast<std::int64_t>(tiles.size()), 1, [&](std::int64_t begin, std::int64_t end) {
+        for (auto k = static_cast<std::size_t>(begin); k < static_cast<std::size_t>(end); ++k)
+          errors[k] = error_of_tile(truth, image, tiles[k], start);
+      });
   if (errors.empty()) return std::nullopt;
   const auto count = static_cast<std::int64_t>(errors.size());
   const double sum = std::accumulate(errors.begin(), errors.end(), 0.0);
