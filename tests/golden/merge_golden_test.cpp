@@ -117,6 +117,7 @@ TEST(GoldenMerge, HasTheOriginalsGradient) {
 // The fault BUG_merged_from_full: patches that reach beyond the mask are divided by 0.001 there.
 TEST(GoldenMerge, GivesNothingBeyondItsMaskWhereTheOriginalGivesAThousandfold) {
   for_each_golden("c_merge", [](const GoldenFile& golden) {
+    if (!golden.has("BUG_merged_from_full")) return;
     const Canvases on(golden, centred(golden.offsets("offsets_xy")));
     const at::Tensor patches = flat(golden.array("patches_full"));
     const at::Tensor merged =
