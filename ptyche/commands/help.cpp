@@ -15,14 +15,25 @@ constexpr std::size_t screen_width = 80, left_width = 29;
 constexpr const char* what_it_is =
     "Ptyche turns a ptychography scan into the complex image of the sample.\n";
 
+/// Words of `text`; a list a|b|c of more than `room` letters is cut after the last '|' that fits.
+std::vector<std::string> words_of(const std::string& text, std::size_t room) {
+  std::vector<std::string> words;
+  std::istringstream in(text);
+  for (std::string word; in >> word; words.push_back(word))
+    for (std::size_t bar; word.size() > room && (bar = word.rfind('|', room - 1)) != word.npos;) {
+      words.push_back(word.substr(0, bar + 1));
+      word.erase(0, bar + 1);
+    }
+  return words;
+}
+
 /// `text` broken between words; every line but the first starts with `indent` spaces.
 std::string wrapped(const std::string& text, std::size_t indent) {
   std::string out;
   std::size_t column = indent;
-  std::istringstream words(text);
-  for (std::string word; words >> word;) {
+  for (const std::string& word : words_of(text, screen_width - indent)) {
     if (column > indent && column + 1 + word.size() > screen_width) {
-      out += "\n" + std::string(indent, ' ');
+      out.append(1, '\n').append(indent, ' ');
       column = indent;
     } else if (column > indent) {
       out += ' ';
@@ -137,7 +148,7 @@ std::string program_help(const std::vector<Command>& commands) {
 std::string command_help(const Command& command) {
   std::string page = "usage: " + usage_line(command) + "\n\n";
   page += wrapped(sentence(command.summary), 0) + "\n";
-  if (!command.description.empty()) page += "\n" + wrapped(command.description, 0) + "\n";
+  if (!command.description.empty()) page += fmt::format("\n{}\n", wrapped(command.description, 0));
   if (!command.arguments.empty()) page += "\nArguments\n";
   for (const Argument& argument : command.arguments)
     page += two_columns("  " + argument.name, argument.help);

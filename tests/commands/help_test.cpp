@@ -66,6 +66,27 @@ TEST(CommandHelp, ShowsWhichArgumentsMayBeLeftOut) {
   EXPECT_EQ(lines_of(help)[0], "usage: ptyche sample SCAN [NOTE] [OPTIONS]");
 }
 
+TEST(CommandHelp, BreaksALongListOfChoicesBetweenTwoOfThem) {
+  std::string value = "a";
+  const Command command{.name = "sample",
+                        .summary = "",
+                        .description = "",
+                        .arguments = {},
+                        .options = {{.name = "kind",
+                                     .target = &value,
+                                     .unit = "",
+                                     .help = "which",
+                                     .choices = std::vector<std::string>(12, "choice")}},
+                        .references = {},
+                        .run = {}};
+  std::string all;
+  for (const std::string& line : lines_of(command_help(command))) {
+    EXPECT_LE(line.size(), 80u) << line;
+    if (line.find("choice") != line.npos) all += line.substr(line.find_first_not_of(' '));
+  }
+  EXPECT_NE(all.find("choice|choice|choice|choice|choice|choice|choice|choice|"), all.npos) << all;
+}
+
 TEST(CommandHelp, StaysWithinEightyColumnsForEveryVerb) {
   for (const Command& command : all_commands())
     for (const std::string& line : lines_of(command_help(command)))
