@@ -7,12 +7,14 @@
 
 #include "ptyche/commands/describe_scan.h"
 #include "ptyche/commands/option_lists.h"
+#include "ptyche/commands/parse.h"
 #include "ptyche/commands/verbs.h"
 #include "ptyche/core/error.h"
 #include "ptyche/io/hdf5.h"
 #include "ptyche/io/product.h"
 #include "ptyche/model/model_file.h"
 #include "ptyche/nn/patch_network.h"
+#include "ptyche/physics/engine.h"
 
 namespace ptyche {
 namespace {
@@ -54,8 +56,27 @@ void print_model(const Model& model) {
   print_line("trained on", "scan with SHA-256 " + model.input_hash);
 }
 
-void run_info(const ReadChoices& choices) {
+void print_engines() {
+  for (const EngineCoverage& engine : engine_coverage()) {
+    print_line("engine", to_string(engine.engine));
+    print_line("  operators", engine.operators);
+    print_line("  numbers", engine.number_types);
+    print_line("  devices", engine.devices);
+    print_line("  sizes", engine.sizes);
+    print_line("  limits", engine.limits);
+  }
+}
+
+struct InfoChoices {
+  ReadChoices scan;
+  bool engines = false;
+};
+
+void run_info(const InfoChoices& info) {
+  if (info.engines) return print_engines();
+  const ReadChoices& choices = info.scan;
   const auto& file = choices.read.file;
+  if (file.empty()) throw UsageError("info: expected a FILE, or --engines");
   switch (content_of(file)) {
     case Content::model:
       return print_model(read_model(file));
@@ -70,14 +91,22 @@ void run_info(const ReadChoices& choices) {
 }  // namespace
 
 Command info_command() {
-  const auto choices = std::make_shared<ReadChoices>();
+  const auto choices = std::make_shared<InfoChoices>();
+  std::vector<Option> engines{
+      {.name = "engines",
+       .target = &choices->engines,
+       .unit = "",
+       .help = "what each engine of the physics covers, instead of a file"}};
   return {.name = "info",
           .summary = "what is in a file: shapes, counts, overlap, dose",
           .description =
               "For a scan it reads the file just as `reconstruct` would, with the same "
               "options, and says what it understood.",
-          .arguments = {{"FILE", &choices->read.file, "scan, reconstruction.h5 or model.ptyche"}},
-          .options = read_option_list(*choices),
+          .arguments = {{.name = "FILE",
+                         .target = &choices->scan.read.file,
+                         .help = "scan, reconstruction.h5 or model.ptyche",
+                         .required = false}},
+          .options = joined({engines, read_option_list(choices->scan)}),
           .references = {},
           .run = [choices] { run_info(*choices); }};
 }

@@ -82,6 +82,7 @@ void reconstruct(ReconstructOptions options, const std::string& options_json) {
 ReconstructOptions resolved(ReconstructOptions options) {
   options.scan.read.seed = options.group.seed = options.train.seed;
   options.train.precision = options.infer.precision = precision_from(options.compute.precision);
+  options.train.engine = engine_from(options.compute.engine);
   options.train.checkpoint = options.output / "checkpoint.ptyche";
   return options;
 }

@@ -6,11 +6,18 @@
 namespace ptyche {
 namespace {
 
-/// One row of `values` (m, 2) per group, reduced by `how`: (groups, 2).
-at::Tensor by_group(const at::Tensor& values, const at::Tensor& group, std::int64_t groups,
-                    c10::string_view how) {
+/// The least of `values` (m, 2) in each group, for every patch: (m, 2).
+at::Tensor least_of_group(const at::Tensor& values, const at::Tensor& group, std::int64_t groups) {
   return at::zeros({groups, 2}, values.options())
-      .scatter_reduce(0, group.unsqueeze(1).expand({-1, 2}), values, how, /*include_self=*/false);
+      .scatter_reduce(0, group.unsqueeze(1).expand({-1, 2}), values, "amin", /*include_self=*/false)
+      .index_select(0, group);
+}
+
+/// The number of the first patch of every patch's group: (m) int64.
+at::Tensor first_of_group(const at::Tensor& group, std::int64_t groups) {
+  return at::zeros({groups}, at::kLong)
+      .scatter_reduce(0, group, at::arange(group.size(0)), "amin", /*include_self=*/false)
+      .index_select(0, group);
 }
 
 void check_layout_input(const at::Tensor& positions, const at::Tensor& group, std::int64_t groups) {
@@ -25,7 +32,7 @@ void check_layout_input(const at::Tensor& positions, const at::Tensor& group, st
 
 /// Every group's corners moved by whole pixels so that the first is at 0.
 at::Tensor onto_canvas(const at::Tensor& corners, const at::Tensor& group, std::int64_t groups) {
-  return corners - by_group(corners.detach(), group, groups, "amin").floor().index_select(0, group);
+  return corners - least_of_group(corners.detach(), group, groups).floor();
 }
 
 void check_patches(const at::Tensor& patches, const CanvasLayout& layout) {
@@ -70,8 +77,7 @@ CanvasLayout lay_out(const at::Tensor& positions, const at::Tensor& group, std::
                       .cols = 0};
   const bool bilinear = interpolation == Interpolation::bilinear;
   if (bilinear) {
-    const at::Tensor offsets =
-        positions - by_group(positions, group, groups, "mean").index_select(0, group);
+    const at::Tensor offsets = positions - positions.index_select(0, first_of_group(group, groups));
     layout.corners = onto_canvas(offsets, group, groups);
     layout.fractions = at::zeros_like(layout.corners);
   } else {

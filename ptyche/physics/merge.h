@@ -23,8 +23,8 @@ struct CanvasLayout {
 ///               them
 /// group         (m) int64 in 0..groups-1, any order, any number of patches a group (ragged)
 /// pattern_size  N
-/// Under `bilinear` a corner is the pattern's offset from its group's mean position, moved by whole
-/// pixels onto the canvas: a group of one pattern is never interpolated.
+/// Under `bilinear` the canvas has the pixels of its group's first pattern: a group of one, and a
+/// group at whole-pixel distances, is never interpolated.
 /// Throws InvalidInput naming both shapes where they differ, or a group number out of range.
 CanvasLayout lay_out(const at::Tensor& positions, const at::Tensor& group, std::int64_t groups,
                      std::int64_t pattern_size, Interpolation interpolation);
@@ -59,7 +59,7 @@ at::Tensor merge(const at::Tensor& patches, const at::Tensor& weights, const Can
 at::Tensor merge_weights(const at::Tensor& probe);
 
 /// Relative weight at or below which a pixel counts as not lit by any probe.
-inline constexpr double kDarkWeight = 1e-6;
+inline constexpr double kDarkWeight = 1e-10;
 
 /// What each pattern sees of its group's object: patches (m, N, N) of canvases (groups, rows,
 /// cols), bilinear between pixels. Differentiable in canvases and corners.

@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::int64_t kMargin = 2;
 constexpr std::int64_t kBatchPatches = 256;
+constexpr double kDarkShare = 1e-6;  // of the brightest pixel's light; below it nothing is known
 
 struct Sums {
   at::Tensor object, weight;  // (rows, cols)
@@ -91,7 +92,7 @@ Reconstruction stitch(const Patches& patches, const Scan& scan) {
   const at::Tensor factors = phase_factors(patches, image);
   for (std::int64_t first = 0; first < count; first += kBatchPatches)
     add_patches(sums, patches, image, factors, first, std::min(first + kBatchPatches, count));
-  const at::Tensor dark = sums.weight.le(kDarkWeight * sums.weight.max());
+  const at::Tensor dark = sums.weight.le(kDarkShare * sums.weight.max());
   const at::Tensor mean = sums.object / sums.weight.masked_fill(dark, 1);
   image.object = mean.masked_fill(dark, 1);
   image.coverage = (sums.weight / sums.weight.max()).masked_fill(dark, 0);

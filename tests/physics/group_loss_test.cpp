@@ -4,6 +4,10 @@
 #include <ATen/Parallel.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <fstream>
+#include <string>
+
 #include "ptyche/core/error.h"
 #include "ptyche/physics/patches.h"
 #include "tests/support/checks.h"
@@ -138,6 +142,200 @@ TEST(FusedEngine, AgreesWithTheReferenceForEveryGroupSizeModesAndBatch) {
                             .background = false},
                            1e-5);
   }
+}
+
+TEST(FusedEngine, HasTheGradientOfCentralDifferencesInEveryArgument) {
+  for (const Interpolation interpolation : kBoth)
+    for (const LossKind kind : {LossKind::poisson, LossKind::amplitude_square}) {
+      const Case c{.size = 16,
+                   .modes = 2,
+                   .group_sizes = {3, 2},
+                   .interpolation = interpolation,
+                   .kind = kind};
+      const Batch batch = make_batch(c);
+      const auto loss = [&](const at::Tensor& patches, const at::Tensor& probe,
+                            const at::Tensor& background, const at::Tensor& positions) {
+        const CanvasLayout layout = lay_out(positions, batch.group, 2, c.size, interpolation);
+        return group_loss(patches, batch.merged, probe, layout,
+                          {batch.counts, batch.mask, background}, {Engine::fused, kind, {}})
+            .loss;
+      };
+      const auto& [o, m, p, b, r, g, n, q] = batch;
+      EXPECT_LT(gradient_mismatch([&](auto& x) { return loss(x, p, b, r); }, o), 1e-6);
+      EXPECT_LT(gradient_mismatch([&](auto& x) { return loss(o, p, x, r); }, b), 1e-6);
+      EXPECT_LT(gradient_mismatch([&](auto& x) { return loss(o, p, b, x); }, r), 1e-6);
+    }
+}
+
+/// The merge weights |P|^2 are constants for the gradient: the probe is checked where nothing is
+/// merged.
+TEST(FusedEngine, HasTheGradientOfCentralDifferencesInObjectProbeAndShift) {
+  const at::Tensor object = random_tensor({30, 28}, at::kComplexDouble, 2) * 0.3 + 1;
+  const at::Tensor probe = probe_of(2, 16, at::kComplexDouble);
+  const at::Tensor corners = random_tensor({5, 2}, at::kDouble, 3) * 1.5 + 6.2;
+  const at::Tensor shifts = random_tensor({5, 2}, at::kDouble, 4) * 0.2;
+  const Measured measured{
+      random_tensor({5, 16, 16}, at::kDouble, 5).square() * 4, at::ones({16, 16}, at::kBool), {}};
+  const auto loss = [&](const at::Tensor& o, const at::Tensor& p, const at::Tensor& r,
+                        const at::Tensor& d) { return object_loss(o, p, r, d, measured); };
+  const at::Tensor whole = corners.round(), none;
+  EXPECT_LT(gradient_mismatch([&](auto& x) { return loss(x, probe, corners, none); }, object),
+            1e-6);
+  EXPECT_LT(gradient_mismatch([&](auto& x) { return loss(object, x, corners, none); }, probe),
+            1e-6);
+  EXPECT_LT(gradient_mismatch([&](auto& x) { return loss(object, probe, x, none); }, corners),
+            1e-6);
+  EXPECT_LT(gradient_mismatch([&](auto& x) { return loss(x, probe, whole, shifts); }, object),
+            1e-6);
+  EXPECT_LT(gradient_mismatch([&](auto& x) { return loss(object, x, whole, shifts); }, probe),
+            1e-6);
+  EXPECT_LT(gradient_mismatch([&](auto& x) { return loss(object, probe, whole, x); }, shifts),
+            1e-6);
+}
+
+TEST(FusedEngine, AgreesWithTheReferenceOnAWholeObject) {
+  const at::Tensor object = random_tensor({90, 81}, at::kComplexFloat, 2) * 0.3 + 1;
+  const at::Tensor corners = random_tensor({7, 2}, at::kDouble, 3) * 2.5 + 9;
+  const Measured measured{random_tensor({7, 64, 64}, at::kFloat, 5).square() * 4,
+                          at::ones({64, 64}, at::kBool), at::ones({64, 64})};
+  const auto gradient = [&](Engine engine) {
+    const at::Tensor x = object.clone().requires_grad_(true);
+    object_loss(x, probe_of(3, 64, at::kComplexFloat), corners, {}, measured, {engine}).backward();
+    return x.grad();
+  };
+  EXPECT_LT(relative_difference(gradient(Engine::fused), gradient(Engine::reference)), 1e-5);
+}
+
+/// At a whole pixel the bilinear derivative is the one towards larger row and col.
+TEST(BothEngines, TakeTheForwardSlopeAtAWholePixel) {
+  const at::Tensor object = random_tensor({24, 24}, at::kComplexDouble, 2) * 0.3 + 1;
+  const at::Tensor probe = probe_of(1, 16, at::kComplexDouble);
+  const Measured measured{
+      random_tensor({1, 16, 16}, at::kDouble, 5).square() * 4, at::ones({16, 16}, at::kBool), {}};
+  for (const Engine engine : {Engine::fused, Engine::reference}) {
+    const at::Tensor corner = at::tensor({3.0, 4.0}, at::kDouble).view({1, 2}).requires_grad_(true);
+    const auto loss = [&](const at::Tensor& at) {
+      return object_loss(object, probe, at, {}, measured, {engine});
+    };
+    loss(corner).backward();
+    const double step = 1e-6;
+    for (std::int64_t axis = 0; axis < 2; ++axis) {
+      at::Tensor further = corner.detach().clone();
+      further[0][axis] += step;
+      const double slope = (loss(further) - loss(corner.detach().clone())).item<double>() / step;
+      EXPECT_NEAR(corner.grad()[0][axis].item<double>(), slope, 1e-3 * std::abs(slope));
+    }
+  }
+}
+
+/// Group g of a batch is the same whatever else is in the batch.
+class PlantedGroups : public testing::TestWithParam<std::int64_t> {};
+
+TEST_P(PlantedGroups, DoNotSeeEachOtherAtAnyBatchSize) {
+  const std::int64_t of = GetParam();
+  Case alone{.size = 16, .group_sizes = {of}, .real = at::kFloat, .background = false};
+  const Batch planted = make_batch(alone);
+  const std::vector<at::Tensor> truth = loss_and_gradients(alone, planted, Engine::fused);
+  for (std::int64_t batch = 1; batch <= 130; batch += batch < 6 || batch > 60 ? 1 : 13) {
+    Case c = alone;
+    c.group_sizes.assign(static_cast<std::size_t>(batch), of);
+    Batch many = make_batch(c);
+    many.patches.mul_(5);                         // what all other groups see
+    const std::int64_t first = (batch - 1) * of;  // the planted group is the last
+    many.patches.slice(0, first, first + of).copy_(planted.patches);
+    many.positions.slice(0, first, first + of).copy_(planted.positions);
+    many.counts.slice(0, first, first + of).copy_(planted.counts);
+    many.mask = planted.mask;
+    const auto found = loss_and_gradients(c, many, Engine::fused);
+    EXPECT_LT(relative_difference(found[2].slice(0, first, first + of), truth[2]), 1e-5)
+        << "batch of " << batch;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(OfSize, PlantedGroups, testing::Values(1, 4, 9));
+
+/// Patterns made from an object, at whole-pixel positions: nothing fits better than the object.
+TEST(BothEngines, AreAtRestAtTheTrueObjectOnWholePixels) {
+  const at::Tensor object = random_tensor({60, 60}, at::kComplexDouble, 2) * 0.3 + 1;
+  const at::Tensor positions = random_tensor({6, 2}, at::kDouble, 3).mul(4).round() + 25;
+  const at::Tensor probe = probe_of(1, 32, at::kComplexDouble);
+  const at::Tensor patches = extract_patches(object, positions - 16.0, 32);
+  const Case c{.size = 32, .group_sizes = {6}};
+  Batch batch = make_batch(c);
+  batch.positions = positions;
+  batch.probe = probe;
+  batch.patches = patches;
+  const at::Tensor waves = at::fft_fft2(patches * probe, c10::nullopt, {-2, -1}, "ortho");
+  batch.counts = at::view_as_real(waves).square().sum(-1) + batch.background;
+  for (const Engine engine : {Engine::fused, Engine::reference}) {
+    batch.patches = patches;
+    const double at_rest = loss_and_gradients(c, batch, engine)[2].norm().item().toDouble();
+    batch.patches = patches * 1.01;
+    const double disturbed = loss_and_gradients(c, batch, engine)[2].norm().item().toDouble();
+    EXPECT_LT(at_rest, 1e-5 * disturbed) << to_string(engine);
+  }
+}
+
+TEST(GroupLoss, TakesCountsOfAnyTypeInThePrecisionOfThePatches) {
+  const Case c{.group_sizes = {3}, .real = at::kFloat};
+  Batch batch = make_batch(c);
+  const at::Tensor expected = loss_and_gradients(c, batch, Engine::fused)[2];
+  batch.counts = batch.counts.to(at::kDouble);
+  batch.background = batch.background.to(at::kDouble);
+  EXPECT_TRUE(at::equal(loss_and_gradients(c, batch, Engine::fused)[2], expected));
+  batch.counts = batch.counts.to(at::kShort);
+  EXPECT_TRUE(at::equal(loss_and_gradients(c, batch, Engine::fused)[2], expected));
+}
+
+TEST(GroupLoss, NamesTheShapesThatDoNotMatch) {
+  const Case c{.group_sizes = {3}};
+  for (const Engine engine : {Engine::fused, Engine::reference}) {
+    Batch batch = make_batch(c);
+    batch.counts = batch.counts.slice(0, 0, 2);
+    try {
+      loss_and_gradients(c, batch, engine);
+      FAIL();
+    } catch (const InvalidInput& error) {
+      EXPECT_NE(std::string(error.what()).find("3 x 32 x 32"), std::string::npos) << error.what();
+      EXPECT_NE(std::string(error.what()).find("2 x 32 x 32"), std::string::npos) << error.what();
+    }
+  }
+}
+
+TEST(FusedEngine, RefusesWhatItDoesNotCoverAndNamesTheEngineThatDoes) {
+  const Case c{.size = 134, .group_sizes = {1}, .real = at::kFloat};  // 134 = 2 x 67
+  const Batch batch = make_batch(c);
+  try {
+    loss_and_gradients(c, batch, Engine::fused);
+    FAIL();
+  } catch (const InvalidInput& error) {
+    EXPECT_NE(std::string(error.what()).find("--engine reference"), std::string::npos);
+  }
+  EXPECT_NO_THROW(loss_and_gradients(c, batch, Engine::reference));
+}
+
+/// Peak memory of this process since the last reset, bytes; 0 where the system does not tell.
+double peak_bytes(bool reset) {
+  if (reset) std::ofstream("/proc/self/clear_refs") << "5";
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);)
+    if (line.rfind("VmHWM:", 0) == 0) return std::stod(line.substr(6)) * 1024;
+  return 0;
+}
+
+TEST(FusedEngine, NeedsMemoryForThreadsAndCanvasOnlyNotForPatterns) {
+  const Case c{.size = 64, .group_sizes = {512}, .real = at::kFloat, .background = false};
+  const Batch batch = make_batch(c);
+  const CanvasLayout layout = lay_out(batch.positions, batch.group, 1, 64, c.interpolation);
+  const at::Tensor patches = batch.patches.clone().requires_grad_(true);
+  const double before = peak_bytes(true);
+  if (before == 0) GTEST_SKIP() << "no /proc/self/status";
+  const GroupLoss result =
+      group_loss(patches, batch.merged, batch.probe, layout, {batch.counts, batch.mask, {}});
+  const double outputs = 512 * 64 * 64 * 8, more = peak_bytes(false) - before - outputs;
+  const double canvas = static_cast<double>(layout.rows * layout.cols) * 4;
+  EXPECT_LT(more, 4e6 + at::get_num_threads() * 20 * canvas);
+  EXPECT_GT(result.loss.item<double>(), 0);
 }
 
 }  // namespace

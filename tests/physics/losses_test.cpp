@@ -67,9 +67,9 @@ TEST(Loss, HasAFiniteGradientAtZeroCountsAndZeroIntensity) {
               << name << " at " << intensity << ", " << count;
 }
 
-TEST(PoissonLoss, HasTheSlopeOneLessTheRatio) {
-  EXPECT_NEAR(slope_of(kLosses[0].loss, 3, 5), 1 - 5 / (3 + kPoissonFloor), 1e-12);
-  EXPECT_NEAR(slope_of(kLosses[0].loss, 0, 0), 1, 1e-12);
+TEST(PoissonLoss, HasTheSlopeOfTheExcessOverTheExpectation) {
+  EXPECT_NEAR(slope_of(kLosses[0].loss, 3, 5), (3 - 5) / (3 + kPoissonFloor), 1e-12);
+  EXPECT_NEAR(slope_of(kLosses[0].loss, 0, 0), 0, 1e-12);
 }
 
 TEST(AmplitudeLoss, HasTheSlopeOfItsClosedForm) {

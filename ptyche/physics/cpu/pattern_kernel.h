@@ -121,9 +121,9 @@ template <class T, LossKind Kind>
 inline void compare(Vector<T> intensity, Vector<T> counts, T floor, Vector<T>& loss,
                     Vector<T>& slope) {
   if constexpr (Kind == LossKind::poisson) {
-    const Vector<T> excess = intensity - counts, inverse = 1 / (intensity + floor);
-    loss = poisson_terms(excess, counts, inverse, floor);
-    slope = (excess + floor) * inverse;
+    const Vector<T> excess = intensity - counts;
+    slope = excess / (intensity + floor);
+    loss = poisson_terms(excess, slope, counts + floor);
   } else {
     const Vector<T> amplitude = root<T>(intensity + floor);
     const Vector<T> misfit = amplitude - root<T>(counts + floor);
