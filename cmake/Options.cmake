@@ -31,7 +31,7 @@ target_link_libraries(ptyche_pch PUBLIC ptyche_options torch_cpu)
 # ptyche_stage(NAME LEFT): the library ptyche_NAME from ptyche/NAME/*.cpp, on top of LEFT.
 function(ptyche_stage name left)
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/ptyche/${name}/*.cpp
-       ${CMAKE_SOURCE_DIR}/ptyche/${name}/cpu/*.cpp)
+       ${CMAKE_SOURCE_DIR}/ptyche/${name}/cpu/*.cpp ${CMAKE_SOURCE_DIR}/ptyche/${name}/cuda/*.cpp)
   add_library(ptyche_${name} STATIC ${sources})
   target_link_libraries(ptyche_${name} PUBLIC ${left} ptyche_options)
   target_precompile_headers(ptyche_${name} REUSE_FROM ptyche_pch)

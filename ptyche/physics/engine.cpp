@@ -3,6 +3,7 @@
 #include "ptyche/core/error.h"
 #include "ptyche/physics/cpu/fft_plan.h"
 #include "ptyche/physics/cpu/loss_task.h"
+#include "ptyche/physics/cuda/plugin.h"
 
 namespace ptyche {
 
@@ -14,31 +15,50 @@ Engine engine_from(const std::string& name) {
   throw InvalidInput(fmt::format("engine: expected fused or reference, found {}", name));
 }
 
+ComputeDevice compute_device_from(const std::string& name) {
+  if (name == "cuda") return ComputeDevice::cuda;
+  require(name == "auto" || name == "cpu", "device: expected auto, cpu or cuda, found {}", name);
+  return ComputeDevice::cpu;
+}
+
 std::vector<EngineCoverage> engine_coverage() {
   return {
       {.engine = Engine::fused,
        .operators = "merge, extract, exit wave, far field, background, mask, Poisson and amplitude "
                     "loss; gradients by patch, object, probe, position, background",
        .number_types = "complex64, complex128",
-       .devices = fmt::format("CPU ({} kernels)", cpu::kernels<float>().name),
-       .sizes = fmt::format("N with no prime factor above {}", cpu::kLargestRadix),
+       .devices =
+           fmt::format("CPU ({} kernels); CUDA for the physics, the network stays on the CPU "
+                       "({})",
+                       cpu::kernels<float>().name, cuda::describe_device()),
+       .sizes = fmt::format("N with no prime factor above {} on the CPU, any on CUDA",
+                            cpu::kLargestRadix),
        .limits = "far field only; first derivatives"},
       {.engine = Engine::reference,
        .operators = "every operator, near field, translate and warp among them",
        .number_types = "complex64, complex128",
-       .devices = "every device of LibTorch",
+       .devices = "CPU",
        .sizes = "any even N",
        .limits = "ten times slower"}};
 }
 
-void require_fused_covers(const at::Tensor& patches) {
+void require_device(Engine engine, ComputeDevice device) {
+  if (device == ComputeDevice::cpu) return;
+  require(engine == Engine::fused,
+          "engine reference: this build computes it on the CPU only; --engine fused covers "
+          "--device cuda");
+  with_context("--device cuda", [] { cuda::require_device(); });
+}
+
+void require_fused_covers(const at::Tensor& patches, ComputeDevice device) {
   const std::int64_t size = patches.size(-1);
-  require(cpu::has_fft_plan(size),
+  require_device(Engine::fused, device);
+  require(device == ComputeDevice::cuda || cpu::has_fft_plan(size),
           "engine fused: patterns of {0} x {0} have a prime factor above {1}; --engine reference "
           "covers them",
           size, cpu::kLargestRadix);
   require(patches.device().is_cpu(),
-          "engine fused: this build has no kernels for {}; --engine reference covers it",
+          "engine fused: expected patches in the memory of the CPU, found them on {}",
           patches.device().str());
   require(patches.scalar_type() == at::kComplexFloat || patches.scalar_type() == at::kComplexDouble,
           "engine fused: expected complex64 or complex128 patches, found {}; --engine reference "

@@ -17,6 +17,16 @@ std::string to_string(Engine engine);
 /// Throws InvalidInput listing the names that exist.
 Engine engine_from(const std::string& name);
 
+/// Where the physics is computed, its data living in the CPU's memory in any case.
+enum class ComputeDevice {
+  cpu,
+  cuda,  ///< first NVIDIA GPU, fused engine only; the network stays on the CPU
+};
+
+/// `auto` is the CPU: every call to the GPU copies its inputs there and its gradients back, and it
+/// has not been measured where that pays. Throws InvalidInput listing the names that exist.
+ComputeDevice compute_device_from(const std::string& name);
+
 /// What one engine does, in words, for `ptyche info --engines`.
 struct EngineCoverage {
   Engine engine;
@@ -25,7 +35,11 @@ struct EngineCoverage {
 std::vector<EngineCoverage> engine_coverage();
 
 /// Throws InvalidInput that names the case and the engine that covers it, where the fused engine
-/// does not cover patches like `patches` (k, N, N).
-void require_fused_covers(const at::Tensor& patches);
+/// does not cover patches like `patches` (k, N, N) on `device`, and says what is missing (plug-in,
+/// GPU) where this machine does not have the device.
+void require_fused_covers(const at::Tensor& patches, ComputeDevice device = ComputeDevice::cpu);
+
+/// Throws InvalidInput that says what is missing where `engine` cannot compute on `device` here.
+void require_device(Engine engine, ComputeDevice device);
 
 }  // namespace ptyche

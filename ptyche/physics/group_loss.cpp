@@ -78,9 +78,10 @@ GroupLoss group_loss(const at::Tensor& patches, const at::Tensor& merged, const 
           "loss: expected complex patches {0} x {1} x {1} for {0} merged patterns, found {2}",
           merged.numel(), size, fmt::join(patches.sizes(), " x "));
   if (options.engine == Engine::fused) {
-    require_fused_covers(patches);
+    require_fused_covers(patches, options.device);
     return fused_group_loss(patches, merged, probe, layout, measured, options);
   }
+  require_device(options.engine, options.device);
   const at::Tensor weights = merge_weights(probe.to(patches.scalar_type()));
   const at::Tensor canvases = merge(patches, weights, select(layout, merged), options.merge);
   return {predict_and_compare(canvases, probe, layout, measured, options.kind),
@@ -108,9 +109,10 @@ at::Tensor object_loss(const at::Tensor& object, const at::Tensor& probe, const 
       .cols = object.size(1)};
   check(layout, probe, measured);
   if (options.engine == Engine::fused) {
-    require_fused_covers(object);
+    require_fused_covers(object, options.device);
     return fused_object_loss(object, probe, layout, measured, options);
   }
+  require_device(options.engine, options.device);
   return predict_and_compare(object.unsqueeze(0), probe, layout, measured, options.kind);
 }
 

@@ -21,6 +21,7 @@ struct LossOptions {
   Engine engine = Engine::fused;
   LossKind kind = LossKind::poisson;
   MergeOptions merge = {};
+  ComputeDevice device = ComputeDevice::cpu;
 };
 
 /// loss      scalar, the sum over patterns and pixels
