@@ -116,6 +116,7 @@ FusedCall<T> make_fused_call(const FusedSetting& setting, const at::Tensor& pict
       .call = {}};
   fill_options(setting, buffers.call);
   buffers.call.want_gradient = gradient;
+  buffers.call.want_place = setting.layout.corners.requires_grad();
   fill_inputs(setting, buffers);
   if (gradient) fill_outputs(buffers, background.numel() > 0);
   return buffers;

@@ -55,6 +55,13 @@ struct Square {
   Vector<T> by_col(const Spot<T>& spot) const { return right + spot.r * (below_right - right); }
 };
 
+/// What one vector of patch pixels sees of a canvas plane, between pixels.
+template <class T>
+inline Vector<T> see_value(const T* from, std::int64_t stride, const Spot<T>& spot) {
+  return spot.here * load(from) + spot.right * load(from + 1) + spot.below * load(from + stride) +
+         spot.below_right * load(from + stride + 1);
+}
+
 /// What a patch at `spot` sees of a canvas plane -> (size, size) striped plane.
 template <class T>
 inline void see(const T* plane, std::int64_t stride, const Spot<T>& spot, std::int64_t size,
@@ -63,10 +70,7 @@ inline void see(const T* plane, std::int64_t stride, const Spot<T>& spot, std::i
     const T* from = plane + (spot.row + i) * stride + spot.col;
     for (std::int64_t j = 0; j < size; j += kLanes<T>)
       store(to + striped<T>(size, i, j),
-            spot.whole ? load(from + j)
-                       : spot.here * load(from + j) + spot.right * load(from + j + 1) +
-                             spot.below * load(from + j + stride) +
-                             spot.below_right * load(from + j + stride + 1));
+            spot.whole ? load(from + j) : see_value(from + j, stride, spot));
   }
 }
 

@@ -17,6 +17,7 @@ struct LossCall {
   double floor = 0;
   double merge_floor = 0, dark_weight = 0;  ///< as MergeOptions; weights at or below it are dark
   bool moved_probe = false, want_gradient = true;
+  bool want_place = true;  ///< by corner; false where the corners are constants
 
   const T* probe = nullptr;         ///< (modes, N, N, 2)
   const T* merge_weight = nullptr;  ///< (N, N)

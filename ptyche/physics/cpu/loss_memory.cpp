@@ -44,6 +44,7 @@ LossTask<T> basic_task(const LossCall<T>& call, const FftPlan<T>& plan, int stri
   task.floor = static_cast<T>(call.floor);
   task.moved_probe = call.moved_probe;
   task.want_gradient = call.want_gradient;
+  task.want_place = call.want_place && !call.moved_probe;
   return task;
 }
 

@@ -49,6 +49,7 @@ struct LossTask {
   T floor = 0;                          ///< counts added inside logarithm or root
   bool moved_probe = false;             ///< probe_fourier
   bool want_gradient = true;            ///< else the loss only
+  bool want_place = true;               ///< by corner too, where patches lie between pixels
   const Planes<T>* probe = nullptr;     ///< (modes) natural, unless moved_probe
   const Planes<T>* spectrum = nullptr;  ///< (modes) turned DFT of the probe / N^2, for moved_probe
   const T* frequencies = nullptr;       ///< (stride) cycles per pixel of FFT order, for moved_probe
@@ -71,6 +72,17 @@ struct ThreadState {
   T* background_gradient = nullptr;  ///< turned
   double loss = 0;
 };
+
+template <class T>
+struct Share;
+template <class T>
+struct PieStep;
+template <class T>
+struct Reflection;
+template <class T>
+struct ObjectStep;
+template <class T>
+struct ProbeSums;
 
 /// The kernels of one instruction set.
 template <class T>
@@ -105,6 +117,30 @@ struct Kernels {
   /// from a canvas that holds d loss / d sum in re, im and the part of the weights in `weight`.
   void (*patch_gradient)(const LossTask<T>&, const Place&, const T* patch, const Canvas<T>& canvas,
                          T* gradient, double* place_gradient) = nullptr;
+
+  // The projection solvers (projection_task.h). `amplitudes` is a turned plane.
+
+  /// Counts (N, N) in FFT order -> their square roots, turned.
+  void (*turn_amplitudes)(const LossTask<T>&, const T* counts, T* to) = nullptr;
+  /// ePIE and rPIE: the share of one pattern.
+  void (*pie)(const LossTask<T>&, const Place&, const T* amplitudes, const Canvas<T>& object,
+              const PieStep<T>&, ThreadState<T>&, Share<T>&) = nullptr;
+  /// Difference map and relatives: the kept waves (modes, 2) natural planes of one pattern to the
+  /// next pass, and its share, of the object only.
+  void (*reflect)(const LossTask<T>&, const Place&, const T* amplitudes, const Canvas<T>& object,
+                  const Reflection<T>&, T* waves, ThreadState<T>&, Share<T>&) = nullptr;
+  /// Adds what the kept waves of one pattern ask of the probe.
+  void (*sum_probe)(const LossTask<T>&, const Place&, const Canvas<T>& object, T* waves,
+                    ThreadState<T>&, const ProbeSums<T>&) = nullptr;
+  /// Adds a share to rows first..last - 1 of the canvas of sums.
+  void (*add_share)(const LossTask<T>&, const Place&, const Share<T>&, const Canvas<T>& sums,
+                    std::int64_t first, std::int64_t last) = nullptr;
+  /// Moves object rows first..last - 1, columns col.. by the sums, which become 0.
+  void (*step_object)(const Canvas<T>& object, const Canvas<T>& sums, const ObjectStep<T>&,
+                      std::int64_t first, std::int64_t last, std::int64_t col,
+                      std::int64_t count) = nullptr;
+  /// to[i] += factor from[i], whole vectors.
+  void (*add_scaled)(T* to, const T* from, T factor, std::int64_t count) = nullptr;
 };
 
 /// The widest instruction set that this CPU has; PTYCHE_ISA=plain|avx2|avx512 chooses a narrower

@@ -3,6 +3,8 @@
 
 #include "ptyche/physics/cpu/merge_kernel.h"
 #include "ptyche/physics/cpu/pattern_kernel.h"
+#include "ptyche/physics/cpu/pie_kernel.h"
+#include "ptyche/physics/cpu/reflect_kernel.h"
 
 namespace ptyche::cpu::PTYCHE_ISA {
 
@@ -16,7 +18,14 @@ constexpr Kernels<T> make_kernels(const char* name) {
           .merge_patch = &merge_patch<T>,
           .divide = &divide<T>,
           .undivide = &undivide<T>,
-          .patch_gradient = &patch_gradient<T>};
+          .patch_gradient = &patch_gradient<T>,
+          .turn_amplitudes = &turn_amplitudes<T>,
+          .pie = &pie<T>,
+          .reflect = &reflect<T>,
+          .sum_probe = &sum_probe<T>,
+          .add_share = &add_share<T>,
+          .step_object = &step_object<T>,
+          .add_scaled = &add_scaled<T>};
 }
 
 }  // namespace ptyche::cpu::PTYCHE_ISA

@@ -78,25 +78,16 @@ void undivide(const Canvas<T>& canvas, const Canvas<T>& gradient, std::int64_t f
 /// Two vectors of an interleaved complex row, apart.
 template <class T>
 inline void take_apart(const T* from, Vector<T>& re, Vector<T>& im) {
-  typename Simd<T>::Index even{}, odd{};
-  for (int k = 0; k < kLanes<T>; ++k) {
-    even[k] = 2 * k;
-    odd[k] = 2 * k + 1;
-  }
   const Vector<T> a = load(from), b = load(from + kLanes<T>);
-  re = __builtin_shuffle(a, b, even);
-  im = __builtin_shuffle(a, b, odd);
+  re = shuffle<T>(a, b, Every2nd<T, false>());
+  im = shuffle<T>(a, b, Every2nd<T, true>());
 }
 
 /// Writes re, im interleaved, `count` of them.
 template <class T>
 inline void put_together(Vector<T> re, Vector<T> im, T* to, std::int64_t count) {
-  typename Simd<T>::Index low{}, high{};
-  for (int k = 0; k < kLanes<T>; ++k) {
-    low[k] = k / 2 + (k % 2) * kLanes<T>;
-    high[k] = low[k] + kLanes<T> / 2;
-  }
-  const Vector<T> a = __builtin_shuffle(re, im, low), b = __builtin_shuffle(re, im, high);
+  const Vector<T> a = shuffle<T>(re, im, InTurn<T, false>());
+  const Vector<T> b = shuffle<T>(re, im, InTurn<T, true>());
   if (count >= kLanes<T>) {
     store(to, a);
     store(to + kLanes<T>, b);
@@ -119,7 +110,10 @@ inline void take_some(const T* from, std::int64_t count, Vector<T>& re, Vector<T
   }
 }
 
-template <class T, bool Bilinear>
+/// What patch_gradient_of computes: of a whole-pixel patch, between pixels, or with the slopes too.
+enum class Way { whole, between, with_slopes };
+
+template <class T, Way How>
 inline void patch_gradient_of(const LossTask<T>& task, const Spot<T>& spot, const T* patch,
                               const Canvas<T>& canvas, T* gradient, Slopes<T>& slopes) {
   for (std::int64_t i = 0; i < task.size; ++i) {
@@ -127,8 +121,14 @@ inline void patch_gradient_of(const LossTask<T>& task, const Spot<T>& spot, cons
     for (std::int64_t j = 0; j < task.size; j += kLanes<T>) {
       const std::int64_t count = task.size - j, at = 2 * (i * task.size + j);
       const Vector<T> weight = load(task.merge_weight + i * task.frame + j);
-      if constexpr (!Bilinear) {
+      if constexpr (How == Way::whole) {
         put_together<T>(load(canvas.re + start + j) * weight, load(canvas.im + start + j) * weight,
+                        gradient + at, count);
+        continue;
+      }
+      if constexpr (How == Way::between) {
+        put_together<T>(see_value(canvas.re + start + j, canvas.stride, spot) * weight,
+                        see_value(canvas.im + start + j, canvas.stride, spot) * weight,
                         gradient + at, count);
         continue;
       }
@@ -149,9 +149,11 @@ void patch_gradient(const LossTask<T>& task, const Place& place, const T* patch,
                     const Canvas<T>& canvas, T* gradient, double* place_gradient) {
   const Spot<T> spot(place);
   Slopes<T> slopes;
-  if (task.moved_probe)
-    return patch_gradient_of<T, false>(task, spot, patch, canvas, gradient, slopes);
-  patch_gradient_of<T, true>(task, spot, patch, canvas, gradient, slopes);
+  if (spot.whole && !task.want_place)
+    return patch_gradient_of<T, Way::whole>(task, spot, patch, canvas, gradient, slopes);
+  if (!task.want_place)
+    return patch_gradient_of<T, Way::between>(task, spot, patch, canvas, gradient, slopes);
+  patch_gradient_of<T, Way::with_slopes>(task, spot, patch, canvas, gradient, slopes);
   place_gradient[0] += lane_sum<T>(slopes.row);
   place_gradient[1] += lane_sum<T>(slopes.col);
 }

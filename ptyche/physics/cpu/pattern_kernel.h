@@ -320,7 +320,7 @@ inline void give_back(const LossTask<T>& task, const Place& place, const Canvas<
   const Spot<T> spot(place);
   const std::int64_t size = task.size, frame = task.frame, stride = gradient.stride;
   const Planes<T>& from = state.patch_gradient;
-  if (task.moved_probe) {
+  if (!task.want_place || task.moved_probe) {
     spread<T>(from.re, frame, size, spot, gradient.re, stride, 0, gradient.rows);
     spread<T>(from.im, frame, size, spot, gradient.im, stride, 0, gradient.rows);
     return;

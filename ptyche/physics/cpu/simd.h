@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 
 namespace ptyche::cpu::PTYCHE_ISA {
 
@@ -56,30 +57,98 @@ inline double lane_sum(Vector<T> values) {
   return sum;
 }
 
-/// One step of a transpose: exchanges lanes with bit `Step` set of rows[i] with those without of
-/// rows[i + Step].
+/// Lanes Pick(0), Pick(1), ... of the numbers of a, then b; Pick is known to the compiler, which
+/// makes one or two instructions of it.
+template <class T, class Pick, int... Lane>
+inline Vector<T> shuffle(Vector<T> a, Vector<T> b, Pick, std::integer_sequence<int, Lane...>) {
+  return __builtin_shufflevector(a, b, Pick::lane(Lane)...);
+}
+
+template <class T, class Pick>
+inline Vector<T> shuffle(Vector<T> a, Vector<T> b, Pick pick) {
+  return shuffle<T>(a, b, pick, std::make_integer_sequence<int, kLanes<T>>());
+}
+
+/// Lanes without bit Step from a, those with it from the ones without of b; Upper: the other ones.
+template <class T, int Step, bool Upper>
+struct Exchange {
+  static constexpr int lane(int k) {
+    if (Upper) return (k & Step) ? kLanes<T> + k : k + Step;
+    return (k & Step) ? kLanes<T> + k - Step : k;
+  }
+};
+
+/// Pieces of Size numbers of the lower (Upper: upper) halves of the 128-bit lanes of a and b in
+/// turn.
+template <class T, int Size, bool Upper>
+struct Interleave {
+  static constexpr int lane(int k) {
+    constexpr int width = 16 / static_cast<int>(sizeof(T));
+    const int within = k % width, piece = within / Size;
+    const int from = (k - within) + (Upper ? width / 2 : 0) + piece / 2 * Size + within % Size;
+    return from + (piece % 2) * kLanes<T>;
+  }
+};
+
+/// Even (Odd: odd) numbers of a, then of b.
+template <class T, bool Odd>
+struct Every2nd {
+  static constexpr int lane(int k) { return 2 * k + (Odd ? 1 : 0); }
+};
+
+/// First (Upper: second) half of a and b, number by number in turn.
+template <class T, bool Upper>
+struct InTurn {
+  static constexpr int lane(int k) {
+    return k / 2 + (k % 2) * kLanes<T> + (Upper ? kLanes<T> / 2 : 0);
+  }
+};
+
+/// One step of a transpose across the 128-bit lanes of a register.
 template <class T, int Step>
 inline void exchange(Vector<T>* rows) {
-  typename Simd<T>::Index low{}, high{};
-  for (int k = 0; k < kLanes<T>; ++k) {
-    low[k] = (k & Step) ? kLanes<T> + k - Step : k;
-    high[k] = (k & Step) ? kLanes<T> + k : k + Step;
-  }
   for (int i = 0; i < kLanes<T>; ++i) {
     if (i & Step) continue;
     const Vector<T> a = rows[i], b = rows[i + Step];
-    rows[i] = __builtin_shuffle(a, b, low);
-    rows[i + Step] = __builtin_shuffle(a, b, high);
+    rows[i] = shuffle<T>(a, b, Exchange<T, Step, false>());
+    rows[i + Step] = shuffle<T>(a, b, Exchange<T, Step, true>());
+  }
+}
+
+template <class T, int Size, bool Upper>
+inline Vector<T> interleave(Vector<T> a, Vector<T> b) {
+  return shuffle<T>(a, b, Interleave<T, Size, Upper>());
+}
+
+/// Transposes the squares within the 128-bit lanes.
+template <class T>
+inline void transpose_lanes(Vector<T>* rows) {
+  for (int i = 0; i < kLanes<T>; i += 16 / static_cast<int>(sizeof(T))) {
+    Vector<T>* r = rows + i;
+    if constexpr (sizeof(T) == 8) {
+      const Vector<T> a = r[0], b = r[1];
+      r[0] = interleave<T, 1, false>(a, b);
+      r[1] = interleave<T, 1, true>(a, b);
+    } else {
+      const Vector<T> a = interleave<T, 1, false>(r[0], r[1]);
+      const Vector<T> b = interleave<T, 1, true>(r[0], r[1]);
+      const Vector<T> c = interleave<T, 1, false>(r[2], r[3]);
+      const Vector<T> d = interleave<T, 1, true>(r[2], r[3]);
+      r[0] = interleave<T, 2, false>(a, c);
+      r[1] = interleave<T, 2, true>(a, c);
+      r[2] = interleave<T, 2, false>(b, d);
+      r[3] = interleave<T, 2, true>(b, d);
+    }
   }
 }
 
 /// Transposes kLanes x kLanes elements in registers.
 template <class T>
 inline void transpose(Vector<T>* rows) {
-  if constexpr (kLanes<T> >= 16) exchange<T, 8>(rows);
+  transpose_lanes<T>(rows);
+  if constexpr (sizeof(T) == 8 && kLanes<T> >= 4) exchange<T, 2>(rows);
   if constexpr (kLanes<T> >= 8) exchange<T, 4>(rows);
-  if constexpr (kLanes<T> >= 4) exchange<T, 2>(rows);
-  exchange<T, 1>(rows);
+  if constexpr (kLanes<T> >= 16) exchange<T, 8>(rows);
 }
 
 }  // namespace ptyche::cpu::PTYCHE_ISA

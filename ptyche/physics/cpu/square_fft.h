@@ -18,39 +18,57 @@ inline std::int64_t striped(std::int64_t size, std::int64_t row, std::int64_t co
   return column / kStrip<T> * kStrip<T> * size + row * kStrip<T> + column % kStrip<T>;
 }
 
+/// One square of lanes x lanes turned on its way out of a strip, or what is left of it at the edge.
+template <class T, bool Whole>
+inline void store_square(const T* strip, const std::int64_t* position, std::int64_t frequencies,
+                         std::int64_t rows, T* to) {
+  constexpr int lanes = kLanes<T>;
+  Vector<T> block[lanes];
+  for (int i = 0; i < lanes; ++i)
+    block[i] = load(strip + position[Whole || i < frequencies ? i : 0] * kStrip<T>);
+  transpose<T>(block);
+  for (int i = 0; i < lanes; ++i)
+    if (Whole || i < rows) store(to + i * kStrip<T>, block[i]);
+}
+
+template <class T, bool Whole>
+inline void load_square(const T* from, const std::int64_t* position, std::int64_t frequencies,
+                        std::int64_t rows, T* strip) {
+  constexpr int lanes = kLanes<T>;
+  Vector<T> block[lanes];
+  for (int i = 0; i < lanes; ++i)
+    block[i] = Whole || i < rows ? load(from + i * kStrip<T>) : Vector<T>{};
+  transpose<T>(block);
+  for (int i = 0; i < lanes; ++i)
+    if (Whole || i < frequencies) store(strip + position[i] * kStrip<T>, block[i]);
+}
+
 /// Writes a strip after forward_fft into columns -> rows first.. of the striped plane `to`,
 /// frequencies in order.
 template <class T>
 inline void store_turned(const T* strip, const FftTables<T>& fft, std::int64_t first, T* to) {
-  constexpr int lanes = kLanes<T>;
-  const std::int64_t rows = fft.size - first < kStrip<T> ? fft.size - first : kStrip<T>;
-  for (std::int64_t f = 0; f < fft.size; f += lanes)
-    for (std::int64_t column = 0; column < rows; column += lanes) {
-      Vector<T> block[lanes];
-      for (int i = 0; i < lanes; ++i) {
-        const std::int64_t frequency = f + i < fft.size ? f + i : f;
-        block[i] = load(strip + fft.position[frequency] * kStrip<T> + column);
-      }
-      transpose<T>(block);
+  for (std::int64_t f = 0; f < fft.size; f += kLanes<T>)
+    for (std::int64_t column = 0; column < kStrip<T>; column += kLanes<T>) {
+      const std::int64_t rows = fft.size - first - column, frequencies = fft.size - f;
       T* at = to + striped<T>(fft.size, first + column, f);
-      for (int i = 0; i < lanes && column + i < rows; ++i) store(at + i * kStrip<T>, block[i]);
+      if (rows >= kLanes<T> && frequencies >= kLanes<T>)
+        store_square<T, true>(strip + column, fft.position + f, frequencies, rows, at);
+      else
+        store_square<T, false>(strip + column, fft.position + f, frequencies, rows, at);
     }
 }
 
 /// The adjoint way: rows first.. of a striped plane into a strip, ready for backward_fft.
 template <class T>
 inline void load_turned(const T* from, const FftTables<T>& fft, std::int64_t first, T* strip) {
-  constexpr int lanes = kLanes<T>;
-  const std::int64_t rows = fft.size - first < kStrip<T> ? fft.size - first : kStrip<T>;
-  for (std::int64_t f = 0; f < fft.size; f += lanes)
-    for (std::int64_t column = 0; column < kStrip<T>; column += lanes) {
-      Vector<T> block[lanes];
+  for (std::int64_t f = 0; f < fft.size; f += kLanes<T>)
+    for (std::int64_t column = 0; column < kStrip<T>; column += kLanes<T>) {
+      const std::int64_t rows = fft.size - first - column, frequencies = fft.size - f;
       const T* at = from + striped<T>(fft.size, first + column, f);
-      for (int i = 0; i < lanes; ++i)
-        block[i] = column + i < rows ? load(at + i * kStrip<T>) : Vector<T>{};
-      transpose<T>(block);
-      for (int i = 0; i < lanes && f + i < fft.size; ++i)
-        store(strip + fft.position[f + i] * kStrip<T> + column, block[i]);
+      if (rows >= kLanes<T> && frequencies >= kLanes<T>)
+        load_square<T, true>(at, fft.position + f, frequencies, rows, strip + column);
+      else
+        load_square<T, false>(at, fft.position + f, frequencies, rows, strip + column);
     }
 }
 

@@ -1,0 +1,147 @@
+// Patterns x passes per second of the projection solvers, and the limit that two FFTs per pattern
+// and mode set, measured in the same process: prints "name value share" lines for
+// tools/bench_solvers.py.
+//
+//   projection_bench [size = 128] [modes = 1] [threads = 2] [repeats = 15]
+#include <omp.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <numeric>
+
+#include "ptyche/physics/cpu/pie_sweep.h"
+#include "ptyche/physics/cpu/reflect_sweep.h"
+
+namespace ptyche::cpu {
+namespace {
+
+constexpr std::int64_t kPatterns = 256;  // their exit waves do not fit a cache
+
+struct Setting {
+  std::int64_t size = 128, modes = 1;
+  int threads = 2, repeats = 15;
+};
+
+double uniform() { return static_cast<double>(std::rand()) / RAND_MAX; }
+
+/// A scan of overlapping patches with random counts: as much work as a real one.
+struct Problem {
+  explicit Problem(const Setting& setting, bool moved) {
+    const std::int64_t n = setting.size;
+    call.size = n;
+    call.modes = setting.modes;
+    call.patterns = kPatterns;
+    call.rows = call.cols = n + 100;
+    call.moved_probe = moved;
+    for (std::int64_t i = 0; i < kPatterns; ++i) {
+      Place place{static_cast<std::int64_t>(98 * uniform()),
+                  static_cast<std::int64_t>(98 * uniform())};
+      if (moved) place.row_shift = place.col_shift = uniform() - 0.5;
+      call.places.push_back(place);
+    }
+    object.resize(static_cast<std::size_t>(2 * call.rows * call.cols), 1);
+    for (std::int64_t i = 0; i < setting.modes * n * n; ++i) {
+      const double r = static_cast<double>(i / n % n - n / 2),
+                   c = static_cast<double>(i % n - n / 2);
+      probe.push_back(
+          static_cast<float>(std::exp(-(r * r + c * c) / static_cast<double>(n * n / 16))));
+      probe.push_back(0);
+    }
+    for (std::int64_t i = 0; i < 16 * n * n; ++i)
+      counts.push_back(static_cast<float>(9 * uniform()));
+    mask.assign(static_cast<std::size_t>(n * n), 1);
+    call.object = object.data();
+    call.probe = probe.data();
+    call.mask = reinterpret_cast<const bool*>(mask.data());
+  }
+
+  void fill(ProjectionMemory<float>& state) const {
+    for (std::int64_t i = 0; i < kPatterns; i += 16) state.take_counts(i, 16, counts.data());
+  }
+
+  LossCall<float> call;
+  std::vector<float> object, probe, counts;
+  std::vector<char> mask;
+};
+
+/// Patterns per second of the fastest of some repeats: what the machine does when it is left alone.
+template <class Work>
+double rate(const Setting& setting, const Work& work) {
+  using Clock = std::chrono::steady_clock;
+  double best = 0;
+  for (int i = 0; i < setting.repeats; ++i) {
+    const auto start = Clock::now();
+    work();
+    const std::chrono::duration<double> seconds = Clock::now() - start;
+    best = std::max(best, static_cast<double>(kPatterns) / seconds.count());
+  }
+  return best;
+}
+
+double fft_rate(const Setting& setting) {
+  const Problem problem(setting, false);
+  ProjectionMemory<float> state(problem.call, false, 1, setting.threads);
+  return rate(setting, [&] {
+#pragma omp parallel for num_threads(setting.threads) schedule(dynamic, 4)
+    for (std::int64_t i = 0; i < kPatterns * setting.modes; ++i) {
+      const ThreadState<float>& own = state.threads[static_cast<std::size_t>(omp_get_thread_num())];
+      const Planes<float> wave{own.waves, own.waves + state.plane()};
+      const float scale = 1 / static_cast<float>(setting.size * setting.size);
+      state.kernels.to_turned(state.task.fft, state.task.stride, own.patch, wave, scale);
+      state.kernels.to_natural(state.task.fft, state.task.stride, wave, own.patch, 1);
+    }
+  });
+}
+
+double pie_rate(const Setting& setting, bool moved, double regularisation, std::int64_t batch) {
+  const Problem problem(setting, moved);
+  ProjectionMemory<float> state(problem.call, false, batch, setting.threads);
+  problem.fill(state);
+  std::vector<std::int64_t> order(kPatterns);
+  std::iota(order.begin(), order.end(), 0);
+  const PieOptions options{.object_step = 0.5,
+                           .object_regularisation = regularisation,
+                           .probe_step = 0.1,
+                           .probe_regularisation = 1};
+  return rate(setting, [&] { pie_sweep(state, order, options); });
+}
+
+double reflect_rate(const Setting& setting, bool moved) {
+  const Problem problem(setting, moved);
+  ProjectionMemory<float> state(problem.call, true, 16, setting.threads);
+  problem.fill(state);
+  ReflectOptions options{.how = {1, 0.8F, -0.8F, true}};
+  reflect_sweep(state, options);
+  options.how.fresh = false;
+  return rate(setting, [&] { reflect_sweep(state, options); });
+}
+
+void print(const char* name, double value, double limit) {
+  std::printf("%-20s %8.0f %6.3f\n", name, value, value / limit);
+}
+
+void run(const Setting& setting) {
+  const double limit = fft_rate(setting);
+  print("two_ffts", limit, limit);
+  print("epie", pie_rate(setting, false, 1, 4), limit);
+  print("rpie", pie_rate(setting, false, 0.3, 4), limit);
+  print("rpie_sequential", pie_rate(setting, false, 0.3, 1), limit);
+  print("rpie_moved_probe", pie_rate(setting, true, 0.3, 4), limit);
+  print("dm", reflect_rate(setting, false), limit);
+  print("dm_moved_probe", reflect_rate(setting, true), limit);
+}
+
+}  // namespace
+}  // namespace ptyche::cpu
+
+int main(int argc, char** argv) {
+  ptyche::cpu::Setting setting;
+  if (argc > 1) setting.size = std::atoll(argv[1]);
+  if (argc > 2) setting.modes = std::atoll(argv[2]);
+  if (argc > 3) setting.threads = std::atoi(argv[3]);
+  if (argc > 4) setting.repeats = std::atoi(argv[4]);
+  ptyche::cpu::run(setting);
+}
