@@ -1,0 +1,21 @@
+// Sums over the places that patterns see: the curvatures by which solvers scale their steps.
+#pragma once
+
+#include <ATen/ATen.h>
+
+#include <cstdint>
+
+namespace ptyche {
+
+/// Adds `image` (N, N) float32 to an empty canvas at every corner (k, 2) int64: (rows, cols).
+at::Tensor spread_at(const at::Tensor& image, const at::Tensor& corners, std::int64_t rows,
+                     std::int64_t cols);
+
+/// The adjoint: the sum of the canvas's patches at the corners, (size, size); float32 or complex64.
+at::Tensor gathered_at(const at::Tensor& canvas, const at::Tensor& corners, std::int64_t size);
+
+/// |x|^2 of a complex array, real; `summed` over its first axis (probe modes).
+at::Tensor power_of(const at::Tensor& values);
+at::Tensor summed_power(const at::Tensor& modes);
+
+}  // namespace ptyche

@@ -1,0 +1,202 @@
+// Maximum likelihood by whole passes: L-BFGS (Nocedal & Wright, Numerical Optimization, 2nd ed.,
+// algorithms 7.4 and 3.1) on variables that are scaled by their curvatures. Object, probe,
+// background and positions move together.
+#include <cmath>
+#include <deque>
+#include <memory>
+
+#include "ptyche/solve/illumination.h"
+#include "ptyche/solve/side_steps.h"
+#include "ptyche/solve/solver.h"
+
+namespace ptyche {
+namespace {
+
+constexpr std::size_t kMemory = 10;  // pairs of steps and slopes
+constexpr int kTrials = 8;           // shorter steps before a pass gives up
+constexpr double kShorter = 0.4;
+constexpr double kEnough = 1e-4;      // of the promised decrease (Armijo)
+constexpr double kDamping = 0.02;     // of the largest curvature of an array, added to all of it
+constexpr double kRootFloor = 0.002;  // counts
+
+/// All variables of a state, or their slopes, in one line: (v) float32.
+at::Tensor in_line(const at::Tensor& object, const at::Tensor& probe, const at::Tensor& root,
+                   const at::Tensor& moves) {
+  std::vector<at::Tensor> parts{at::view_as_real(object).flatten(),
+                                at::view_as_real(probe).flatten(), moves.flatten().to(at::kFloat)};
+  if (root.defined()) parts.push_back(root.flatten());
+  return at::cat(parts);
+}
+
+/// Takes the next numbers of a line in the shape of `like`.
+at::Tensor next_part(const at::Tensor& line, std::int64_t& from, const at::Tensor& like) {
+  const bool complex = like.is_complex();
+  const at::Tensor shape = complex ? at::view_as_real(like) : like;
+  const at::Tensor part = line.narrow(0, from, shape.numel()).view(shape.sizes()).clone();
+  from += shape.numel();
+  return complex ? at::view_as_complex(part) : part.to(like.scalar_type());
+}
+
+SolverState from_line(const at::Tensor& line, const SolverState& like) {
+  SolverState state = like;
+  std::int64_t from = 0;
+  state.object = next_part(line, from, like.object);
+  state.probe = next_part(line, from, like.probe);
+  state.moves = next_part(line, from, like.moves);
+  if (like.background_root.defined())
+    state.background_root = next_part(line, from, like.background_root);
+  return state;
+}
+
+at::Tensor all_patterns(const SolverProblem& problem) {
+  return at::arange(problem.patterns(), at::kLong);
+}
+
+at::Tensor damped(const at::Tensor& curvature) {
+  return 2 * (curvature + kDamping * curvature.max());
+}
+
+/// Of the background's root, from the mean pattern.
+at::Tensor root_curvature(const SolverProblem& problem, const SolverState& state) {
+  const at::Tensor background = state.background_root.square() + kRootFloor;
+  at::Tensor mean = at::zeros_like(background);
+  for (const at::Tensor& batch : problem.frames.split(64))
+    mean += counts_in_fft_order(problem.scan, batch).sum(0);
+  mean /= problem.patterns();
+  return 4 * problem.patterns() * background / (mean + background);
+}
+
+/// Of a position: 2 sum |dP/dr|^2, by Parseval.
+double position_curvature(const SolverState& state) {
+  const std::int64_t size = state.probe.size(-1);
+  const at::Tensor spectrum = summed_power(at::fft_fft2(state.probe)) / (size * size);
+  const at::Tensor frequency = at::fft_fftfreq(size, 1.0, at::kFloat) * (2 * M_PI);
+  return (spectrum * frequency.square().unsqueeze(1)).sum().item<double>();
+}
+
+/// 1 / sqrt(curvature) of every variable: in these units all are about equally stiff.
+at::Tensor units_of(const SolverProblem& problem, const SolverState& state) {
+  const at::Tensor corners = whole_corners(problem, state, all_patterns(problem));
+  const at::Tensor light = damped(
+      spread_at(summed_power(state.probe), corners, state.object.size(0), state.object.size(1)));
+  const at::Tensor power =
+      damped(gathered_at(power_of(state.object), corners, problem.pattern_size()))
+          .expand(state.probe.sizes());
+  const at::Tensor root =
+      state.background_root.defined() ? root_curvature(problem, state) : at::Tensor();
+  return in_line(at::complex(light, light), at::complex(power, power).contiguous(), root,
+                 at::full_like(state.moves, position_curvature(state)))
+      .rsqrt_();
+}
+
+class Lbfgs : public Solver {
+ public:
+  double pass(const SolverProblem& problem, SolverState& state, const Pass& pass) override {
+    (void)pass;
+    if (!units_.defined() || point_.numel() != line_of(state).numel()) start(problem, state);
+    const double loss = loss_;
+    const at::Tensor step = direction();
+    const double promise = slope_.dot(step).item<double>();
+    double length = 1;
+    for (int trial = 0; trial < kTrials; ++trial, length *= kShorter) {
+      const at::Tensor next = point_ - length * step;
+      const auto [next_loss, next_slope] = evaluate(problem, state, next);
+      if (!(next_loss <= loss_ - kEnough * length * promise)) continue;
+      remember(next - point_, next_slope - slope_);
+      point_ = next;
+      slope_ = next_slope;
+      loss_ = next_loss;
+      break;
+    }
+    state = from_line(point_ * units_, state);
+    constrain(problem, state);
+    return loss;
+  }
+
+  void save(Hdf5File& file, const std::string& group) const override {
+    if (!units_.defined()) return;
+    file.write(group + "/units", units_);
+    file.write(group + "/point", point_);
+    file.write(group + "/slope", slope_);
+    file.write(group + "/loss", at::tensor({loss_}, at::kDouble));
+    if (steps_.empty()) return;
+    file.write(group + "/steps", at::stack(std::vector<at::Tensor>(steps_.begin(), steps_.end())));
+    file.write(group + "/changes",
+               at::stack(std::vector<at::Tensor>(changes_.begin(), changes_.end())));
+  }
+
+  void load(const Hdf5File& file, const std::string& group) override {
+    if (!file.has(group + "/units")) return;
+    units_ = file.read(group + "/units").values;
+    point_ = file.read(group + "/point").values;
+    slope_ = file.read(group + "/slope").values;
+    loss_ = file.read(group + "/loss").values.item<double>();
+    if (!file.has(group + "/steps")) return;
+    for (const at::Tensor& step : file.read(group + "/steps").values.unbind(0))
+      steps_.push_back(step);
+    for (const at::Tensor& change : file.read(group + "/changes").values.unbind(0))
+      changes_.push_back(change);
+  }
+
+ private:
+  static at::Tensor line_of(const SolverState& state) {
+    return in_line(state.object, state.probe, state.background_root, state.moves);
+  }
+
+  void start(const SolverProblem& problem, const SolverState& state) {
+    steps_.clear();
+    changes_.clear();
+    units_ = units_of(problem, state);
+    point_ = line_of(state) / units_;
+    std::tie(loss_, slope_) = evaluate(problem, state, point_);
+  }
+
+  /// Loss and slope by the scaled variables. What is kept has no slope.
+  std::pair<double, at::Tensor> evaluate(const SolverProblem& problem, const SolverState& like,
+                                         const at::Tensor& point) const {
+    const SolverState state = from_line(point * units_, like);
+    SolverGradient slope = gradient(problem, state, all_patterns(problem));
+    if (problem.options.fixed_probe) slope.probe.zero_();
+    const at::Tensor moves =
+        allowed_moves(slope.moves.to(at::kDouble), problem.positions, problem.options.positions);
+    return {slope.loss,
+            in_line(slope.object, slope.probe, slope.background_root, moves).mul_(units_)};
+  }
+
+  /// The two-loop recursion: an estimate of (Hessian)^-1 slope.
+  at::Tensor direction() const {
+    at::Tensor along = slope_.clone();
+    std::vector<double> weight(steps_.size());
+    for (std::size_t i = steps_.size(); i-- > 0;) {
+      weight[i] = (steps_[i].dot(along) / steps_[i].dot(changes_[i])).item<double>();
+      along.sub_(changes_[i], weight[i]);
+    }
+    if (steps_.empty()) return along.mul_(0.5);
+    along.mul_(steps_.back().dot(changes_.back()) / changes_.back().dot(changes_.back()));
+    for (std::size_t i = 0; i < steps_.size(); ++i) {
+      const double back = (changes_[i].dot(along) / steps_[i].dot(changes_[i])).item<double>();
+      along.add_(steps_[i], weight[i] - back);
+    }
+    return along;
+  }
+
+  void remember(const at::Tensor& step, const at::Tensor& change) {
+    const double curvature = step.dot(change).item<double>();
+    if (!(curvature > 1e-10 * change.dot(change).item<double>())) return;
+    steps_.push_back(step);
+    changes_.push_back(change);
+    if (steps_.size() <= kMemory) return;
+    steps_.pop_front();
+    changes_.pop_front();
+  }
+
+  at::Tensor units_, point_, slope_;
+  std::deque<at::Tensor> steps_, changes_;
+  double loss_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Solver> make_lbfgs() { return std::make_unique<Lbfgs>(); }
+
+}  // namespace ptyche

@@ -1,0 +1,36 @@
+// Steps of known length along noisy gradients: Adam for arrays that may be complex.
+#pragma once
+
+#include <ATen/ATen.h>
+
+#include <cstdint>
+#include <string>
+
+#include "ptyche/io/hdf5.h"
+
+namespace ptyche {
+
+/// Running means of one array's gradient and of its squared magnitude; empty before the first step.
+struct Moments {
+  at::Tensor mean, square;
+  std::int64_t steps = 0;
+};
+
+struct MomentOptions {
+  double keep_mean = 0.9, keep_square = 0.99;  ///< shares of the old means that a step keeps
+  double floor = 0.01;  ///< in shares of the largest root mean square: damps what no pattern lights
+};
+
+/// One step of Adam (Kingma & Ba, ICLR 2015, algorithm 1) with one second moment |g|^2 per complex
+/// number, so that a change of phase changes nothing: value -= rate mean / (sqrt(square) + floor).
+/// `value` float32, float64 or complex64, contiguous, written in place. A value of another shape
+/// than before starts anew.
+void moment_step(at::Tensor& value, const at::Tensor& gradient, Moments& moments, double rate,
+                 const MomentOptions& options = {});
+
+/// Under `path` in a checkpoint. Nothing is written, and empty moments are read, before the first
+/// step.
+void write_moments(Hdf5File& file, const std::string& path, const Moments& moments);
+Moments read_moments(const Hdf5File& file, const std::string& path);
+
+}  // namespace ptyche

@@ -1,0 +1,36 @@
+// What every solver refines in the same way beside object and probe: positions and background.
+#pragma once
+
+#include <string>
+
+#include "ptyche/solve/moments.h"
+#include "ptyche/solve/solver.h"
+
+namespace ptyche {
+
+/// The part of `moves` (n, 2) that a freedom allows, given positions (n, 2): `jitter` takes out the
+/// shift and the 2 x 2 matrix that fit it best over the grid, `affine` the shift, `none` all of it.
+at::Tensor allowed_moves(const at::Tensor& moves, const at::Tensor& positions,
+                         PositionFreedom freedom);
+
+/// Background: a step of Adam per batch. Positions: the slopes of a pass are gathered and make one
+/// step of Adam at its end; nothing moves before a tenth of the chain's passes, at most 5, is done,
+/// for at first the image is wrong and not the positions.
+class SideSteps {
+ public:
+  void after_batch(const SolverProblem& problem, SolverState& state, const at::Tensor& batch,
+                   const SolverGradient& gradient, double factor);
+  void after_pass(const SolverProblem& problem, SolverState& state, const Pass& pass,
+                  double factor);
+  void save(Hdf5File& file, const std::string& group) const;
+  void load(const Hdf5File& file, const std::string& group);
+
+ private:
+  Moments background_, positions_;
+  at::Tensor slopes_;  // (n, 2) of the pass so far
+};
+
+/// What the options demand of object and probe: a largest amplitude, a support of the probe.
+void constrain(const SolverProblem& problem, SolverState& state);
+
+}  // namespace ptyche

@@ -1,0 +1,184 @@
+#include "ptyche/solve/solve.h"
+
+#include <ATen/core/grad_mode.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+
+#include "ptyche/core/interrupt.h"
+#include "ptyche/core/log.h"
+#include "ptyche/core/progress.h"
+#include "ptyche/physics/data_fit.h"
+#include "ptyche/solve/chain_state.h"
+#include "ptyche/solve/probe_modes.h"
+#include "ptyche/solve/solver_state.h"
+
+namespace ptyche {
+namespace {
+
+constexpr double kCheckpointSeconds = 30;
+constexpr double kDivergence = 2;  // times the least loss of the link
+constexpr std::int64_t kPassesBeforeModes = 3;
+constexpr std::size_t kPlateauPasses = 10;
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+std::int64_t passes_of(const std::vector<ChainLink>& chain) {
+  std::int64_t passes = 0;
+  for (const ChainLink& link : chain) passes += link.epochs;
+  return passes;
+}
+
+/// One run of `solve`.
+class ChainRun {
+ public:
+  ChainRun(const Scan& scan, const std::optional<Reconstruction>& start,
+           const SolverOptions& options, const SolverWatch& watch)
+      : problem_(make_problem(scan, options)),
+        watch_(watch),
+        key_(chain_key(problem_, start)),
+        progress_("solve", passes_of(options.chain), "patterns") {
+    const bool goes_on =
+        watch.resume && !watch.checkpoint.empty() && std::filesystem::exists(watch.checkpoint);
+    if (!goes_on) {
+      chain_.state = start_state(problem_, start);
+      return;
+    }
+    chain_ = read_chain(watch.checkpoint, problem_, key_);
+    note("resumed from {} at pass {}", watch.checkpoint.string(), chain_.total + 1);
+  }
+
+  SolveResult run() {
+    while (chain_.link < links().size()) {
+      if (!chain_.solver) chain_.solver = make_solver(link().solver);
+      if (!pass()) return finish(ChainEnd::diverged);
+      if (interrupted()) return finish(ChainEnd::interrupted);
+      checkpoint_now_and_then();
+    }
+    if (!watch_.checkpoint.empty()) std::filesystem::remove(watch_.checkpoint);
+    return finish(ChainEnd::done);
+  }
+
+ private:
+  const std::vector<ChainLink>& links() const { return problem_.options.chain; }
+  const ChainLink& link() const { return links()[chain_.link]; }
+
+  /// False if the solver has diverged; then the state is the best one again.
+  bool pass() {
+    add_modes();
+    const SolverState before = chain_.state.clone();
+    const double loss =
+        chain_.solver->pass(problem_, chain_.state, {chain_.epoch, link().epochs, chain_.total}) /
+        problem_.photons;
+    const double limit = kDivergence * std::max(chain_.best_loss, 0.0);
+    if (!std::isfinite(loss) || (chain_.has_best && loss > limit)) {
+      warn("{} diverged in pass {} (loss {:.4g} per photon after {:.4g}); the best state is kept",
+           link().solver, chain_.total + 1, loss, chain_.best_loss);
+      if (chain_.has_best)
+        chain_.state = chain_.best;
+      else
+        chain_.state = before;
+      return false;
+    }
+    keep_if_best(before, loss);
+    advance(loss);
+    return true;
+  }
+
+  void add_modes() {
+    const std::int64_t wait = std::min(kPassesBeforeModes, passes_of(links()) / 10);
+    const SolverOptions& options = problem_.options;
+    if (chain_.total >= wait && chain_.state.probe.size(0) != options.modes)
+      chain_.state.probe = with_modes(chain_.state.probe, options.modes, options.mode_power);
+  }
+
+  void keep_if_best(const SolverState& before, double loss) {
+    if (chain_.has_best && loss >= chain_.best_loss) return;
+    chain_.best = before;
+    chain_.best_loss = loss;
+    chain_.has_best = true;
+  }
+
+  void advance(double loss) {
+    chain_.losses.push_back(loss);
+    ++chain_.total;
+    ++chain_.epoch;
+    progress_.step(chain_.total, chain_.total * problem_.patterns(),
+                   fmt::format("{}  loss {:.5f}", link().solver, loss));
+    const bool ends = chain_.epoch == link().epochs || on_plateau();
+    if (chain_.total % problem_.options.every == 0 || ends) look(loss);
+    if (!ends) return;
+    chain_.solver.reset();
+    chain_.epoch = 0;
+    chain_.has_best = false;
+    ++chain_.link;
+  }
+
+  bool on_plateau() {
+    if (chain_.epoch < static_cast<std::int64_t>(2 * kPlateauPasses)) return false;
+    const auto last = chain_.losses.end();
+    const double now = *std::min_element(last - kPlateauPasses, last);
+    const double then = *std::min_element(last - 2 * kPlateauPasses, last - kPlateauPasses);
+    if (then - now > problem_.options.plateau * std::abs(then)) return false;
+    note("{}: on a plateau after {} passes", link().solver, chain_.epoch);
+    return true;
+  }
+
+  void look(double loss) {
+    SolverLook seen{
+        .epoch = chain_.total, .seconds = seconds_since(start_), .loss_per_photon = loss};
+    const Reconstruction image = finished(problem_, chain_.state, chain_.losses);
+    const at::Tensor held_out = problem_.scan.frames_with(FrameUse::held_out);
+    if (held_out.size(0) > 0) {
+      const DataFit fit = data_fit(image, problem_.scan, held_out, true);
+      seen.held_out_r_factor = fit.r_factor;
+      seen.held_out_deviance_per_photon = fit.deviance_per_photon;
+      note("pass {} of {} ({}): held-out R {:.4f}, deviance per photon {:.5f}", chain_.total,
+           passes_of(links()), link().solver, fit.r_factor, fit.deviance_per_photon);
+    }
+    looks_.push_back(seen);
+    if (watch_.look) watch_.look(image, seen);
+  }
+
+  void checkpoint_now_and_then() {
+    if (watch_.checkpoint.empty() || chain_.link == links().size() ||
+        seconds_since(saved_) < kCheckpointSeconds)
+      return;
+    write_checkpoint();
+  }
+
+  void write_checkpoint() {
+    if (!chain_.solver) chain_.solver = make_solver(link().solver);
+    write_chain(watch_.checkpoint, chain_, key_);
+    saved_ = Clock::now();
+  }
+
+  SolveResult finish(ChainEnd end) {
+    if (end == ChainEnd::interrupted && chain_.link == links().size()) end = ChainEnd::done;
+    if (end == ChainEnd::interrupted && !watch_.checkpoint.empty()) write_checkpoint();
+    return {finished(problem_, chain_.state, chain_.losses), end, looks_};
+  }
+
+  SolverProblem problem_;
+  SolverWatch watch_;
+  std::string key_;
+  ChainState chain_;
+  std::vector<SolverLook> looks_;
+  Progress progress_;
+  Clock::time_point start_ = Clock::now(), saved_ = Clock::now();
+};
+
+}  // namespace
+
+SolveResult solve(const Scan& scan, const std::optional<Reconstruction>& start,
+                  const SolverOptions& options, const SolverWatch& watch) {
+  const at::NoGradGuard no_grad;
+  return ChainRun(scan, start, options, watch).run();
+}
+
+}  // namespace ptyche

@@ -1,0 +1,51 @@
+// A chain of iterative solvers on one scan: progress, looks at held-out patterns, checkpoints.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "ptyche/data/reconstruction.h"
+#include "ptyche/data/scan.h"
+#include "ptyche/solve/solver_options.h"
+
+namespace ptyche {
+
+/// What a chain has come to after some pass; the last two numbers are 0 without a hold-out.
+struct SolverLook {
+  std::int64_t epoch = 0;  ///< passes made by the whole chain
+  double seconds = 0;      ///< since the chain began or was resumed
+  double loss_per_photon = 0;
+  double held_out_r_factor = 0, held_out_deviance_per_photon = 0;
+};
+
+/// Who watches, and where the state is kept.
+struct SolverWatch {
+  /// Every `every` passes; throwing from it ends the chain.
+  std::function<void(const Reconstruction&, const SolverLook&)> look = {};
+  std::filesystem::path checkpoint = {};  ///< written every half minute and on Ctrl-C; empty = no
+  bool resume = false;                    ///< go on from `checkpoint` if it is there
+};
+
+enum class ChainEnd { done, interrupted, diverged };
+
+/// image.loss is the mean over patterns and pixels per photon, one number a pass.
+struct SolveResult {
+  Reconstruction image;
+  ChainEnd end = ChainEnd::done;
+  std::vector<SolverLook> looks;
+};
+
+/// Runs the chain from `start`, or from a flat object and the scan's probe, on the used patterns.
+/// New probe modes join after a tenth of the passes, at most 3. A link whose last ten passes gained
+/// less than `plateau` gives way to the next. If the loss stops being finite or rises to twice its
+/// least value, the chain ends with a warning and the best state so far; after Ctrl-C with the last
+/// one, and its checkpoint. Resumed on the same number of threads it ends where the uninterrupted
+/// chain ends, bit for bit. The checkpoint is removed at the end. Throws InvalidInput for options
+/// out of range, a mask that hides everything, a position whose patch leaves the canvas, or a
+/// checkpoint of another run.
+SolveResult solve(const Scan& scan, const std::optional<Reconstruction>& start,
+                  const SolverOptions& options, const SolverWatch& watch = {});
+
+}  // namespace ptyche

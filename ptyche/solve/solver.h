@@ -1,0 +1,59 @@
+// What every iterative solver is: a way to make one pass over the patterns. One file per solver.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "ptyche/io/hdf5.h"
+#include "ptyche/solve/solver_problem.h"
+
+namespace ptyche {
+
+/// Where a pass stands in its link of the chain.
+struct Pass {
+  std::int64_t epoch = 0, epochs = 1;  ///< 0..epochs-1 of this link
+  std::int64_t total = 0;              ///< passes made by the whole chain before this one
+
+  /// From 1 in the link's first epoch to `last` in its final one, along half a cosine.
+  double step_factor(double last) const;
+};
+
+class Solver {
+ public:
+  virtual ~Solver() = default;
+  /// One pass over all used patterns, changing `state`; arrays of the state may have got another
+  /// shape since the last one (probe modes). Returns the loss summed over patterns, each taken
+  /// when the pass came to it.
+  virtual double pass(const SolverProblem& problem, SolverState& state, const Pass& pass) = 0;
+
+  /// What the next pass needs beside the state, under `group` of a checkpoint.
+  virtual void save(Hdf5File& file, const std::string& group) const = 0;
+  virtual void load(const Hdf5File& file, const std::string& group) = 0;
+};
+
+/// All solvers that exist, by the name that a chain gives them.
+struct SolverEntry {
+  std::string name, summary;
+  std::unique_ptr<Solver> (*make)();
+};
+const std::vector<SolverEntry>& solvers();
+
+/// Throws InvalidInput listing the solvers that exist.
+std::unique_ptr<Solver> make_solver(const std::string& name);
+void require_solver(const std::string& name);
+
+/// The used patterns in random order, in batches of at most `size`: each (k) int64.
+std::vector<at::Tensor> shuffled_batches(const SolverProblem& problem, std::int64_t size,
+                                         const Pass& pass);
+
+// One per file.
+std::unique_ptr<Solver> make_ml();
+std::unique_ptr<Solver> make_lbfgs();
+std::unique_ptr<Solver> make_lsqml();
+std::unique_ptr<Solver> make_epie();
+std::unique_ptr<Solver> make_rpie();
+std::unique_ptr<Solver> make_dm();
+std::unique_ptr<Solver> make_raar();
+
+}  // namespace ptyche

@@ -1,0 +1,88 @@
+#include "ptyche/solve/solver_problem.h"
+
+#include <ATen/core/grad_mode.h>
+
+#include "ptyche/core/error.h"
+#include "ptyche/physics/group_loss.h"
+
+namespace ptyche {
+namespace {
+
+constexpr std::int64_t kBatchPatterns = 64;
+
+/// Sum of the unmasked counts, a batch of patterns at a time.
+double counted_photons(const Scan& scan, const at::Tensor& frames, const at::Tensor& mask) {
+  double photons = 0;
+  for (const at::Tensor& batch : frames.split(kBatchPatterns))
+    photons += (counts_in_fft_order(scan, batch) * mask).sum(at::kDouble).item<double>();
+  return photons;
+}
+
+/// Where the patches' (0, 0) lie on the canvas, between pixels: (k, 2) float64.
+at::Tensor corners_of(const SolverProblem& problem, const SolverState& state,
+                      const at::Tensor& batch) {
+  const at::Tensor origin =
+      at::tensor({state.origin_row, state.origin_col}, at::kLong).to(at::kDouble);
+  return (problem.positions + state.moves).index_select(0, batch) - origin -
+         static_cast<double>(problem.pattern_size() / 2);
+}
+
+at::Tensor leaf(const at::Tensor& value, bool wanted = true) {
+  return value.detach().requires_grad_(wanted);
+}
+
+}  // namespace
+
+SolverProblem make_problem(const Scan& scan, const SolverOptions& options) {
+  check(options);
+  const at::Tensor frames = scan.frames_with(FrameUse::used), mask = mask_in_fft_order(scan);
+  require(frames.size(0) >= 1, "solver: expected at least one used pattern, found none");
+  require(mask.any().item<bool>(), "solver: the mask hides every detector pixel");
+  const double photons = counted_photons(scan, frames, mask);
+  require(photons > 0, "solver: the mask hides every photon of the {} used patterns",
+          frames.size(0));
+  return {.scan = scan,
+          .frames = frames,
+          .positions = scan.positions().index_select(0, frames),
+          .mask = mask,
+          .photons = photons,
+          .options = options};
+}
+
+SolverState SolverState::clone() const {
+  SolverState copy = *this;
+  for (at::Tensor* tensor : {&copy.object, &copy.probe, &copy.background_root, &copy.moves})
+    if (tensor->defined()) *tensor = tensor->clone();
+  return copy;
+}
+
+SolverGradient gradient(const SolverProblem& problem, const SolverState& state,
+                        const at::Tensor& batch) {
+  const SolverOptions& options = problem.options;
+  const at::AutoGradMode with_gradients(true);
+  const at::Tensor object = leaf(state.object), probe = leaf(state.probe);
+  const at::Tensor root =
+      state.background_root.defined() ? leaf(state.background_root) : at::Tensor();
+  const at::Tensor corners = corners_of(problem, state, batch), whole = corners.round();
+  const bool moved_probe = options.interpolation == Interpolation::probe_fourier;
+  const at::Tensor place = leaf(moved_probe ? corners - whole : corners);
+  const at::Tensor loss = object_loss(
+      object, probe, moved_probe ? whole : place, moved_probe ? place : at::Tensor(),
+      {.counts = counts_in_fft_order(problem.scan, problem.frames.index_select(0, batch)),
+       .mask = problem.mask,
+       .background = root.defined() ? root.square() : at::Tensor()},
+      {.engine = options.engine, .kind = options.likelihood});
+  loss.backward();
+  return {.loss = loss.item<double>(),
+          .object = object.grad(),
+          .probe = probe.grad(),
+          .background_root = root.defined() ? root.grad() : at::Tensor(),
+          .moves = place.grad()};
+}
+
+at::Tensor whole_corners(const SolverProblem& problem, const SolverState& state,
+                         const at::Tensor& batch) {
+  return corners_of(problem, state, batch).round().to(at::kLong).contiguous();
+}
+
+}  // namespace ptyche

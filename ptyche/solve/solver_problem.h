@@ -1,0 +1,62 @@
+// The scan as solvers see it, what they change, and the gradient that they all follow.
+#pragma once
+
+#include <ATen/ATen.h>
+
+#include <cstdint>
+
+#include "ptyche/data/reconstruction.h"
+#include "ptyche/data/scan.h"
+#include "ptyche/solve/solver_options.h"
+
+namespace ptyche {
+
+/// What stays the same. n = number of used patterns.
+///   frames     (n) int64, their numbers in the scan
+///   positions  (n, 2) float64, the given ones, scan's pixel frame
+///   mask       (N, N) bool, FFT order
+///   photons    sum of their counts in the unmasked pixels
+struct SolverProblem {
+  Scan scan;
+  at::Tensor frames, positions, mask;
+  double photons = 0;
+  SolverOptions options;
+
+  std::int64_t patterns() const { return frames.size(0); }
+  std::int64_t pattern_size() const { return scan.pattern_size(); }
+};
+
+/// Throws InvalidInput for options out of range, fewer than one used pattern, and a mask that hides
+/// everything, or all light.
+SolverProblem make_problem(const Scan& scan, const SolverOptions& options);
+
+/// What changes.
+///   object           (rows, cols) complex64 on the canvas whose pixel (0, 0) is `origin`
+///   probe            (modes, N, N) complex64, sqrt(photon)
+///   background_root  (N, N) float32 sqrt(counts), FFT order; its square cannot be negative
+///   moves            (n, 2) float64 px, refined less given position
+struct SolverState {
+  at::Tensor object, probe, background_root, moves;
+  std::int64_t origin_row = 0, origin_col = 0;
+
+  SolverState clone() const;
+};
+
+/// One number and one array per array of the state: the loss of a batch, summed over its patterns
+/// and pixels, and its gradient (dL/dRe + i dL/dIm where complex). Without a background
+/// `background_root` is undefined; `moves` (k, 2) is that of the batch's patterns.
+struct SolverGradient {
+  double loss = 0;
+  at::Tensor object, probe, background_root, moves;
+};
+
+/// batch  (k) int64, places in problem.frames. Throws InvalidInput naming a pattern whose patch
+/// leaves the canvas.
+SolverGradient gradient(const SolverProblem& problem, const SolverState& state,
+                        const at::Tensor& batch);
+
+/// Canvas pixel under the patch's (0, 0), whole, of each pattern of a batch: (k, 2) int64.
+at::Tensor whole_corners(const SolverProblem& problem, const SolverState& state,
+                         const at::Tensor& batch);
+
+}  // namespace ptyche
