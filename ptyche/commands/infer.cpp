@@ -8,6 +8,7 @@
 #include "ptyche/commands/option_value.h"
 #include "ptyche/commands/outputs.h"
 #include "ptyche/commands/verbs.h"
+#include "ptyche/core/error.h"
 #include "ptyche/core/files.h"
 #include "ptyche/model/model_file.h"
 #include "ptyche/stitch/stitch.h"
@@ -27,6 +28,9 @@ Command declare(const std::shared_ptr<InferVerbOptions>& options);
 
 void run_infer(InferVerbOptions options, const std::string& options_json) {
   const auto start = std::chrono::steady_clock::now();
+  require(options.compute.device != "cuda",
+          "--device cuda: inference is the network, which this build computes on the CPU only; use "
+          "auto or cpu");
   options.compute.apply();
   options.scan.read.seed = options.seed;
   options.infer.precision = precision_from(options.compute.precision);

@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "ptyche/core/error.h"
+#include "ptyche/physics/engine.h"
 
 namespace ptyche {
 
@@ -17,7 +18,7 @@ ReadOptions ReadChoices::resolved() const {
 }
 
 void ComputeChoices::apply() const {
-  require(device != "cuda", "--device cuda: this build computes on the CPU only; use auto or cpu");
+  require_device(engine_from(engine), compute_device_from(device));
   if (threads > 0) at::set_num_threads(static_cast<int>(threads));
 }
 
@@ -173,7 +174,8 @@ std::vector<Option> compute_option_list(ComputeChoices& choices) {
       {.name = "device",
        .target = &choices.device,
        .unit = "",
-       .help = "where to compute",
+       .help =
+           "where the physics of training is computed; the network stays on the CPU, auto is cpu",
        .choices = {"auto", "cpu", "cuda"}},
       {.name = "engine",
        .target = &choices.engine,

@@ -27,7 +27,8 @@ struct ComputeChoices {
   std::string device = "auto", engine = "fused", precision = "auto";
   std::int64_t threads = 0;
 
-  /// Sets the number of threads. Throws InvalidInput for a device that this build cannot use.
+  /// Sets the number of threads. Throws InvalidInput that says what is missing where
+  /// engine and device cannot be used here.
   void apply() const;
 };
 

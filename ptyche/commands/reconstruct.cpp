@@ -83,6 +83,7 @@ ReconstructOptions resolved(ReconstructOptions options) {
   options.scan.read.seed = options.group.seed = options.train.seed;
   options.train.precision = options.infer.precision = precision_from(options.compute.precision);
   options.train.engine = engine_from(options.compute.engine);
+  options.train.device = compute_device_from(options.compute.device);
   options.train.checkpoint = options.output / "checkpoint.ptyche";
   return options;
 }

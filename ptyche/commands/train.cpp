@@ -25,6 +25,7 @@ void run_train(TrainVerbOptions options) {
   options.scan.read.seed = options.group.seed = options.train.seed;
   options.train.precision = precision_from(options.compute.precision);
   options.train.engine = engine_from(options.compute.engine);
+  options.train.device = compute_device_from(options.compute.device);
   options.train.checkpoint = options.output / "checkpoint.ptyche";
   require_writable_folder(options.output);
   const Scan scan = read_scan(options.scan.resolved());

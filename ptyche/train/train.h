@@ -32,7 +32,8 @@ struct TrainOptions {
   NetworkOptions network;
   StemOptions stem;
   Precision precision = Precision::automatic;
-  Engine engine = Engine::fused;  ///< how merge, forward model and loss are computed
+  Engine engine = Engine::fused;              ///< how merge, forward model and loss are computed
+  ComputeDevice device = ComputeDevice::cpu;  ///< where they are; the network stays on the CPU
   std::uint64_t seed = 1;
   std::filesystem::path checkpoint;  ///< where the state is kept while training; empty = nowhere
   bool resume = false;               ///< go on from `checkpoint` if it is there

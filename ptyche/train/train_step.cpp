@@ -26,7 +26,7 @@ GroupLoss evaluate_batch(const TrainingState& state, const Scan& scan, const Inp
         state.model.network->forward(inputs.channels(batch.frames.index_select(0, batch.merged)));
   }
   return group_loss(patches, batch.merged, at::view_as_complex(state.probe_parts), layout, measured,
-                    {.engine = options.engine});
+                    {.engine = options.engine, .device = options.device});
 }
 
 /// The patterns of a batch, and the background that is being trained.

@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <cmath>
+
 #include "tests/support/checks.h"
 
 namespace ptyche {
@@ -114,7 +117,8 @@ double largest_mismatch(const FusedAnswers& found, const FusedAnswers& expected)
     const double own =
         none ? found[i].abs().max().item<double>()
              : relative_difference(found[i].to(expected[i].scalar_type()), expected[i]);
-    if (!(own <= largest)) largest = own;  // NaN too
+    if (std::isnan(own)) return own;
+    largest = std::max(largest, own);
   }
   return largest;
 }
