@@ -48,8 +48,10 @@ bool guarded(char* text, std::size_t bytes, const Work& work) {
 bool device(char* text, std::size_t bytes) {
   return guarded(text, bytes, [&] {
     int count = 0;
-    check(cudaGetDeviceCount(&count), "look for a GPU");
-    if (count == 0) throw std::runtime_error("CUDA: no GPU on this machine");
+    const cudaError_t status = cudaGetDeviceCount(&count);
+    if (status != cudaSuccess || count == 0)
+      throw std::runtime_error(std::string("CUDA: found no GPU that its driver offers here (") +
+                               cudaGetErrorString(status) + ")");
     cudaDeviceProp properties{};
     check(cudaGetDeviceProperties(&properties, 0), "ask the GPU");
     std::snprintf(text, bytes, "%s, %zu MiB", properties.name, properties.totalGlobalMem >> 20);
