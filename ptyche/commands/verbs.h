@@ -11,6 +11,7 @@ Command train_command();
 Command infer_command();
 Command evaluate_command();
 Command compare_command();
+Command solve_command();
 Command info_command();
 
 }  // namespace ptyche

@@ -1,0 +1,238 @@
+// A scan to its image by iterative solvers, without a network or from its image.
+#include "ptyche/solve/solve.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <memory>
+
+#include "ptyche/commands/option_lists.h"
+#include "ptyche/commands/option_value.h"
+#include "ptyche/commands/outputs.h"
+#include "ptyche/commands/verbs.h"
+#include "ptyche/core/error.h"
+#include "ptyche/core/files.h"
+#include "ptyche/io/product.h"
+#include "ptyche/report/object_figures.h"
+#include "ptyche/report/or_warn.h"
+#include "ptyche/solve/solver.h"
+
+namespace ptyche {
+namespace {
+
+struct SolveVerbOptions {
+  ReadChoices scan;
+  SolverOptions solver;
+  ComputeChoices compute;
+  std::string chain = "ml:40", positions = "none", likelihood = "poisson";
+  std::string interpolation = "probe_fourier";
+  std::filesystem::path start, output;
+  bool resume = false, half_sets = false;
+};
+
+Command declare(const std::shared_ptr<SolveVerbOptions>& options);
+
+/// "epie, rpie, ...: what each is" for the help.
+std::string solver_names() {
+  std::string text;
+  for (const SolverEntry& entry : solvers())
+    text += fmt::format("{}{} ({})", text.empty() ? "" : ", ", entry.name, entry.summary);
+  return text;
+}
+
+/// Values that follow from others.
+SolveVerbOptions resolved(SolveVerbOptions options) {
+  options.scan.read.seed = options.solver.seed;
+  options.solver.chain = chain_from(options.chain);
+  options.solver.positions = position_freedom_from(options.positions);
+  options.solver.engine = engine_from(options.compute.engine);
+  options.solver.interpolation = interpolation_from(options.interpolation);
+  options.solver.likelihood =
+      options.likelihood == "poisson" ? LossKind::poisson : LossKind::amplitude_square;
+  return options;
+}
+
+void stamp(Reconstruction& image, const SolveVerbOptions& options,
+           const std::string& options_json) {
+  image.provenance.seed = options.solver.seed;
+  image.provenance.command = "ptyche solve";
+  image.provenance.options_json = options_json;
+}
+
+/// What a look leaves in the folder: the image so far.
+void write_pictures(const std::filesystem::path& folder, const Reconstruction& image) {
+  or_warn("phase.png", [&] {
+    write_text(folder / "phase.png", render_png(phase_figure(image).figure));
+    write_text(folder / "amplitude.png", render_png(amplitude_figure(image).figure));
+  });
+}
+
+/// One line per look: what a person plots to see how the chain went.
+void write_looks(const std::filesystem::path& folder, const std::vector<SolverLook>& looks) {
+  std::string table =
+      "pass,seconds,loss_per_photon,held_out_r_factor,held_out_deviance_per_photon\n";
+  for (const SolverLook& look : looks)
+    table += fmt::format("{},{:.3f},{:.8g},{:.8g},{:.8g}\n", look.epoch, look.seconds,
+                         look.loss_per_photon, look.held_out_r_factor,
+                         look.held_out_deviance_per_photon);
+  write_text(folder / "progress.csv", table);
+}
+
+void run_solve(const SolveVerbOptions& options, const std::string& options_json) {
+  const auto begin = std::chrono::steady_clock::now();
+  require(options.compute.device != "cuda",
+          "--device cuda: solvers compute on the CPU only; use auto or cpu");
+  options.compute.apply();
+  require_writable_folder(options.output);
+  std::optional<Reconstruction> start;
+  if (!options.start.empty()) start = read_reconstruction(options.start);
+  const Scan scan = read_scan(options.scan.resolved());
+  const SolverWatch watch{.look =
+                              [&](Reconstruction image, const SolverLook&) {
+                                stamp(image, options, options_json);
+                                write_pictures(options.output, image);
+                              },
+                          .checkpoint = options.output / "solve_checkpoint.h5",
+                          .resume = options.resume};
+  SolveResult result = solve(scan, start, options.solver, watch);
+  stamp(result.image, options, options_json);
+  write_looks(options.output, result.looks);
+  const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - begin;
+  Scores scores{.seconds = passed.count()};
+  if (options.half_sets && result.end == ChainEnd::done) {
+    write_reconstruction(options.output / "reconstruction.h5", result.image);
+    scores.half_sets = write_half_sets(options.output, scan, [&](const Scan& half) {
+      return solve(half, start, options.solver).image;
+    });
+  }
+  write_image(options.output, result.image, scan, scores, {});
+  if (result.end == ChainEnd::interrupted)
+    throw Interrupted("stopped during the solver; image and state are kept in " +
+                      options.output.string() + ", --resume goes on");
+}
+
+std::vector<Option> solver_option_list(SolveVerbOptions& options) {
+  SolverOptions& solver = options.solver;
+  return {
+      {.name = "solver",
+       .target = &options.chain,
+       .unit = "",
+       .help = "SOLVER:PASSES, several joined by commas; solvers: " + solver_names()},
+      {.name = "start",
+       .target = &options.start,
+       .unit = "",
+       .help = "reconstruction.h5 to start from, of ptyche or in its layout; none = a flat object"},
+      {.name = "modes",
+       .target = &solver.modes,
+       .unit = "",
+       .help = "incoherent probe modes",
+       .range = {1, 32}},
+      {.name = "fixed-probe",
+       .target = &solver.fixed_probe,
+       .unit = "",
+       .help = "keep the probe that the chain starts from"},
+      {.name = "refine-positions",
+       .target = &options.positions,
+       .unit = "",
+       .help = "none, jitter (each pattern's own error) or affine (scale, rotation, shear too)",
+       .choices = {"none", "jitter", "affine"}},
+      {.name = "background",
+       .target = &solver.background,
+       .unit = "",
+       .help = "fit a background per detector pixel (--background=false: none)"},
+      {.name = "likelihood",
+       .target = &options.likelihood,
+       .unit = "",
+       .help = "of the counts: poisson, or gaussian amplitudes",
+       .choices = {"poisson", "amplitude"}},
+      {.name = "interpolation",
+       .target = &options.interpolation,
+       .unit = "",
+       .help = "between pixels: move the probe (does not blur) or interpolate the object",
+       .choices = {"probe_fourier", "bilinear"}},
+      {.name = "batch",
+       .target = &solver.batch,
+       .unit = "patterns",
+       .help = "in a step of ml and lsqml",
+       .range = {1, 1e6}},
+      {.name = "object-step",
+       .target = &solver.object_step,
+       .unit = "",
+       .help = "of ml, in units of |object| = 1",
+       .range = {1e-9, 10}},
+      {.name = "probe-step",
+       .target = &solver.probe_step,
+       .unit = "",
+       .help = "of ml, in shares of the probe's peak",
+       .range = {1e-9, 10}},
+      {.name = "position-step",
+       .target = &solver.position_step,
+       .unit = "px",
+       .help = "largest move of a position in a pass, about",
+       .range = {0, 10}},
+      {.name = "max-amplitude",
+       .target = &solver.max_amplitude,
+       .unit = "",
+       .help = "of the object; 0 = free",
+       .range = {0, 1e6}},
+      {.name = "probe-support",
+       .target = &solver.probe_support,
+       .unit = "N/2",
+       .help = "radius outside which the probe is dark; 0 = free",
+       .range = {0, 2}},
+      {.name = "plateau",
+       .target = &solver.plateau,
+       .unit = "",
+       .help = "a solver ends when ten passes gain less than this share; 0 = never",
+       .range = {0, 1}},
+      {.name = "every",
+       .target = &solver.every,
+       .unit = "passes",
+       .help = "between two looks: held-out R-factor, pictures",
+       .range = {1, 1e6}},
+      {.name = "resume",
+       .target = &options.resume,
+       .unit = "",
+       .help = "go on from the checkpoint in the output folder"},
+      {.name = "half-sets",
+       .target = &options.half_sets,
+       .unit = "",
+       .help = "also solve the odd and the even patterns apart and correlate the two images"},
+      {.name = "seed",
+       .target = &solver.seed,
+       .unit = "",
+       .help = "of the order of patterns and the hold-out"}};
+}
+
+Command declare(const std::shared_ptr<SolveVerbOptions>& options) {
+  return {
+      .name = "solve",
+      .summary = "from a scan to its image by iterative solvers",
+      .description =
+          "Runs a chain of solvers from a flat object and the file's probe, or from --start. "
+          "Leaves "
+          "the same files as reconstruct, and progress.csv. Ctrl-C keeps the image and a "
+          "checkpoint from which --resume goes on; a solver that diverges is stopped and its best "
+          "state kept. docs/solvers.md says which solver to choose.",
+      .arguments = {{"SCAN", &options->scan.read.file, "NPZ or CXI file"}},
+      .options = joined({{{.name = "output-dir",
+                           .target = &options->output,
+                           .unit = "",
+                           .help = "folder for all results",
+                           .short_name = "o",
+                           .required = true}},
+                         solver_option_list(*options),
+                         read_option_list(options->scan),
+                         hold_out_option_list(options->scan.read),
+                         compute_option_list(options->compute)}),
+      .references = {"M. Odstrcil, A. Menzel, M. Guizar-Sicairos, Opt. Express 26, 3108 (2018)",
+                     "P. Thibault, M. Guizar-Sicairos, New J. Phys. 14, 063004 (2012)",
+                     "P. Thibault, A. Menzel, Nature 494, 68 (2013)"},
+      .run = [options] { run_solve(resolved(*options), options_as_json(declare(options))); }};
+}
+
+}  // namespace
+
+Command solve_command() { return declare(std::make_shared<SolveVerbOptions>()); }
+
+}  // namespace ptyche
