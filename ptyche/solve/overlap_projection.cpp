@@ -1,0 +1,57 @@
+#include "ptyche/solve/overlap_projection.h"
+
+#include "ptyche/solve/projection.h"
+
+namespace ptyche {
+namespace {
+
+constexpr std::int64_t kBatch = 16;           // patterns between two sums into the object
+constexpr std::int64_t kKeptProbePasses = 2;  // from a flat object nothing can be said of the probe
+
+class OverlapProjection : public Solver {
+ public:
+  explicit OverlapProjection(const cpu::Reflection<float>& how) : how_(how) {}
+
+  double pass(const SolverProblem& problem, SolverState& state, const Pass& pass) override {
+    cpu::ProjectionMemory<float>& memory = projection_.enter(problem, state);
+    if (projection_.fresh()) set_ = false;
+    take_loaded();
+    cpu::ReflectOptions options{
+        .how = how_,
+        .refine_probe = !problem.options.fixed_probe && pass.epoch >= kKeptProbePasses};
+    options.how.fresh = !set_;
+    const double misfit = cpu::reflect_sweep(memory, options);
+    set_ = true;
+    projection_.leave(state);
+    return misfit;
+  }
+
+  void save(Hdf5File& file, const std::string& group) const override {
+    if (set_) file.write(group + "/exit_waves", projection_.waves());
+  }
+  void load(const Hdf5File& file, const std::string& group) override {
+    if (file.has(group + "/exit_waves")) loaded_ = file.read(group + "/exit_waves").values;
+  }
+
+ private:
+  /// Exit waves of a checkpoint, once.
+  void take_loaded() {
+    if (!loaded_.defined()) return;
+    projection_.take_waves(loaded_);
+    loaded_ = at::Tensor();
+    set_ = true;
+  }
+
+  cpu::Reflection<float> how_;
+  Projection projection_{true, kBatch};
+  at::Tensor loaded_;
+  bool set_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Solver> make_overlap_projection(const cpu::Reflection<float>& how) {
+  return std::make_unique<OverlapProjection>(how);
+}
+
+}  // namespace ptyche

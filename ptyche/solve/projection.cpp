@@ -1,0 +1,157 @@
+#include "ptyche/solve/projection.h"
+
+#include <ATen/Parallel.h>
+
+#include <cmath>
+#include <fstream>
+
+#include "ptyche/core/error.h"
+
+namespace ptyche {
+namespace {
+
+constexpr std::int64_t kPatternsAtOnce = 64;  // while counts become amplitudes
+constexpr std::int64_t kMaxThreads = 64;
+
+template <class T = float>
+T* numbers(const at::Tensor& tensor) {
+  return static_cast<T*>(tensor.data_ptr());
+}
+
+/// Bytes that can be had without swapping; 0 = not known.
+double available_bytes() {
+  std::ifstream file("/proc/meminfo");
+  for (std::string key; file >> key;) {
+    double kilobytes = 0;
+    if (key == "MemAvailable:" && file >> kilobytes) return 1024 * kilobytes;
+  }
+  return 0;
+}
+
+void require_memory(const cpu::LossCall<float>& call, bool keep_waves) {
+  const double per_pattern = static_cast<double>(call.size * call.size) *
+                             static_cast<double>(keep_waves ? 1 + 2 * call.modes : 1) *
+                             sizeof(float);
+  const double needed = static_cast<double>(call.patterns) * per_pattern;
+  const double available = available_bytes();
+  require(
+      available == 0 || needed < available,
+      "{} of {} patterns of {} x {} pixels with {} probe modes need {:.1f} GB of memory, of "
+      "which {:.1f} GB are free; {}",
+      keep_waves ? "the exit waves" : "the amplitudes", call.patterns, call.size, call.size,
+      call.modes, needed / 1e9, available / 1e9,
+      keep_waves ? "epie, rpie, lsqml and ml keep none" : "lsqml and ml read counts in batches");
+}
+
+/// Whole-pixel corner of each patch on the canvas, and the rest of the position.
+std::vector<cpu::Place> places_of(const SolverProblem& problem, const SolverState& state) {
+  const at::Tensor positions = (problem.positions + state.moves).contiguous();
+  const auto* at = numbers<double>(positions);
+  const auto half = static_cast<double>(problem.pattern_size() / 2);
+  const bool between = problem.options.interpolation == Interpolation::bilinear;
+  std::vector<cpu::Place> places;
+  for (std::int64_t i = 0; i < positions.size(0); ++i) {
+    const double row = at[2 * i] - static_cast<double>(state.origin_row) - half;
+    const double col = at[2 * i + 1] - static_cast<double>(state.origin_col) - half;
+    // As at::round does: half goes to even.
+    const double whole_row = between ? std::floor(row) : std::nearbyint(row);
+    const double whole_col = between ? std::floor(col) : std::nearbyint(col);
+    cpu::Place place{static_cast<std::int64_t>(whole_row), static_cast<std::int64_t>(whole_col)};
+    (between ? place.row_fraction : place.row_shift) = row - whole_row;
+    (between ? place.col_fraction : place.col_shift) = col - whole_col;
+    places.push_back(place);
+  }
+  return places;
+}
+
+void require_on_canvas(const SolverProblem& problem, const SolverState& state,
+                       const std::vector<cpu::Place>& places) {
+  const std::int64_t size = problem.pattern_size();
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    const cpu::Place& place = places[i];
+    const std::int64_t last_row = place.row + size + (place.row_fraction > 0 ? 1 : 0);
+    const std::int64_t last_col = place.col + size + (place.col_fraction > 0 ? 1 : 0);
+    require(place.row >= 0 && place.col >= 0 && last_row <= state.object.size(0) &&
+                last_col <= state.object.size(1),
+            "pattern {}: its patch, rows {}..{} and columns {}..{}, leaves the object of {} x {} "
+            "pixels",
+            problem.frames[static_cast<std::int64_t>(i)].item<std::int64_t>(), place.row,
+            last_row - 1, place.col, last_col - 1, state.object.size(0), state.object.size(1));
+  }
+}
+
+cpu::LossCall<float> call_of(const SolverProblem& problem, const at::Tensor& object,
+                             const at::Tensor& probe) {
+  cpu::LossCall<float> call;
+  call.size = problem.pattern_size();
+  call.modes = probe.size(0);
+  call.patterns = problem.patterns();
+  call.rows = object.size(0);
+  call.cols = object.size(1);
+  call.moved_probe = problem.options.interpolation == Interpolation::probe_fourier;
+  call.probe = numbers(probe);
+  call.object = numbers(object);
+  call.mask = numbers<bool>(problem.mask);
+  return call;
+}
+
+bool fits(const cpu::ProjectionMemory<float>& memory, const SolverState& state) {
+  return memory.task.modes == state.probe.size(0) && memory.object.rows == state.object.size(0) &&
+         memory.object.cols == state.object.size(1);
+}
+
+}  // namespace
+
+void Projection::renew(const SolverProblem& problem, const SolverState& state) {
+  memory_.reset();
+  const at::Tensor object = state.object.contiguous(), probe = state.probe.contiguous();
+  const cpu::LossCall<float> call = call_of(problem, object, probe);
+  require_memory(call, keep_waves_);
+  const auto threads = static_cast<int>(std::min<std::int64_t>(at::get_num_threads(), kMaxThreads));
+  memory_ = std::make_unique<cpu::ProjectionMemory<float>>(call, keep_waves_, batch_, threads);
+  std::int64_t first = 0;
+  for (const at::Tensor& frames : problem.frames.split(kPatternsAtOnce)) {
+    const at::Tensor counts = counts_in_fft_order(problem.scan, frames).contiguous();
+    memory_->take_counts(first, counts.size(0), numbers(counts));
+    first += counts.size(0);
+  }
+}
+
+cpu::ProjectionMemory<float>& Projection::enter(const SolverProblem& problem,
+                                                const SolverState& state) {
+  std::vector<cpu::Place> places = places_of(problem, state);
+  require_on_canvas(problem, state, places);
+  fresh_ = !memory_ || !fits(*memory_, state);
+  if (fresh_) renew(problem, state);
+  memory_->places = std::move(places);
+  memory_->take_object(numbers(state.object.contiguous()));
+  memory_->take_probe(numbers(state.probe.contiguous()));
+  const at::Tensor background =
+      state.background_root.defined() ? state.background_root.square().contiguous() : at::Tensor();
+  memory_->take_background(background.defined() ? numbers(background) : nullptr);
+  return *memory_;
+}
+
+at::Tensor Projection::waves() const {
+  return at::from_blob(memory_->waves,
+                       {static_cast<std::int64_t>(memory_->places.size()), memory_->mode_numbers()},
+                       at::kFloat);
+}
+
+void Projection::take_waves(const at::Tensor& waves) {
+  require(waves.sizes() == this->waves().sizes(),
+          "exit waves of the checkpoint: expected {}, found {}", this->waves().sizes(),
+          waves.sizes());
+  this->waves().copy_(waves);
+}
+
+void Projection::leave(SolverState& state) {
+  at::Tensor object = at::empty_like(state.object, at::MemoryFormat::Contiguous);
+  at::Tensor probe = at::empty_like(state.probe, at::MemoryFormat::Contiguous);
+  memory_->give_object(numbers(object));
+  memory_->give_probe(numbers(probe));
+  state.object = object;
+  state.probe = probe;
+}
+
+}  // namespace ptyche

@@ -1,0 +1,41 @@
+// What ePIE, rPIE, difference map and RAAR have in common: the way from a solver's tensors into the
+// layouts of the fused kernels and back.
+#pragma once
+
+#include <memory>
+
+#include "ptyche/physics/cpu/projection_memory.h"
+#include "ptyche/solve/solver_problem.h"
+
+namespace ptyche {
+
+/// The kernels' state of one solver, kept from pass to pass with the amplitudes that it holds.
+class Projection {
+ public:
+  /// batch: patterns whose updates are merged, see ProjectionMemory.
+  Projection(bool keep_waves, std::int64_t batch) : keep_waves_(keep_waves), batch_(batch) {}
+
+  /// Takes object, probe, background and positions from the state. The memory, and with it the exit
+  /// waves, is new (`fresh`) at the first call and where an array has got another shape. Throws
+  /// InvalidInput naming a pattern whose patch leaves the object, and, before it asks for it, the
+  /// memory that is needed where the machine does not have it.
+  cpu::ProjectionMemory<float>& enter(const SolverProblem& problem, const SolverState& state);
+  bool fresh() const { return fresh_; }
+  cpu::ProjectionMemory<float>& memory() { return *memory_; }
+
+  /// Writes object and probe into the state.
+  void leave(SolverState& state);
+
+  /// The kept exit waves as they lie in memory, (patterns, numbers) float32, and back.
+  at::Tensor waves() const;
+  void take_waves(const at::Tensor& waves);
+
+ private:
+  void renew(const SolverProblem& problem, const SolverState& state);
+
+  bool keep_waves_, fresh_ = false;
+  std::int64_t batch_;
+  std::unique_ptr<cpu::ProjectionMemory<float>> memory_;
+};
+
+}  // namespace ptyche
