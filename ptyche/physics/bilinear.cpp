@@ -18,15 +18,14 @@ at::Tensor flat_indices(const Images& images, const at::Tensor& corners, std::in
 }  // namespace
 
 void require_inside(const Images& images, const at::Tensor& corners, std::int64_t size) {
-  const at::Tensor limit = at::tensor({images.rows - size, images.cols - size}, corners.options());
-  const at::Tensor outside = corners.lt(0).logical_or(corners.gt(limit)).any(1);
-  if (!outside.any().item<bool>()) return;
-  const auto first = outside.nonzero()[0].item<std::int64_t>();
-  throw InvalidInput(
-      fmt::format("patch {} with its corner at ({:.2f}, {:.2f}) and side {} leaves its {} x {} "
-                  "canvas",
-                  first, corners[first][0].item<double>(), corners[first][1].item<double>(), size,
-                  images.rows, images.cols));
+  const at::Tensor listed = corners.to(at::kCPU, at::kDouble).contiguous();
+  const auto* corner = listed.data_ptr<double>();
+  const auto last_row = static_cast<double>(images.rows - size);
+  const auto last_col = static_cast<double>(images.cols - size);
+  for (std::int64_t k = 0; k < listed.size(0); ++k, corner += 2)
+    require(corner[0] >= 0 && corner[0] <= last_row && corner[1] >= 0 && corner[1] <= last_col,
+            "patch {} with its corner at ({:.2f}, {:.2f}) and side {} leaves its {} x {} canvas", k,
+            corner[0], corner[1], size, images.rows, images.cols);
 }
 
 at::Tensor BilinearTap::weigh(const at::Tensor& values) const {

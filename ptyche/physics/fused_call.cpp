@@ -1,6 +1,7 @@
 #include "ptyche/physics/fused_call.h"
 
 #include <cmath>
+#include <numeric>
 
 #include "ptyche/physics/amplitude_loss.h"
 #include "ptyche/physics/poisson_loss.h"
@@ -18,6 +19,7 @@ T* pointer(const at::Tensor& tensor) {
 void place_patterns(const CanvasLayout& layout, std::vector<cpu::Place>& places) {
   const at::Tensor corners = layout.corners.to(at::kDouble).contiguous();
   const at::Tensor fractions = layout.fractions.to(at::kDouble).contiguous();
+  places.reserve(static_cast<std::size_t>(corners.size(0)));
   const auto* corner = corners.data_ptr<double>();
   const auto* shift = fractions.data_ptr<double>();
   for (std::int64_t k = 0; k < corners.size(0); ++k, corner += 2, shift += 2) {
@@ -34,19 +36,22 @@ void place_patterns(const CanvasLayout& layout, std::vector<cpu::Place>& places)
 /// Patterns sorted by group, and which of them have a patch.
 template <class T>
 void sort_patterns(const FusedSetting& setting, cpu::LossCall<T>& call) {
-  const at::Tensor order = setting.layout.group.argsort(/*stable=*/true, 0, false).contiguous();
-  const at::Tensor count = at::bincount(setting.layout.group, {}, setting.layout.groups);
-  const at::Tensor first = at::cat({at::zeros({1}, at::kLong), count.cumsum(0)}).contiguous();
-  const auto* of = order.data_ptr<std::int64_t>();
-  call.pattern_of.assign(of, of + order.numel());
-  const auto* begin = first.data_ptr<std::int64_t>();
-  call.first_of_group.assign(begin, begin + first.numel());
-  call.patch_of.assign(static_cast<std::size_t>(order.numel()), -1);
+  const at::Tensor groups = setting.layout.group.contiguous();
+  const auto* group = groups.data_ptr<std::int64_t>();
+  const auto count = static_cast<std::size_t>(groups.numel());
+  call.first_of_group.assign(static_cast<std::size_t>(setting.layout.groups) + 1, 0);
+  for (std::size_t k = 0; k < count; ++k) ++call.first_of_group[group[k] + 1];
+  std::partial_sum(call.first_of_group.begin(), call.first_of_group.end(),
+                   call.first_of_group.begin());
+  std::vector<std::int64_t> next = call.first_of_group;
+  call.pattern_of.resize(count);
+  for (std::size_t k = 0; k < count; ++k)
+    call.pattern_of[next[group[k]]++] = static_cast<std::int64_t>(k);
+  call.patch_of.assign(count, -1);
   if (!setting.merged.defined()) return;
   const at::Tensor merged = setting.merged.contiguous();
   const auto* pattern = merged.data_ptr<std::int64_t>();
-  for (std::int64_t k = 0; k < merged.numel(); ++k)
-    call.patch_of[static_cast<std::size_t>(pattern[k])] = k;
+  for (std::int64_t k = 0; k < merged.numel(); ++k) call.patch_of[pattern[k]] = k;
 }
 
 template <class T>

@@ -62,9 +62,10 @@ class FusedLoss : public torch::autograd::Function<FusedLoss> {
 
   static variable_list backward(AutogradContext* context, variable_list from) {
     variable_list gradients = context->get_saved_variables();
-    for (at::Tensor& gradient : gradients)
-      if (gradient.defined())
-        gradient = gradient * from[0].to(c10::toRealValueType(gradient.scalar_type()));
+    const auto factor = from[0].item<double>();
+    for (std::size_t i = 0; i < gradients.size(); ++i)
+      gradients[i] = gradients[i].defined() && context->needs_input_grad(i) ? gradients[i] * factor
+                                                                            : at::Tensor();
     gradients.emplace_back();  // the setting
     return gradients;
   }

@@ -155,12 +155,10 @@ void do_object(Run<T>& run, const Team& team) {
 /// Striped planes -> (N, N) interleaved.
 template <class T>
 void put_together(Planes<T> planes, std::int64_t size, int strip, T* to) {
-  for (std::int64_t r = 0; r < size; ++r)
-    for (std::int64_t c = 0; c < size; ++c) {
-      const std::int64_t at = striped_index(size, strip, r, c);
-      *to++ = planes.re[at];
-      *to++ = planes.im[at];
-    }
+  for_striped(size, strip, [&](std::int64_t at, std::int64_t row, std::int64_t col) {
+    to[2 * (row * size + col)] = planes.re[at];
+    to[2 * (row * size + col) + 1] = planes.im[at];
+  });
 }
 
 /// Adds all threads' planes to the first thread's.
@@ -199,9 +197,9 @@ void collect_background_gradient(Run<T>& run) {
   sum_threads(run, &ThreadState<T>::background_gradient, task.size * task.stride);
   const T* sum = run.threads.front().state.background_gradient;
   T* to = run.call.background_gradient;
-  for (std::int64_t r = 0; r < task.size; ++r)
-    for (std::int64_t c = 0; c < task.size; ++c)
-      *to++ = sum[striped_index(task.size, run.kernels.strip, task.fft.position[c], r)];
+  for_striped(task.size, run.kernels.strip, [&](std::int64_t at, std::int64_t p, std::int64_t row) {
+    to[row * task.size + task.fft.order[p]] = sum[at];
+  });
 }
 
 template <class T>

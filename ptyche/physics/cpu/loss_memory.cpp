@@ -16,20 +16,18 @@ std::int64_t table_numbers(const LossCall<T>& call, int strip) {
 /// (N, N) in FFT order -> turned plane.
 template <class T, class Value>
 void turn(const LossTask<T>& task, int strip, const Value* values, T* plane) {
-  for (std::int64_t r = 0; r < task.size; ++r)
-    for (std::int64_t c = 0; c < task.size; ++c)
-      plane[striped_index(task.size, strip, task.fft.position[c], r)] = static_cast<T>(*values++);
+  for_striped(task.size, strip, [&](std::int64_t at, std::int64_t p, std::int64_t row) {
+    plane[at] = static_cast<T>(values[row * task.size + task.fft.order[p]]);
+  });
 }
 
 /// (N, N) interleaved -> natural planes.
 template <class T>
 void take_apart(const T* image, std::int64_t size, int strip, Planes<T> to) {
-  for (std::int64_t r = 0; r < size; ++r)
-    for (std::int64_t c = 0; c < size; ++c) {
-      const std::int64_t at = striped_index(size, strip, r, c);
-      to.re[at] = *image++;
-      to.im[at] = *image++;
-    }
+  for_striped(size, strip, [&](std::int64_t at, std::int64_t row, std::int64_t col) {
+    to.re[at] = image[2 * (row * size + col)];
+    to.im[at] = image[2 * (row * size + col) + 1];
+  });
 }
 
 template <class T>

@@ -1,6 +1,7 @@
 // The buffers of one call of the fused loss.
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "ptyche/physics/cpu/fft_plan.h"
@@ -35,6 +36,17 @@ struct ThreadMemory {
 inline std::int64_t striped_index(std::int64_t size, int strip, std::int64_t row,
                                   std::int64_t col) {
   return col / strip * strip * size + row * strip + col % strip;
+}
+
+/// visit(place in the plane, row, col) for the (size, size) pixels of a striped plane.
+template <class Visit>
+void for_striped(std::int64_t size, int strip, const Visit& visit) {
+  for (std::int64_t first = 0; first < size; first += strip) {
+    const std::int64_t columns = std::min<std::int64_t>(strip, size - first);
+    for (std::int64_t row = 0; row < size; ++row)
+      for (std::int64_t column = 0; column < columns; ++column)
+        visit(first * size + row * strip + column, row, first + column);
+  }
 }
 
 extern template struct SharedTables<float>;
