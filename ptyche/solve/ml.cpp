@@ -29,6 +29,8 @@ class Ml : public Solver {
     return loss;
   }
 
+  bool rests_on_plateau() const override { return false; }
+
   void save(Hdf5File& file, const std::string& group) const override {
     write_moments(file, group + "/object", object_);
     write_moments(file, group + "/probe", probe_);

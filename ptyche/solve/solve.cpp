@@ -18,7 +18,7 @@ namespace ptyche {
 namespace {
 
 constexpr double kCheckpointSeconds = 30;
-constexpr double kDivergence = 2;  // times the least loss of the link
+constexpr double kDivergence = 4;  // times the least loss of the link
 constexpr std::int64_t kPassesBeforeModes = 3;
 constexpr std::size_t kPlateauPasses = 10;
 
@@ -93,8 +93,9 @@ class ChainRun {
   void add_modes() {
     const std::int64_t wait = std::min(kPassesBeforeModes, passes_of(links()) / 10);
     const SolverOptions& options = problem_.options;
-    if (chain_.total >= wait && chain_.state.probe.size(0) != options.modes)
-      chain_.state.probe = with_modes(chain_.state.probe, options.modes, options.mode_power);
+    if (chain_.total < wait || chain_.state.probe.size(0) == options.modes) return;
+    chain_.state.probe = with_modes(chain_.state.probe, options.modes, options.mode_power);
+    chain_.has_best = false;  // new modes make the fit worse before they make it better
   }
 
   void keep_if_best(const SolverState& before, double loss) {
@@ -120,7 +121,9 @@ class ChainRun {
   }
 
   bool on_plateau() {
-    if (chain_.epoch < static_cast<std::int64_t>(2 * kPlateauPasses)) return false;
+    if (problem_.options.plateau == 0 || !chain_.solver->rests_on_plateau() ||
+        chain_.epoch < static_cast<std::int64_t>(2 * kPlateauPasses))
+      return false;
     const auto last = chain_.losses.end();
     const double now = *std::min_element(last - kPlateauPasses, last);
     const double then = *std::min_element(last - 2 * kPlateauPasses, last - kPlateauPasses);

@@ -39,12 +39,12 @@ struct SolveResult {
 
 /// Runs the chain from `start`, or from a flat object and the scan's probe, on the used patterns.
 /// New probe modes join after a tenth of the passes, at most 3. A link whose last ten passes gained
-/// less than `plateau` gives way to the next. If the loss stops being finite or rises to twice its
-/// least value, the chain ends with a warning and the best state so far; after Ctrl-C with the last
-/// one, and its checkpoint. Resumed on the same number of threads it ends where the uninterrupted
-/// chain ends, bit for bit. The checkpoint is removed at the end. Throws InvalidInput for options
-/// out of range, a mask that hides everything, a position whose patch leaves the canvas, or a
-/// checkpoint of another run.
+/// less than `plateau` gives way to the next, unless its steps shrink on a schedule (ml). If the
+/// loss stops being finite or rises to four times its least value, the chain ends with a warning
+/// and the best state so far; after Ctrl-C with the last one, and its checkpoint. Resumed on the
+/// same number of threads it ends where the uninterrupted chain ends, bit for bit. The checkpoint
+/// is removed at the end. Throws InvalidInput for options out of range, a mask that hides
+/// everything, a position whose patch leaves the canvas, or a checkpoint of another run.
 SolveResult solve(const Scan& scan, const std::optional<Reconstruction>& start,
                   const SolverOptions& options, const SolverWatch& watch = {});
 

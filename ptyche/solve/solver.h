@@ -27,6 +27,9 @@ class Solver {
   /// when the pass came to it.
   virtual double pass(const SolverProblem& problem, SolverState& state, const Pass& pass) = 0;
 
+  /// False where the steps shrink on a schedule: then a plateau half-way says nothing.
+  virtual bool rests_on_plateau() const { return true; }
+
   /// What the next pass needs beside the state, under `group` of a checkpoint.
   virtual void save(Hdf5File& file, const std::string& group) const = 0;
   virtual void load(const Hdf5File& file, const std::string& group) = 0;
