@@ -28,21 +28,6 @@ double available_bytes() {
   return 0;
 }
 
-void require_memory(const cpu::LossCall<float>& call, bool keep_waves) {
-  const double per_pattern = static_cast<double>(call.size * call.size) *
-                             static_cast<double>(keep_waves ? 1 + 2 * call.modes : 1) *
-                             sizeof(float);
-  const double needed = static_cast<double>(call.patterns) * per_pattern;
-  const double available = available_bytes();
-  require(
-      available == 0 || needed < available,
-      "{} of {} patterns of {} x {} pixels with {} probe modes need {:.1f} GB of memory, of "
-      "which {:.1f} GB are free; {}",
-      keep_waves ? "the exit waves" : "the amplitudes", call.patterns, call.size, call.size,
-      call.modes, needed / 1e9, available / 1e9,
-      keep_waves ? "epie, rpie, lsqml and ml keep none" : "lsqml and ml read counts in batches");
-}
-
 /// Whole-pixel corner of each patch on the canvas, and the rest of the position.
 std::vector<cpu::Place> places_of(const SolverProblem& problem, const SolverState& state) {
   const at::Tensor positions = (problem.positions + state.moves).contiguous();
@@ -102,11 +87,26 @@ bool fits(const cpu::ProjectionMemory<float>& memory, const SolverState& state) 
 
 }  // namespace
 
+void require_projection_memory(std::int64_t patterns, std::int64_t size, std::int64_t modes,
+                               bool keep_waves) {
+  const std::int64_t numbers_per_pixel = keep_waves ? 1 + 2 * modes : 1;
+  const double needed = static_cast<double>(patterns) * static_cast<double>(size * size) *
+                        static_cast<double>(numbers_per_pixel * sizeof(float));
+  const double available = available_bytes();
+  require(available == 0 || needed < available,
+          "{} of {} patterns of {} x {} pixels with {} probe modes need {:.1f} GB of memory, of "
+          "which {:.1f} GB are free; {}",
+          keep_waves ? "exit waves and amplitudes" : "the amplitudes", patterns, size, size, modes,
+          needed / 1e9, available / 1e9,
+          keep_waves ? "epie, rpie, lsqml and ml keep no exit waves"
+                     : "lsqml and ml read the counts in batches");
+}
+
 void Projection::renew(const SolverProblem& problem, const SolverState& state) {
   memory_.reset();
   const at::Tensor object = state.object.contiguous(), probe = state.probe.contiguous();
   const cpu::LossCall<float> call = call_of(problem, object, probe);
-  require_memory(call, keep_waves_);
+  require_projection_memory(call.patterns, call.size, call.modes, keep_waves_);
   const auto threads = static_cast<int>(std::min<std::int64_t>(at::get_num_threads(), kMaxThreads));
   memory_ = std::make_unique<cpu::ProjectionMemory<float>>(call, keep_waves_, batch_, threads);
   std::int64_t first = 0;

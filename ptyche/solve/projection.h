@@ -9,6 +9,11 @@
 
 namespace ptyche {
 
+/// Throws InvalidInput that names the need where amplitudes, and with keep_waves the exit waves, of
+/// so many patterns do not fit into the memory that is free now.
+void require_projection_memory(std::int64_t patterns, std::int64_t size, std::int64_t modes,
+                               bool keep_waves);
+
 /// The kernels' state of one solver, kept from pass to pass with the amplitudes that it holds.
 class Projection {
  public:

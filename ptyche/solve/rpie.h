@@ -16,7 +16,7 @@ struct RpieOptions {
   double probe_regularisation = 1.0;   ///< alpha of the probe, 0 < alpha <= 1
   std::int64_t probe_start = 2;        ///< epochs before the probe is updated
   double step_decay = 0.05;  ///< both steps fall geometrically to this share at the last epoch
-  std::int64_t batch = 4;    ///< patterns whose updates are merged, >= 1; 1 = one after the other
+  std::int64_t batch = 8;    ///< patterns whose updates are merged, >= 1; 1 = one after the other
   std::uint64_t seed = 1;
 };
 

@@ -1,0 +1,282 @@
+// ePIE, rPIE, difference map and RAAR: the fused kernels against the same algorithms written with
+// LibTorch in double precision, and what a user expects of each.
+#include <ATen/Parallel.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "ptyche/core/error.h"
+#include "ptyche/core/random.h"
+#include "ptyche/physics/data_fit.h"
+#include "ptyche/physics/fourier.h"
+#include "ptyche/physics/fourier_shift.h"
+#include "ptyche/physics/patches.h"
+#include "ptyche/solve/pie.h"
+#include "ptyche/solve/solve.h"
+#include "ptyche/solve/solver.h"
+#include "ptyche/stitch/stitch.h"
+#include "tests/support/small_scan.h"
+
+namespace ptyche {
+namespace {
+
+/// A problem with two modes, a background and a masked pixel, from a flat object.
+struct Case {
+  SolverProblem problem;
+  SolverState state;
+};
+
+Scan two_mode_scan() {
+  const Scan scan = small_scan();
+  at::Tensor mask = at::ones({16, 16}, at::kBool);
+  mask[5][9] = false;
+  const at::Tensor probe = scan.probe()[0];
+  return Scan({.counts = scan.counts(),
+               .positions = scan.positions(),
+               .probe = at::stack({probe, 0.3 * probe.roll({1, 2}, {0, 1})}),
+               .mask = mask,
+               .frame_use = {},
+               .truth = {},
+               .geometry = {},
+               .source = "s",
+               .input_hash = ""});
+}
+
+Case two_modes(Interpolation interpolation) {
+  const Scan scan = two_mode_scan();
+  const Reconstruction flat = empty_reconstruction(scan, interpolation);
+  Case made{make_problem(scan, {.interpolation = interpolation}), {}};
+  made.state.object = flat.object;
+  made.state.probe = flat.probe;
+  made.state.background_root = at::full({16, 16}, 0.5, at::kFloat);
+  made.state.moves = at::zeros_like(made.problem.positions);
+  made.state.origin_row = flat.origin_row;
+  made.state.origin_col = flat.origin_col;
+  return made;
+}
+
+/// The algorithms in complex128, one pattern after the other, nothing fused.
+class Reference {
+ public:
+  explicit Reference(const Case& from)
+      : object_(from.state.object.to(at::kComplexDouble)),
+        probe_(from.state.probe.to(at::kComplexDouble)),
+        background_(from.state.background_root.to(at::kDouble).square()),
+        mask_(from.problem.mask.to(at::kDouble)),
+        amplitudes_(
+            counts_in_fft_order(from.problem.scan, from.problem.frames).to(at::kDouble).sqrt()),
+        moved_(from.problem.options.interpolation == Interpolation::probe_fourier) {
+    const at::Tensor origin = at::tensor({from.state.origin_row, from.state.origin_col}, at::kLong);
+    const at::Tensor corners = from.problem.positions - origin.to(at::kDouble) - 8;
+    corners_ = moved_ ? corners.round() : corners;
+    shifts_ = corners - corners_;
+  }
+
+  void pie_pass(const cpu::PieOptions& options, const std::vector<std::int64_t>& order,
+                std::size_t batch) {
+    for (std::size_t first = 0; first < order.size(); first += batch)
+      pie_batch(options, {order.begin() + static_cast<std::ptrdiff_t>(first),
+                          order.begin() +
+                              static_cast<std::ptrdiff_t>(std::min(first + batch, order.size()))});
+  }
+
+  void reflect_pass(double keep, double reflected, double product, bool refine_probe) {
+    std::vector<at::Tensor> old = waves_;
+    waves_.clear();
+    at::Tensor sum = at::zeros_like(object_), weight = at::zeros_like(object_);
+    for (std::int64_t k = 0; k < corners_.size(0); ++k) {
+      const at::Tensor seen = probe_at(k) * patch(k);
+      const at::Tensor wave = old.empty() ? seen : old[static_cast<std::size_t>(k)];
+      waves_.push_back(keep * wave + reflected * projected(2 * seen - wave, k) + product * seen);
+      sum = sum + placed((probe_at(k).conj() * (waves_.back() - seen)).sum(0), k);
+      weight = weight + placed(power(probe_at(k)), k);
+    }
+    object_ = object_ + sum / denominator(weight);
+    if (refine_probe) probe_step();
+  }
+
+  at::Tensor object_, probe_;
+
+ private:
+  static at::Tensor power(const at::Tensor& modes) { return (modes * modes.conj()).sum(0); }
+  static at::Tensor denominator(const at::Tensor& weight) {
+    return 0.999 * weight + 0.001 * at::real(weight).max();
+  }
+
+  at::Tensor shift(std::int64_t k) const { return shifts_.slice(0, k, k + 1); }
+  at::Tensor corner(std::int64_t k) const { return corners_.slice(0, k, k + 1); }
+  at::Tensor probe_at(std::int64_t k) const {
+    return moved_ ? fourier_shift(probe_, shift(k))[0] : probe_;
+  }
+  at::Tensor unmoved(const at::Tensor& change, std::int64_t k) const {
+    return moved_ ? fourier_shift(change, -shift(k))[0] : change;
+  }
+  at::Tensor patch(std::int64_t k) const { return extract_patches(object_, corner(k), 16)[0]; }
+  at::Tensor placed(const at::Tensor& patch, std::int64_t k) const {
+    return place_patches(patch.unsqueeze(0), corner(k), object_.size(0), object_.size(1));
+  }
+
+  at::Tensor projected(const at::Tensor& exit_waves, std::int64_t k) const {
+    const at::Tensor waves = propagate(exit_waves);
+    const at::Tensor modelled = (at::real(power(waves)) + background_).sqrt();
+    return back_propagate(waves * (1 + mask_ * (amplitudes_[k] / modelled - 1)));
+  }
+
+  void pie_batch(const cpu::PieOptions& options, const std::vector<std::int64_t>& batch) {
+    at::Tensor sum = at::zeros_like(object_), weight = at::zeros_like(object_);
+    at::Tensor change_of_probe = at::zeros_like(probe_);
+    double strongest = 0;
+    for (const std::int64_t k : batch) {
+      const at::Tensor probe = probe_at(k), seen = patch(k);
+      const at::Tensor change = projected(probe * seen, k) - probe * seen;
+      sum = sum + placed((probe.conj() * change).sum(0), k);
+      weight = weight + placed(power(probe), k);
+      strongest = std::max(strongest, at::real(power(probe)).max().item<double>());
+      const at::Tensor bright = at::real(seen * seen.conj());
+      const double alpha = options.probe_regularisation;
+      change_of_probe =
+          change_of_probe +
+          unmoved(seen.conj() * change / ((1 - alpha) * bright + alpha * bright.max()), k);
+    }
+    const double alpha = options.object_regularisation;
+    object_ = object_ + options.object_step * sum /
+                            ((1 - alpha) * weight + alpha * at::real(weight).clamp_min(strongest));
+    probe_ = probe_ + std::min(options.probe_step, 1.0 / static_cast<double>(batch.size())) *
+                          change_of_probe;
+  }
+
+  void probe_step() {
+    at::Tensor sum = at::zeros_like(probe_), weight = at::zeros({16, 16}, at::kComplexDouble);
+    for (std::int64_t k = 0; k < corners_.size(0); ++k) {
+      const at::Tensor seen = patch(k);
+      const at::Tensor rest = waves_[static_cast<std::size_t>(k)] - probe_at(k) * seen;
+      sum = sum + unmoved(seen.conj() * rest, k);
+      weight = weight + seen * seen.conj();
+    }
+    probe_ = probe_ + sum / denominator(weight);
+  }
+
+  at::Tensor background_, mask_, amplitudes_, corners_, shifts_;
+  bool moved_;
+  std::vector<at::Tensor> waves_;
+};
+
+double difference(const at::Tensor& found, const at::Tensor& expected) {
+  return (found.to(at::kComplexDouble) - expected).abs().max().item<double>() /
+         expected.abs().max().item<double>();
+}
+
+class Projections : public testing::TestWithParam<Interpolation> {};
+
+TEST_P(Projections, PieKernelsDoWhatTheAlgorithmSays) {
+  Case made = two_modes(GetParam());
+  Reference reference(made);
+  const cpu::PieOptions options{.object_step = 0.9,
+                                .object_regularisation = 0.3,
+                                .probe_step = 0.2,
+                                .probe_regularisation = 0.6};
+  make_pie(options)->pass(made.problem, made.state, {});
+  reference.pie_pass(options, permutation(36, RandomStream(1, Purpose::solver_order)), kPieBatch);
+  EXPECT_LT(difference(made.state.object, reference.object_), 2e-4);
+  EXPECT_LT(difference(made.state.probe, reference.probe_), 2e-4);
+}
+
+TEST_P(Projections, DifferenceMapKernelsDoWhatTheAlgorithmSays) {
+  Case made = two_modes(GetParam());
+  Reference reference(made);
+  const auto solver = make_solver("dm");
+  for (std::int64_t epoch = 0; epoch < 4; ++epoch) {
+    solver->pass(made.problem, made.state, {epoch, 4, epoch});
+    reference.reflect_pass(1, 0.8F, -0.8F, epoch >= 2);
+  }
+  EXPECT_LT(difference(made.state.object, reference.object_), 2e-4);
+  EXPECT_LT(difference(made.state.probe, reference.probe_), 2e-4);
+}
+
+INSTANTIATE_TEST_SUITE_P(Both, Projections,
+                         testing::Values(Interpolation::bilinear, Interpolation::probe_fourier),
+                         [](const auto& info) { return to_string(info.param); });
+
+class ProjectionSolvers : public testing::TestWithParam<const char*> {};
+
+SolverOptions options_of(const std::string& solver, std::int64_t epochs) {
+  return {.chain = {{solver, epochs}}, .background = false};
+}
+
+double r_factor(const Reconstruction& image, const Scan& scan) {
+  return data_fit(image, scan, scan.frames_with(FrameUse::used), true).r_factor;
+}
+
+TEST_P(ProjectionSolvers, BringASimulatedScanBackFromAFlatObjectAndAWrongProbe) {
+  const Scan scan = small_scan();
+  const at::Tensor axis = at::arange(16, at::kFloat) - 8;
+  const at::Tensor defocus = 0.02 * (axis.square().unsqueeze(1) + axis.square());
+  const Scan wrong = scan.with_probe(scan.probe() * at::polar(at::ones_like(defocus), defocus));
+  const Reconstruction flat = empty_reconstruction(wrong, Interpolation::probe_fourier);
+  const Reconstruction image = solve(wrong, {}, options_of(GetParam(), 100)).image;
+  EXPECT_LT(r_factor(image, scan), 0.03) << "flat object: " << r_factor(flat, scan);
+}
+
+TEST_P(ProjectionSolvers, FindTheObjectUnderTheTrueProbeUpToAPhase) {
+  const Scan scan = small_scan();
+  SolverOptions options = options_of(GetParam(), 100);
+  options.fixed_probe = true;
+  const Reconstruction image = solve(scan, {}, options).image;
+  const auto middle = [&](const at::Tensor& object, std::int64_t row, std::int64_t col) {
+    return object.slice(0, 12 - row, 24 - row).slice(1, 12 - col, 24 - col);
+  };
+  const at::Tensor found = middle(image.object, image.origin_row, image.origin_col);
+  const at::Tensor truth = middle(scan.truth(), 0, 0);
+  const at::Tensor phase = (truth * found.conj()).sum().sgn();
+  EXPECT_LT((found * phase - truth).abs().mean().item<double>(), 0.01);
+}
+
+TEST_P(ProjectionSolvers, AreTheSameForTheSameSeedOnAnyNumberOfThreads) {
+  const Scan scan = small_scan();
+  const int threads = at::get_num_threads();
+  const auto run = [&](int count) {
+    at::set_num_threads(count);
+    return solve(scan, {}, options_of(GetParam(), 4)).image;
+  };
+  const Reconstruction one = run(1), many = run(3);
+  at::set_num_threads(threads);
+  EXPECT_TRUE(at::equal(one.object, many.object));
+  EXPECT_TRUE(at::equal(one.probe, many.probe));
+}
+
+TEST_P(ProjectionSolvers, DoNotLookAtMaskedPixels) {
+  const Scan scan = small_scan();
+  at::Tensor mask = at::ones({16, 16}, at::kBool);
+  mask[8][8] = false;
+  const auto run = [&](double at_masked) {
+    at::Tensor counts = scan.counts().clone();
+    counts.select(1, 8).select(1, 8).fill_(at_masked);
+    const Scan changed({.counts = counts,
+                        .positions = scan.positions(),
+                        .probe = scan.probe(),
+                        .mask = mask,
+                        .frame_use = {},
+                        .truth = {},
+                        .geometry = {},
+                        .source = "s",
+                        .input_hash = ""});
+    return solve(changed, {}, options_of(GetParam(), 4)).image.object;
+  };
+  EXPECT_TRUE(at::equal(run(0), run(5000)));
+}
+
+INSTANTIATE_TEST_SUITE_P(All, ProjectionSolvers, testing::Values("epie", "rpie", "dm", "raar"),
+                         [](const auto& info) { return std::string(info.param); });
+
+TEST(ExitWaves, ThatDoNotFitIntoMemoryAreRefusedByWhatTheyNeed) {
+  EXPECT_NO_THROW(require_projection_memory(100, 64, 1, true));
+  try {
+    require_projection_memory(100'000'000, 128, 2, true);
+    FAIL() << "expected a refusal";
+  } catch (const InvalidInput& error) {
+    EXPECT_NE(std::string(error.what()).find("32768.0 GB"), std::string::npos) << error.what();
+  }
+}
+
+}  // namespace
+}  // namespace ptyche
