@@ -12,6 +12,7 @@
 #include "ptyche/core/files.h"
 #include "ptyche/infer/infer.h"
 #include "ptyche/io/product.h"
+#include "ptyche/physics/data_fit.h"
 #include "ptyche/solve/refine.h"
 #include "ptyche/stitch/stitch.h"
 
@@ -24,7 +25,7 @@ struct ReconstructOptions {
   TrainOptions train;
   InferOptions infer;
   ComputeChoices compute;
-  std::string refine = "none";
+  std::string refine = "auto";
   std::filesystem::path output;
   bool half_sets = false;
 };
@@ -53,29 +54,51 @@ Reconstruction image_of(const Scan& scan, ReconstructOptions options) {
   options.train.resume = false;
   const Groups groups = make_groups(scan, options.group);
   const Model model = train(scan, groups, options.train);
-  return refine(scan, stitch(infer(model, scan, options.infer), scan), options.refine);
+  return refine(scan, stitch(infer(model, scan, options.infer), scan),
+                refine_passes(options.refine), options.train.seed);
+}
+
+/// The image that a solver makes of the network's, and what that took and gave.
+Reconstruction refined(const Scan& scan, const Reconstruction& before,
+                       const ReconstructOptions& options, RefinementGain& gain) {
+  const auto start = std::chrono::steady_clock::now();
+  gain.passes = refine_passes(options.refine);
+  const Reconstruction image = refine(scan, before, gain.passes, options.train.seed);
+  gain.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  const at::Tensor held_out = scan.frames_with(FrameUse::held_out);
+  if (held_out.size(0) > 0) gain.held_out_before = data_fit(before, scan, held_out, true);
+  return image;
 }
 
 void reconstruct(ReconstructOptions options, const std::string& options_json) {
   const auto start = std::chrono::steady_clock::now();
   options.compute.apply();
+  refine_passes(options.refine);  // refused now and not after the training
   require_writable_folder(options.output);
   const Scan scan = read_scan(options.scan.resolved());
   const Groups groups = make_groups(scan, options.group);
   const Model model = train(scan, groups, options.train);
   write_training(options.output, model);
   const Patches patches = infer(model, scan, options.infer);
-  Reconstruction image = stitch(patches, scan);
-  image = refine(scan, image, options.refine);
+  const Reconstruction before = stitch(patches, scan);
+  write_reconstruction(options.output / "network.h5", before);
+  RefinementGain gain;
+  Reconstruction image = refined(scan, before, options, gain);
   fill_provenance(image, model, options_json);
   const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start;
   Scores scores{.seconds = passed.count()};
+  if (gain.passes > 0) scores.refinement = gain;
   if (options.half_sets) {
     write_reconstruction(options.output / "reconstruction.h5", image);  // before more long work
     scores.half_sets = write_half_sets(options.output, scan,
                                        [&](const Scan& half) { return image_of(half, options); });
   }
-  write_image(options.output, image, scan, scores, infer_unseen(model, scan, options.infer));
+  std::vector<ExtraImage> extras = infer_unseen(model, scan, options.infer);
+  if (gain.passes > 0)
+    extras.push_back({.title = "Before refinement",
+                      .caption = "The network's image, from which the solver started (network.h5).",
+                      .image = before});
+  write_image(options.output, image, scan, scores, extras);
 }
 
 /// Values that follow from others.
@@ -117,7 +140,8 @@ Command declare(const std::shared_ptr<ReconstructOptions>& options) {
             {.name = "refine",
              .target = &options->refine,
              .unit = "",
-             .help = "none, or the number of rPIE epochs that start from the network's image"},
+             .help = "passes of a solver that starts from the network's image (ml, 3 probe modes, "
+                     "positions, background); none or auto"},
             {.name = "half-sets",
              .target = &options->half_sets,
              .unit = "",

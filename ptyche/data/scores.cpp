@@ -41,6 +41,22 @@ void add_fit(List& list, const std::string& group, const std::string& patterns, 
   list.push_back({group + ".frames", static_cast<double>(fit.frames), "number of " + patterns});
 }
 
+void add_refinement(List& list, const Scores& scores) {
+  const RefinementGain& gain = *scores.refinement;
+  list.push_back({"refine.passes", static_cast<double>(gain.passes),
+                  "passes of the solver that started from the network's image"});
+  list.push_back({"refine.seconds", gain.seconds, "wall clock of that refinement, seconds"});
+  if (!gain.held_out_before || !scores.held_out) return;
+  const double before = gain.held_out_before->deviance_per_photon;
+  list.push_back({"refine.before_held_out_r_factor", gain.held_out_before->r_factor,
+                  "R-factor of the held-out patterns by the network's image, a ratio"});
+  list.push_back({"refine.before_held_out_deviance_per_photon", before,
+                  "Poisson deviance of the held-out patterns by the network's image, per photon"});
+  list.push_back({"refine.log_likelihood_gain", (before - scores.held_out->deviance_per_photon) / 2,
+                  "what the refinement added to the log-likelihood of the held-out patterns, per "
+                  "photon; half the drop in deviance"});
+}
+
 void append(List& list, const List& more) { list.insert(list.end(), more.begin(), more.end()); }
 
 }  // namespace
@@ -55,6 +71,7 @@ std::vector<NamedScore> named_scores(const Scores& scores) {
   if (scores.used)
     add_fit(list, "used", "used patterns", *scores.used,
             scores.held_out ? std::nullopt : scores.trivial);
+  if (scores.refinement) add_refinement(list, scores);
   if (scores.unseen_half)
     add_fit(list, "unseen_half", "patterns of the unseen half", *scores.unseen_half,
             scores.unseen_trivial);

@@ -29,6 +29,13 @@ struct TrivialFit {
   double mean_pattern_r_factor = 0, mean_pattern_deviance_per_photon = 0;  ///< mean pattern
 };
 
+/// What an iterative refinement of the network's image took and gave.
+struct RefinementGain {
+  std::int64_t passes = 0;
+  double seconds = 0;
+  std::optional<DataFit> held_out_before = {};  ///< of the network's image
+};
+
 /// Absent parts were not measured (no hold-out, no truth, no mask).
 /// All fits leave out the pixels that the scan's mask hides, but held_out_all_pixels, which is
 /// there only where the mask hides some.
@@ -39,6 +46,7 @@ struct Scores {
   /// the object against the scan's truth; the image of the odd patterns against that of the even
   /// ones
   std::optional<Comparison> truth = {}, half_sets = {};
+  std::optional<RefinementGain> refinement = {};
   double seconds = 0;          ///< wall clock from reading to the stitched image
   double object_contrast = 0;  ///< standard deviation of the object over its mean, lit part
 };

@@ -1,20 +1,40 @@
 #include "ptyche/solve/refine.h"
 
+#include <algorithm>
 #include <charconv>
 
 #include "ptyche/core/error.h"
-#include "ptyche/solve/rpie.h"
+#include "ptyche/solve/solve.h"
 
 namespace ptyche {
+namespace {
 
-Reconstruction refine(const Scan& scan, const Reconstruction& image, const std::string& how) {
-  if (how == "none") return image;
-  std::int64_t epochs = 0;
-  const auto [end, error] = std::from_chars(how.data(), how.data() + how.size(), epochs);
-  require(error == std::errc() && end == how.data() + how.size() && epochs >= 1,
-          "--refine: expected none or a number of epochs, found {}", how);
-  return rpie(scan, image,
-              {.epochs = epochs, .object_step = 0.2, .probe_step = 0.2, .probe_start = 0});
+constexpr std::int64_t kModes = 3;
+
+}  // namespace
+
+std::int64_t refine_passes(const std::string& how) {
+  if (how == "none") return 0;
+  if (how == "auto") return kAutoPasses;
+  std::int64_t passes = 0;
+  const auto [end, error] = std::from_chars(how.data(), how.data() + how.size(), passes);
+  require(error == std::errc() && end == how.data() + how.size() && passes >= 1,
+          "--refine: expected none, auto or a number of passes, found {}", how);
+  return passes;
+}
+
+Reconstruction refine(const Scan& scan, const Reconstruction& image, std::int64_t passes,
+                      std::uint64_t seed) {
+  if (passes == 0) return image;
+  SolverOptions options;
+  options.chain = {{"ml", passes}};
+  options.modes = std::max(kModes, image.probe.size(0));
+  options.positions = PositionFreedom::jitter;
+  options.seed = seed;
+  const SolveResult result = solve(scan, image, options);
+  if (result.end == ChainEnd::interrupted)
+    throw Interrupted("stopped during the refinement; the image before it is kept");
+  return result.image;
 }
 
 }  // namespace ptyche

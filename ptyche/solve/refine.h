@@ -1,6 +1,7 @@
 // From the network's image to a better one by an iterative solver on the same physics.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "ptyche/data/reconstruction.h"
@@ -8,8 +9,15 @@
 
 namespace ptyche {
 
-/// how: "none" returns the image as it is; a number N runs N epochs of rPIE from it, at a fifth of
-/// the usual step, since the image is nearly right. Throws InvalidInput for another text.
-Reconstruction refine(const Scan& scan, const Reconstruction& image, const std::string& how);
+/// Passes that `how` asks for: "none" 0, "auto" kAutoPasses, else the number. Throws InvalidInput
+/// for another text.
+std::int64_t refine_passes(const std::string& how);
+inline constexpr std::int64_t kAutoPasses = 20;
+
+/// `passes` of maximum likelihood (`ml`) from the image, its probe and background: at least three
+/// probe modes, a background, and each pattern's own error of position. 0 passes return the image
+/// as it is. Throws Interrupted after Ctrl-C.
+Reconstruction refine(const Scan& scan, const Reconstruction& image, std::int64_t passes,
+                      std::uint64_t seed = 1);
 
 }  // namespace ptyche

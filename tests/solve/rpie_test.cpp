@@ -4,7 +4,6 @@
 
 #include "ptyche/core/error.h"
 #include "ptyche/physics/data_fit.h"
-#include "ptyche/solve/refine.h"
 #include "ptyche/stitch/stitch.h"
 #include "tests/support/checks.h"
 #include "tests/support/small_scan.h"
@@ -70,18 +69,6 @@ TEST(Rpie, RefusesAStepOutOfRange) {
   const Scan scan = small_scan();
   EXPECT_THROW(rpie(scan, flat(scan), {.epochs = 1, .object_step = 1.5}), InvalidInput);
   EXPECT_THROW(rpie(scan, flat(scan), {.epochs = 0}), InvalidInput);
-}
-
-TEST(Refine, BySomeEpochsImprovesTheFitAndByNoneChangesNothing) {
-  const Scan scan = small_scan();
-  EXPECT_TRUE(at::equal(refine(scan, flat(scan), "none").object, flat(scan).object));
-  EXPECT_LT(r_factor(refine(scan, flat(scan), "3"), scan), r_factor(flat(scan), scan));
-}
-
-TEST(Refine, RefusesWhatIsNeitherNoneNorANumber) {
-  const Scan scan = small_scan();
-  for (const char* how : {"", "many", "-1", "0", "3x"})
-    EXPECT_THROW(refine(scan, flat(scan), how), InvalidInput) << how;
 }
 
 }  // namespace
