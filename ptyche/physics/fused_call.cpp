@@ -82,8 +82,10 @@ void fill_inputs(const FusedSetting& setting, FusedCall<T>& buffers) {
     return;
   }
   call.patches = pointer<T>(buffers.picture);
-  buffers.weight = merge_weights(buffers.probe).contiguous();
+  buffers.weight =
+      merge_weights(buffers.probe, select(setting.layout, setting.merged)).contiguous();
   call.merge_weight = pointer<T>(buffers.weight);
+  call.weight_step = buffers.weight.dim() == 3 ? call.size * call.size : 0;
   call.dark_weight = kDarkWeight * buffers.weight.max().template item<double>();
 }
 

@@ -82,8 +82,9 @@ GroupLoss group_loss(const at::Tensor& patches, const at::Tensor& merged, const 
     return fused_group_loss(patches, merged, probe, layout, measured, options);
   }
   require_device(options.engine, options.device);
-  const at::Tensor weights = merge_weights(probe.to(patches.scalar_type()));
-  const at::Tensor canvases = merge(patches, weights, select(layout, merged), options.merge);
+  const CanvasLayout used = select(layout, merged);
+  const at::Tensor weights = merge_weights(probe.to(patches.scalar_type()), used);
+  const at::Tensor canvases = merge(patches, weights, used, options.merge);
   return {predict_and_compare(canvases, probe, layout, measured, options.kind),
           contrast_of(canvases.detach())};
 }

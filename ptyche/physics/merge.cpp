@@ -2,6 +2,7 @@
 
 #include "ptyche/core/error.h"
 #include "ptyche/physics/bilinear.h"
+#include "ptyche/physics/fourier_shift.h"
 
 namespace ptyche {
 namespace {
@@ -121,8 +122,11 @@ at::Tensor merge(const at::Tensor& patches, const at::Tensor& weights, const Can
   return at::where(dark, at::ones({}, sum.options()), sum / total.masked_fill(dark, 1));
 }
 
-at::Tensor merge_weights(const at::Tensor& probe) {
-  return at::view_as_real(probe.detach()).square().sum(at::IntArrayRef{0, 3});
+at::Tensor merge_weights(const at::Tensor& probe, const CanvasLayout& layout) {
+  if (layout.interpolation == Interpolation::bilinear)
+    return at::view_as_real(probe.detach()).square().sum(at::IntArrayRef{0, 3});
+  const at::Tensor moved = fourier_shift(probe.detach(), layout.fractions.detach());
+  return at::view_as_real(moved).square().sum(at::IntArrayRef{1, 4});
 }
 
 at::Tensor extract(const at::Tensor& canvases, const CanvasLayout& layout) {

@@ -42,17 +42,18 @@ CanvasLayout place(const Patches& patches, const Reconstruction& canvas, std::in
 void add_patches(Sums& sums, const Patches& patches, const Reconstruction& canvas,
                  const at::Tensor& factors, std::int64_t first, std::int64_t last) {
   const CanvasLayout layout = place(patches, canvas, first, last);
-  const at::Tensor weights = merge_weights(patches.probe);
+  const at::Tensor weights = merge_weights(patches.probe, layout);
   const at::Tensor turned =
       patches.patches.slice(0, first, last) * factors.slice(0, first, last).view({-1, 1, 1});
   sums.object += spread(turned * weights, layout)[0];
-  sums.weight += spread(weights.expand(turned.sizes()), layout)[0];
+  sums.weight += spread(weights, layout)[0];
 }
 
 /// The factor (k) complex64 of every patch that brings them all to one phase.
 at::Tensor phase_factors(const Patches& patches, const Reconstruction& canvas) {
   const CanvasLayout layout = place(patches, canvas, 0, patches.patches.size(0));
-  return synchronise(patches.patches, merge_weights(patches.probe), layout.corners);
+  const at::Tensor weight = at::view_as_real(patches.probe).square().sum(at::IntArrayRef{0, 3});
+  return synchronise(patches.patches, weight, layout.corners);
 }
 
 }  // namespace

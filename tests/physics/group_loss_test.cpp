@@ -163,12 +163,13 @@ TEST(FusedEngine, HasTheGradientOfCentralDifferencesInEveryArgument) {
       const auto& [o, m, p, b, r, g, n, q] = batch;
       EXPECT_LT(gradient_mismatch([&](auto& x) { return loss(x, p, b, r); }, o), 1e-6);
       EXPECT_LT(gradient_mismatch([&](auto& x) { return loss(o, p, x, r); }, b), 1e-6);
-      EXPECT_LT(gradient_mismatch([&](auto& x) { return loss(o, p, b, x); }, r), 1e-6);
+      if (interpolation == Interpolation::bilinear)
+        EXPECT_LT(gradient_mismatch([&](auto& x) { return loss(o, p, b, x); }, r), 1e-6);
     }
 }
 
-/// The merge weights |P|^2 are constants for the gradient: the probe is checked where nothing is
-/// merged.
+/// The merge weights |P|^2 are constants for the gradient: the probe and its shifts are checked
+/// where nothing is merged.
 TEST(FusedEngine, HasTheGradientOfCentralDifferencesInObjectProbeAndShift) {
   const at::Tensor object = random_tensor({30, 28}, at::kComplexDouble, 2) * 0.3 + 1;
   const at::Tensor probe = probe_of(2, 16, at::kComplexDouble);
@@ -228,27 +229,29 @@ TEST(BothEngines, TakeTheForwardSlopeAtAWholePixel) {
   }
 }
 
-/// Group g of a batch is the same whatever else is in the batch.
+/// The first `patterns` patterns of a batch and their groups.
+Batch first_groups(const Batch& batch, std::int64_t patterns) {
+  Batch few = batch;
+  for (at::Tensor* listed : {&few.patches, &few.merged, &few.positions, &few.group, &few.counts})
+    *listed = listed->slice(0, 0, patterns);
+  return few;
+}
+
+/// A group of a batch is the same whatever else is in the batch.
 class PlantedGroups : public testing::TestWithParam<std::int64_t> {};
 
 TEST_P(PlantedGroups, DoNotSeeEachOtherAtAnyBatchSize) {
   const std::int64_t of = GetParam();
-  Case alone{.size = 16, .group_sizes = {of}, .real = at::kFloat, .background = false};
-  const Batch planted = make_batch(alone);
-  const std::vector<at::Tensor> truth = loss_and_gradients(alone, planted, Engine::fused);
-  for (std::int64_t batch = 1; batch <= 130; batch += batch < 6 || batch > 60 ? 1 : 13) {
-    Case c = alone;
+  Case c{.size = 8, .group_sizes = {}, .real = at::kFloat, .background = false};
+  c.group_sizes.assign(130, of);
+  Batch all = make_batch(c);
+  all.patches.slice(0, of).mul_(5);  // what all other groups see
+  c.group_sizes = {of};
+  const at::Tensor alone = loss_and_gradients(c, first_groups(all, of), Engine::fused)[2];
+  for (std::int64_t batch = 1; batch <= 130; ++batch) {
     c.group_sizes.assign(static_cast<std::size_t>(batch), of);
-    Batch many = make_batch(c);
-    many.patches.mul_(5);                         // what all other groups see
-    const std::int64_t first = (batch - 1) * of;  // the planted group is the last
-    many.patches.slice(0, first, first + of).copy_(planted.patches);
-    many.positions.slice(0, first, first + of).copy_(planted.positions);
-    many.counts.slice(0, first, first + of).copy_(planted.counts);
-    many.mask = planted.mask;
-    const auto found = loss_and_gradients(c, many, Engine::fused);
-    EXPECT_LT(relative_difference(found[2].slice(0, first, first + of), truth[2]), 1e-5)
-        << "batch of " << batch;
+    const auto found = loss_and_gradients(c, first_groups(all, batch * of), Engine::fused);
+    EXPECT_LT(relative_difference(found[2].slice(0, 0, of), alone), 1e-5) << "batch of " << batch;
   }
 }
 

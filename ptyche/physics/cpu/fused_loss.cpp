@@ -65,10 +65,10 @@ void merge_group(Run<T>& run, std::int64_t group, const Team& team) {
          ++i) {
       const std::int64_t pattern = run.call.pattern_of[i], patch = run.call.patch_of[pattern];
       if (patch >= 0)
-        run.kernels.merge_patch(run.task, run.call.places[pattern],
-                                run.call.patches + patch * run.patch_pixels(), canvas, band.first,
-                                band.last,
-                                run.threads[static_cast<std::size_t>(thread)].state.patch_gradient);
+        run.kernels.merge_patch(
+            run.task, run.call.places[pattern], run.call.patches + patch * run.patch_pixels(),
+            run.call.merge_weight + patch * run.call.weight_step, canvas, band.first, band.last,
+            run.threads[static_cast<std::size_t>(thread)].state);
     }
     const T dark = static_cast<T>(run.call.merge_floor > 0 ? -1 : run.call.dark_weight);
     run.kernels.divide(canvas, dark, static_cast<T>(run.call.merge_floor), band.first, band.last,
@@ -116,13 +116,14 @@ void unmerge_group(Run<T>& run, std::int64_t group, const Team& team) {
   });
   Canvas<T> sums = chief.gradient;
   sums.weight = chief.canvas.weight;
-  share(team, run.call.first_of_group[group + 1] - first, [&](std::int64_t i, int) {
+  share(team, run.call.first_of_group[group + 1] - first, [&](std::int64_t i, int thread) {
     const std::int64_t pattern = run.call.pattern_of[first + i], patch = run.call.patch_of[pattern];
     if (patch < 0) return;
-    run.kernels.patch_gradient(run.task, run.call.places[pattern],
-                               run.call.patches + patch * run.patch_pixels(), sums,
-                               run.call.patch_gradient + patch * run.patch_pixels(),
-                               run.call.place_gradient + 4 * pattern);
+    run.kernels.patch_gradient(
+        run.task, run.call.places[pattern], run.call.patches + patch * run.patch_pixels(),
+        run.call.merge_weight + patch * run.call.weight_step, sums,
+        run.call.patch_gradient + patch * run.patch_pixels(),
+        run.threads[static_cast<std::size_t>(thread)].state, run.call.place_gradient + 4 * pattern);
   });
 }
 

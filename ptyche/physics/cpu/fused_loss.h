@@ -20,7 +20,8 @@ struct LossCall {
   bool want_place = true;  ///< by corner; false where the corners are constants
 
   const T* probe = nullptr;         ///< (modes, N, N, 2)
-  const T* merge_weight = nullptr;  ///< (N, N)
+  const T* merge_weight = nullptr;  ///< (N, N), or (merged, N, N) with
+  std::int64_t weight_step = 0;     ///< N^2, else 0
   const T* counts = nullptr;        ///< (patterns, N, N)
   const bool* mask = nullptr;       ///< (N, N)
   const T* background = nullptr;    ///< (N, N) or nullptr

@@ -9,8 +9,7 @@ std::int64_t padded(std::int64_t size, int strip) { return (size + strip - 1) / 
 template <class T>
 std::int64_t table_numbers(const LossCall<T>& call, int strip) {
   const std::int64_t stride = padded(call.size, strip);
-  return (4 * call.modes + 2) * call.size * stride + (call.size + 2) * (stride + 2 * kFrame) +
-         stride;
+  return (4 * call.modes + 2) * call.size * stride + stride;
 }
 
 /// (N, N) in FFT order -> turned plane.
@@ -71,16 +70,6 @@ void fill_frequencies(LossTask<T>& task, T* frequencies) {
   task.frequencies = frequencies;
 }
 
-template <class T>
-const T* framed_weight(const LossCall<T>& call, const LossTask<T>& task, Scratch<T>& memory) {
-  if (!call.merge_weight) return nullptr;
-  T* weight = memory.take((task.size + 2) * task.frame) + task.frame + kFrame;
-  for (std::int64_t r = 0; r < task.size; ++r)
-    for (std::int64_t c = 0; c < task.size; ++c)
-      weight[r * task.frame + c] = call.merge_weight[r * task.size + c];
-  return weight;
-}
-
 }  // namespace
 
 template <class T>
@@ -96,7 +85,6 @@ SharedTables<T>::SharedTables(const LossCall<T>& call, const Kernels<T>& kernels
   T* mask = memory.take(plane);
   turn(task, kernels.strip, call.mask, mask);
   task.mask = mask;
-  task.merge_weight = framed_weight(call, task, memory);
   if (!call.background) return;
   T* background = memory.take(plane);
   turn(task, kernels.strip, call.background, background);
@@ -106,7 +94,7 @@ SharedTables<T>::SharedTables(const LossCall<T>& call, const Kernels<T>& kernels
 template <class T>
 ThreadMemory<T>::ThreadMemory(const LossTask<T>& task, const LossCall<T>& call, int strip)
     : memory(2 * task.size * strip + (6 * task.modes + 4) * task.size * task.stride +
-             2 * (task.size + 2) * task.frame + 4 * task.stride +
+             3 * (task.size + 2) * task.frame + 4 * task.stride +
              5 * (call.rows + 1) * (call.cols + 2 * kFrame)) {
   const std::int64_t plane = task.size * task.stride;
   state.strip = {memory.take(task.size * strip), memory.take(task.size * strip)};
@@ -115,6 +103,7 @@ ThreadMemory<T>::ThreadMemory(const LossTask<T>& task, const LossCall<T>& call, 
   state.probe_gradient = memory.take(2 * task.modes * plane);
   state.patch = {memory.take(plane), memory.take(plane)};
   const std::int64_t framed = (task.size + 2) * task.frame, origin = task.frame + kFrame;
+  state.weight = memory.take(framed) + origin;
   state.patch_gradient = {memory.take(framed) + origin, memory.take(framed) + origin};
   state.counts = memory.take(plane);
   if (task.background) state.background_gradient = memory.take(plane);

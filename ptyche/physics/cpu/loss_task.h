@@ -55,7 +55,6 @@ struct LossTask {
   const T* frequencies = nullptr;       ///< (stride) cycles per pixel of FFT order, for moved_probe
   const T* mask = nullptr;              ///< turned, 0 or 1
   const T* background = nullptr;        ///< turned, counts
-  const T* merge_weight = nullptr;      ///< natural
 };
 
 /// What one thread owns: scratch of O(modes N^2), and sums over the patterns it has done.
@@ -65,6 +64,7 @@ struct ThreadState {
   T* waves = nullptr;  ///< (modes, 2) planes
   T* moved = nullptr;  ///< (modes, 2) planes, for moved_probe
   Planes<T> patch;
+  T* weight = nullptr;               ///< framed, of the patch that is being merged
   Planes<T> patch_gradient;          ///< framed; holds weighted patches while they are merged
   T* counts = nullptr;               ///< turned
   T* phases = nullptr;               ///< (4, stride) cos and sin by row and by column
@@ -102,10 +102,11 @@ struct Kernels {
   void (*pattern)(const LossTask<T>&, const Place&, const T* counts, const Canvas<T>& canvas,
                   const Canvas<T>& gradient, ThreadState<T>&, double* place_gradient) = nullptr;
 
-  /// Adds a weighted patch (N, N) interleaved complex and its weight to canvas rows
-  /// first..last - 1; `framed` is scratch.
-  void (*merge_patch)(const LossTask<T>&, const Place&, const T* patch, const Canvas<T>& canvas,
-                      std::int64_t first, std::int64_t last, Planes<T> framed) = nullptr;
+  /// Adds a patch (N, N) interleaved complex times its weight (N, N), and the weight, to canvas
+  /// rows first..last - 1.
+  void (*merge_patch)(const LossTask<T>&, const Place&, const T* patch, const T* weight,
+                      const Canvas<T>& canvas, std::int64_t first, std::int64_t last,
+                      const ThreadState<T>&) = nullptr;
   /// Rows first..last - 1 of a canvas from sums to means: pixels with a weight above `dark` are
   /// divided by weight + floor, the others 1. Adds sum re, im and squares to moments[0..2].
   void (*divide)(const Canvas<T>&, T dark, T floor, std::int64_t first, std::int64_t last,
@@ -115,8 +116,9 @@ struct Kernels {
                    std::int64_t last) = nullptr;
   /// Gradient of a patch (N, N) interleaved, and what the merge adds to the gradient of its place,
   /// from a canvas that holds d loss / d sum in re, im and the part of the weights in `weight`.
-  void (*patch_gradient)(const LossTask<T>&, const Place&, const T* patch, const Canvas<T>& canvas,
-                         T* gradient, double* place_gradient) = nullptr;
+  void (*patch_gradient)(const LossTask<T>&, const Place&, const T* patch, const T* weight,
+                         const Canvas<T>& canvas, T* gradient, const ThreadState<T>&,
+                         double* place_gradient) = nullptr;
 
   // The projection solvers (projection_task.h). `amplitudes` is a turned plane.
 

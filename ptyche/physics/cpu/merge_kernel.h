@@ -5,11 +5,18 @@
 
 namespace ptyche::cpu::PTYCHE_ISA {
 
-/// An interleaved complex patch times its weight -> framed planes.
+/// A weight (N, N) -> framed plane.
 template <class T>
-inline void weigh(const LossTask<T>& task, const T* patch, Planes<T> to) {
+inline void frame_weight(const LossTask<T>& task, const T* weight, T* to) {
+  for (std::int64_t r = 0; r < task.size; ++r)
+    for (std::int64_t j = 0; j < task.size; ++j) to[r * task.frame + j] = *weight++;
+}
+
+/// An interleaved complex patch times its framed weight -> framed planes.
+template <class T>
+inline void weigh(const LossTask<T>& task, const T* patch, const T* framed_weight, Planes<T> to) {
   for (std::int64_t r = 0; r < task.size; ++r) {
-    const T* __restrict weight = task.merge_weight + r * task.frame;
+    const T* __restrict weight = framed_weight + r * task.frame;
     const T* __restrict from = patch + 2 * r * task.size;
     T* __restrict re = to.re + r * task.frame, * __restrict im = to.im + r * task.frame;
 #pragma omp simd
@@ -21,14 +28,16 @@ inline void weigh(const LossTask<T>& task, const T* patch, Planes<T> to) {
 }
 
 template <class T>
-void merge_patch(const LossTask<T>& task, const Place& place, const T* patch,
-                 const Canvas<T>& canvas, std::int64_t first, std::int64_t last, Planes<T> framed) {
+void merge_patch(const LossTask<T>& task, const Place& place, const T* patch, const T* weight,
+                 const Canvas<T>& canvas, std::int64_t first, std::int64_t last,
+                 const ThreadState<T>& state) {
   const Spot<T> spot(place);
-  weigh(task, patch, framed);
+  frame_weight(task, weight, state.weight);
+  weigh(task, patch, state.weight, state.patch_gradient);
   const std::int64_t size = task.size, frame = task.frame, stride = canvas.stride;
-  spread<T>(framed.re, frame, size, spot, canvas.re, stride, first, last);
-  spread<T>(framed.im, frame, size, spot, canvas.im, stride, first, last);
-  spread<T>(task.merge_weight, frame, size, spot, canvas.weight, stride, first, last);
+  spread<T>(state.patch_gradient.re, frame, size, spot, canvas.re, stride, first, last);
+  spread<T>(state.patch_gradient.im, frame, size, spot, canvas.im, stride, first, last);
+  spread<T>(state.weight, frame, size, spot, canvas.weight, stride, first, last);
 }
 
 /// Sums -> means in canvas rows first..last-1; `weight` becomes what one merged patch counts for.
@@ -115,12 +124,13 @@ enum class Way { whole, between, with_slopes };
 
 template <class T, Way How>
 inline void patch_gradient_of(const LossTask<T>& task, const Spot<T>& spot, const T* patch,
-                              const Canvas<T>& canvas, T* gradient, Slopes<T>& slopes) {
+                              const T* framed_weight, const Canvas<T>& canvas, T* gradient,
+                              Slopes<T>& slopes) {
   for (std::int64_t i = 0; i < task.size; ++i) {
     const std::int64_t start = (spot.row + i) * canvas.stride + spot.col;
     for (std::int64_t j = 0; j < task.size; j += kLanes<T>) {
       const std::int64_t count = task.size - j, at = 2 * (i * task.size + j);
-      const Vector<T> weight = load(task.merge_weight + i * task.frame + j);
+      const Vector<T> weight = load(framed_weight + i * task.frame + j);
       if constexpr (How == Way::whole) {
         put_together<T>(load(canvas.re + start + j) * weight, load(canvas.im + start + j) * weight,
                         gradient + at, count);
@@ -145,15 +155,18 @@ inline void patch_gradient_of(const LossTask<T>& task, const Spot<T>& spot, cons
 }
 
 template <class T>
-void patch_gradient(const LossTask<T>& task, const Place& place, const T* patch,
-                    const Canvas<T>& canvas, T* gradient, double* place_gradient) {
+void patch_gradient(const LossTask<T>& task, const Place& place, const T* patch, const T* weight,
+                    const Canvas<T>& canvas, T* gradient, const ThreadState<T>& state,
+                    double* place_gradient) {
   const Spot<T> spot(place);
   Slopes<T> slopes;
+  const T* framed = state.weight;
+  frame_weight(task, weight, state.weight);
   if (spot.whole && !task.want_place)
-    return patch_gradient_of<T, Way::whole>(task, spot, patch, canvas, gradient, slopes);
+    return patch_gradient_of<T, Way::whole>(task, spot, patch, framed, canvas, gradient, slopes);
   if (!task.want_place)
-    return patch_gradient_of<T, Way::between>(task, spot, patch, canvas, gradient, slopes);
-  patch_gradient_of<T, Way::with_slopes>(task, spot, patch, canvas, gradient, slopes);
+    return patch_gradient_of<T, Way::between>(task, spot, patch, framed, canvas, gradient, slopes);
+  patch_gradient_of<T, Way::with_slopes>(task, spot, patch, framed, canvas, gradient, slopes);
   place_gradient[0] += lane_sum<T>(slopes.row);
   place_gradient[1] += lane_sum<T>(slopes.col);
 }

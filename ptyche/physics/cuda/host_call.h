@@ -127,7 +127,9 @@ void upload_inputs(const cpu::LossCall<T>& call, const HostLists<T>& lists, Mach
                    Problem<T>& problem) {
   const std::int64_t image = call.size * call.size;
   problem.probe = uploaded(machine, pairs(call.probe), call.modes * image);
-  problem.merge_weight = uploaded(machine, call.merge_weight, image);
+  problem.merge_weight =
+      uploaded(machine, call.merge_weight, call.weight_step > 0 ? lists.merged * image : image);
+  problem.weight_step = call.weight_step;
   problem.counts = uploaded(machine, call.counts, call.patterns * image);
   problem.mask = uploaded(machine, call.mask, image);
   problem.background = uploaded(machine, call.background, image);

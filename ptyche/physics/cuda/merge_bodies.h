@@ -29,9 +29,10 @@ struct MergeBody {
                        T& weight) const {
     if (slot.patch < 0) return;
     const Complex<T>* patch = problem.patches + slot.patch * problem.size * problem.size;
+    const T* weights = problem.merge_weight + slot.patch * problem.weight_step;
     const Reach<T> reach(slot, problem.size, row, col);
     for (int k = 0; k < reach.count; ++k) {
-      const T share = reach.share[k] * problem.merge_weight[reach.at[k]];
+      const T share = reach.share[k] * weights[reach.at[k]];
       sum += share * patch[reach.at[k]];
       weight += share;
     }
@@ -104,7 +105,7 @@ struct PatchGradientBody {
     if (slot.patch < 0) return;
     const std::int64_t pixel = i * size + j, at = slot.patch * size * size + pixel;
     const Square<Complex<T>, T> by_sum(problem, problem.canvas_gradient, slot, i, j);
-    const T weight = problem.merge_weight[pixel];
+    const T weight = problem.merge_weight[slot.patch * problem.weight_step + pixel];
     problem.patch_gradient[at] = weight * value(by_sum);
     if (problem.moved_probe) return;
     const Square<T, T> by_weight(problem, problem.inverse, slot, i, j);

@@ -45,7 +45,8 @@ struct Problem {
   bool merged = true;         ///< the canvases are merged from patches, else they are given
 
   const Complex<T>* probe = nullptr;    ///< (modes, N, N)
-  const T* merge_weight = nullptr;      ///< (N, N), where merged
+  const T* merge_weight = nullptr;      ///< (N, N), or (merged patterns, N, N) with
+  std::int64_t weight_step = 0;         ///< N^2, else 0
   const T* counts = nullptr;            ///< (patterns, N, N)
   const bool* mask = nullptr;           ///< (N, N)
   const T* background = nullptr;        ///< (N, N) or nullptr
