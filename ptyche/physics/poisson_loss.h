@@ -10,7 +10,7 @@ namespace ptyche {
 /// Counts added to expectation and measurement alike. It keeps log and 1/I finite in pixels that
 /// expect nothing, where a clamp would cut the gradient just where light is missing; added to the
 /// expectation alone it would pull every pixel towards I = n - floor.
-inline constexpr double kPoissonFloor = 0.001;
+inline constexpr double kPoissonFloor = 0.01;
 
 struct PoissonLossOptions {
   Reduction reduction = Reduction::sum;
