@@ -1,0 +1,96 @@
+// At the detector: waves of all modes -> expected counts -> loss, and the loss's gradient by the
+// waves.
+#pragma once
+
+#include "ptyche/physics/cpu/logarithm.h"
+#include "ptyche/physics/cpu/square_fft.h"
+
+namespace ptyche::cpu::PTYCHE_ISA {
+
+/// Loss and its derivative by the intensity.
+template <class T, LossKind Kind>
+inline void compare(Vector<T> intensity, Vector<T> counts, T floor, Vector<T>& loss,
+                    Vector<T>& slope) {
+  if constexpr (Kind == LossKind::poisson) {
+    const Vector<T> excess = intensity - counts;
+    slope = excess / (intensity + floor);
+    loss = poisson_terms(excess, slope, counts + floor);
+  } else {
+    const Vector<T> amplitude = root<T>(intensity + floor);
+    const Vector<T> misfit = amplitude - root<T>(counts + floor);
+    if constexpr (Kind == LossKind::amplitude_square) {
+      loss = misfit * misfit;
+      slope = misfit / amplitude;
+    } else {
+      const Vector<T> one = broadcast<T>(1), none = broadcast<T>(0);
+      const Vector<T> sign = misfit > 0 ? one : (misfit < 0 ? -one : none);
+      loss = misfit * sign;
+      slope = static_cast<T>(0.5) * sign / amplitude;
+    }
+  }
+}
+
+/// One vector of detector pixels: waves of all modes -> loss; the waves become the gradient's,
+/// d loss / d wave = 2 d loss / d I wave. Re and im of each mode lie `plane` apart. Returns the
+/// loss.
+template <class T, LossKind Kind, bool OneMode>
+inline Vector<T> detect_pixels(const LossTask<T>& task, ThreadState<T>& state, std::int64_t at,
+                               std::int64_t plane, T scale) {
+  const std::int64_t modes = OneMode ? 1 : task.modes;
+  T* wave = state.waves + at;
+  Vector<T> intensity{};
+  for (std::int64_t mode = 0; mode < modes; ++mode) {
+    const Vector<T> re = load(wave + 2 * mode * plane), im = load(wave + (2 * mode + 1) * plane);
+    intensity += re * re + im * im;
+  }
+  intensity = intensity * scale;
+  if (task.background) intensity += load(task.background + at);
+  Vector<T> loss, slope;
+  compare<T, Kind>(intensity, load(state.counts + at), task.floor, loss, slope);
+  const Vector<T> mask = load(task.mask + at);
+  slope *= mask;
+  if (task.background) {
+    T* background = state.background_gradient + at;
+    store(background, load(background) + slope);
+  }
+  const Vector<T> factor = 2 * scale * slope;
+  for (std::int64_t mode = 0; mode < modes; ++mode) {
+    T *re = wave + 2 * mode * plane, *im = re + plane;
+    store(re, load(re) * factor);
+    store(im, load(im) * factor);
+  }
+  return loss * mask;
+}
+
+/// At the detector, for the strip of frequencies first..
+template <class T, LossKind Kind, bool OneMode>
+inline void detect_strip(const LossTask<T>& task, ThreadState<T>& state, std::int64_t first) {
+  const T scale = 1 / static_cast<T>(task.size * task.size);
+  const std::int64_t begin = first * task.size, end = begin + kStrip<T> * task.size;
+  Vector<T> loss{};
+  for (std::int64_t at = begin; at < end; at += kLanes<T>)
+    loss += detect_pixels<T, Kind, OneMode>(task, state, at, task.size * task.stride, scale);
+  state.loss += lane_sum<T>(loss);
+}
+
+template <class T, LossKind Kind>
+inline void detect_kind(const LossTask<T>& task, ThreadState<T>& state, std::int64_t first) {
+  if (task.modes == 1)
+    detect_strip<T, Kind, true>(task, state, first);
+  else
+    detect_strip<T, Kind, false>(task, state, first);
+}
+
+template <class T>
+inline void detect(const LossTask<T>& task, ThreadState<T>& state, std::int64_t first) {
+  switch (task.kind) {
+    case LossKind::poisson:
+      return detect_kind<T, LossKind::poisson>(task, state, first);
+    case LossKind::amplitude_square:
+      return detect_kind<T, LossKind::amplitude_square>(task, state, first);
+    case LossKind::amplitude_absolute:
+      return detect_kind<T, LossKind::amplitude_absolute>(task, state, first);
+  }
+}
+
+}  // namespace ptyche::cpu::PTYCHE_ISA
