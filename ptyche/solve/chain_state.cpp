@@ -71,7 +71,7 @@ std::string chain_key(const SolverProblem& problem, const std::optional<Reconstr
   return fmt::format(
       "input {} used {} ({:.17g}) mask {} start {} chain {} modes {} {} fixed {} background {} "
       "positions {} likelihood {} interpolation {} batch {} steps {} {} {} {} {} {} limits {} {} "
-      "plateau {} seed {}",
+      "slope {} plateau {} seed {}",
       problem.scan.input_hash(), problem.patterns(), fingerprint(problem.frames),
       problem.mask.sum().item<std::int64_t>(),
       start ? fmt::format("{:.17g}", fingerprint(start->object) + fingerprint(start->probe))
@@ -79,7 +79,7 @@ std::string chain_key(const SolverProblem& problem, const std::optional<Reconstr
       to_string(o.chain), o.modes, o.mode_power, o.fixed_probe, o.background,
       static_cast<int>(o.positions), static_cast<int>(o.likelihood), to_string(o.interpolation),
       o.batch, o.object_step, o.probe_step, o.background_step, o.position_step, o.last_step,
-      o.momentum, o.max_amplitude, o.probe_support, o.plateau, o.seed);
+      o.momentum, o.max_amplitude, o.probe_support, o.object_slope, o.plateau, o.seed);
 }
 
 void write_chain(const std::filesystem::path& file, const ChainState& chain,

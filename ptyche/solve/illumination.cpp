@@ -3,6 +3,8 @@
 namespace ptyche {
 namespace {
 
+constexpr double kLit = 0.1;  // of the strongest light
+
 /// One window of the canvas per corner.
 template <class Work>
 void at_each(const at::Tensor& canvas, const at::Tensor& corners, std::int64_t size,
@@ -30,5 +32,13 @@ at::Tensor gathered_at(const at::Tensor& canvas, const at::Tensor& corners, std:
 at::Tensor power_of(const at::Tensor& values) { return at::view_as_real(values).square().sum(-1); }
 
 at::Tensor summed_power(const at::Tensor& modes) { return power_of(modes).sum(0); }
+
+double mean_light(const SolverProblem& problem, const SolverState& state) {
+  const at::Tensor corners =
+      whole_corners(problem, state, at::arange(problem.patterns(), at::kLong));
+  const at::Tensor light =
+      spread_at(summed_power(state.probe), corners, state.object.size(0), state.object.size(1));
+  return light.masked_select(light.gt(kLit * light.max())).mean().item<double>();
+}
 
 }  // namespace ptyche

@@ -5,6 +5,8 @@
 
 #include <cstdint>
 
+#include "ptyche/solve/solver_problem.h"
+
 namespace ptyche {
 
 /// Adds `image` (N, N) float32 to an empty canvas at every corner (k, 2) int64: (rows, cols).
@@ -17,5 +19,8 @@ at::Tensor gathered_at(const at::Tensor& canvas, const at::Tensor& corners, std:
 /// |x|^2 of a complex array, real; `summed` over its first axis (probe modes).
 at::Tensor power_of(const at::Tensor& values);
 at::Tensor summed_power(const at::Tensor& modes);
+
+/// Photons that fall on an object pixel in the whole scan, mean over the lit ones.
+double mean_light(const SolverProblem& problem, const SolverState& state);
 
 }  // namespace ptyche

@@ -7,6 +7,7 @@
 
 #include "ptyche/solve/illumination.h"
 #include "ptyche/solve/side_steps.h"
+#include "ptyche/solve/smoothness.h"
 #include "ptyche/solve/solver.h"
 
 namespace ptyche {
@@ -157,6 +158,8 @@ class Lbfgs : public Solver {
     const SolverState state = from_line(point * units_, like);
     SolverGradient slope = gradient(problem, state, all_patterns(problem));
     if (problem.options.fixed_probe) slope.probe.zero_();
+    if (problem.options.object_slope > 0)
+      slope.loss += add_smoothness(state.object, problem.options.object_slope, 1, slope.object);
     const at::Tensor moves =
         allowed_moves(slope.moves.to(at::kDouble), problem.positions, problem.options.positions);
     return {slope.loss,

@@ -29,6 +29,7 @@ Reconstruction refine(const Scan& scan, const Reconstruction& image, std::int64_
   SolverOptions options;
   options.chain = {{"ml", passes}};
   options.modes = std::max(kModes, image.probe.size(0));
+  options.background = true;
   options.positions = PositionFreedom::jitter;
   options.seed = seed;
   const SolveResult result = solve(scan, image, options);

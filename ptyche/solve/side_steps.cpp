@@ -1,6 +1,7 @@
 #include "ptyche/solve/side_steps.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace ptyche {
 namespace {
@@ -30,7 +31,7 @@ void SideSteps::after_batch(const SolverProblem& problem, SolverState& state,
                             double factor) {
   if (gradient.background_root.defined())
     moment_step(state.background_root, gradient.background_root, background_,
-                problem.options.background_step * factor);
+                problem.options.background_step * std::sqrt(problem.mean_counts()) * factor);
   if (!slopes_.defined()) slopes_ = at::zeros_like(state.moves);
   slopes_.index_copy_(0, batch, gradient.moves.to(at::kDouble));
 }

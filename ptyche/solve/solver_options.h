@@ -43,6 +43,9 @@ struct SolverOptions {
   double last_step = 0.02;       ///< what is left of all steps in a link's last epoch, 0..1
   double momentum = 0.5;         ///< of lsqml, 0 <= m < 1
 
+  /// Expected change of the object from pixel to pixel, root mean square, of a Gaussian prior in ml
+  /// and lbfgs: it smooths where photons are few and is not noticed where they are many; 0 = none.
+  double object_slope = 0.25;
   double max_amplitude = 0;  ///< of the object, > 0; 0 = free
   double probe_support = 0;  ///< radius in shares of N / 2 outside which the probe is 0; 0 = free
 

@@ -49,6 +49,10 @@ SolverProblem make_problem(const Scan& scan, const SolverOptions& options) {
           .options = options};
 }
 
+double SolverProblem::mean_counts() const {
+  return photons / static_cast<double>(patterns() * mask.sum().item<std::int64_t>());
+}
+
 SolverState SolverState::clone() const {
   SolverState copy = *this;
   for (at::Tensor* tensor : {&copy.object, &copy.probe, &copy.background_root, &copy.moves})

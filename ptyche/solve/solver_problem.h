@@ -22,6 +22,8 @@ struct SolverProblem {
   double photons = 0;
   SolverOptions options;
 
+  /// Mean counts of an unmasked pixel.
+  double mean_counts() const;
   std::int64_t patterns() const { return frames.size(0); }
   std::int64_t pattern_size() const { return scan.pattern_size(); }
 };

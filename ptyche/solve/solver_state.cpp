@@ -13,10 +13,11 @@
 namespace ptyche {
 namespace {
 
-constexpr double kFirstRoot = 1;       // sqrt(counts); at 0 its slope would be 0 for ever
-constexpr double kSmallestRoot = 0.1;  // of a background that is taken over, for the same reason
-constexpr std::int64_t kGrid = 16;     // canvases are rounded up to it
-constexpr double kFarthestMove = 32;   // px, between the positions of `start` and the scan's
+// Of the mean counts, what a new background starts with (at 0 its slope would be 0 for ever), and
+// what one that is taken over has at least.
+constexpr double kFirstBackground = 0.05, kLeastBackground = 0.0005;
+constexpr std::int64_t kGrid = 16;    // canvases are rounded up to it
+constexpr double kFarthestMove = 32;  // px, between the positions of `start` and the scan's
 
 at::Tensor rounded_up(const at::Tensor& object) {
   const auto up = [](std::int64_t length) { return (length + kGrid - 1) / kGrid * kGrid; };
@@ -54,8 +55,10 @@ void take_over(const SolverProblem& problem, const Reconstruction& start, Solver
   state.probe = start.probe.clone().contiguous();
   state.moves = moves_of(problem, start);
   if (state.background_root.defined() && start.background.defined())
-    state.background_root =
-        to_fft_order(start.background).sqrt().clamp_min(kSmallestRoot).contiguous();
+    state.background_root = to_fft_order(start.background)
+                                .clamp_min(kLeastBackground * problem.mean_counts())
+                                .sqrt()
+                                .contiguous();
 }
 
 /// Everything that the canvas must hold: the patches of all patterns, the refined ones too.
@@ -78,7 +81,9 @@ SolverState start_state(const SolverProblem& problem, const std::optional<Recons
                     .moves = at::zeros_like(problem.positions),
                     .origin_row = canvas.origin_row,
                     .origin_col = canvas.origin_col};
-  if (problem.options.background) state.background_root = at::full({size, size}, kFirstRoot);
+  if (problem.options.background)
+    state.background_root =
+        at::full({size, size}, std::sqrt(kFirstBackground * problem.mean_counts()));
   if (start) take_over(problem, *start, state);
   return state;
 }
