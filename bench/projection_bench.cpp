@@ -115,7 +115,8 @@ double reflect_rate(const Setting& setting, bool moved) {
   const Problem problem(setting, moved);
   ProjectionMemory<float> state(problem.call, true, 16, setting.threads);
   problem.fill(state);
-  ReflectOptions options{.how = {1, 0.8F, -0.8F, true}};
+  ReflectOptions options{.how = {.keep = 1, .reflected = 0.8F, .product = -0.8F, .fresh = true},
+                         .within_noise = true};
   reflect_sweep(state, options);
   options.how.fresh = false;
   return rate(setting, [&] { reflect_sweep(state, options); });

@@ -6,7 +6,8 @@ namespace ptyche {
 
 std::unique_ptr<Solver> make_dm() {
   constexpr float beta = 0.8F;
-  return make_overlap_projection({.keep = 1, .reflected = beta, .product = -beta});
+  return make_overlap_projection({.keep = 1, .reflected = beta, .product = -beta},
+                                 /*within_noise=*/true);
 }
 
 }  // namespace ptyche

@@ -10,7 +10,8 @@ constexpr std::int64_t kKeptProbePasses = 2;  // from a flat object nothing can 
 
 class OverlapProjection : public Solver {
  public:
-  explicit OverlapProjection(const cpu::Reflection<float>& how) : how_(how) {}
+  OverlapProjection(const cpu::Reflection<float>& how, bool within_noise)
+      : how_(how), within_noise_(within_noise) {}
 
   double pass(const SolverProblem& problem, SolverState& state, const Pass& pass) override {
     cpu::ProjectionMemory<float>& memory = projection_.enter(problem, state);
@@ -18,7 +19,8 @@ class OverlapProjection : public Solver {
     take_loaded();
     cpu::ReflectOptions options{
         .how = how_,
-        .refine_probe = !problem.options.fixed_probe && pass.epoch >= kKeptProbePasses};
+        .refine_probe = !problem.options.fixed_probe && pass.epoch >= kKeptProbePasses,
+        .within_noise = within_noise_};
     options.how.fresh = !set_;
     const double misfit = cpu::reflect_sweep(memory, options);
     set_ = true;
@@ -26,32 +28,41 @@ class OverlapProjection : public Solver {
     return misfit;
   }
 
+  /// The misfit is that of the waves, which rises and falls on the way.
+  bool rests_on_plateau() const override { return false; }
+
   void save(Hdf5File& file, const std::string& group) const override {
-    if (set_) file.write(group + "/exit_waves", projection_.waves());
+    if (!set_) return;
+    file.write(group + "/exit_waves", projection_.waves());
+    file.write(group + "/misfit", projection_.misfit());
   }
   void load(const Hdf5File& file, const std::string& group) override {
-    if (file.has(group + "/exit_waves")) loaded_ = file.read(group + "/exit_waves").values;
+    if (!file.has(group + "/exit_waves")) return;
+    loaded_ = file.read(group + "/exit_waves").values;
+    loaded_misfit_ = file.read(group + "/misfit").values;
   }
 
  private:
   /// Exit waves of a checkpoint, once.
   void take_loaded() {
     if (!loaded_.defined()) return;
-    projection_.take_waves(loaded_);
-    loaded_ = at::Tensor();
+    projection_.take_waves(loaded_, loaded_misfit_);
+    loaded_ = loaded_misfit_ = at::Tensor();
     set_ = true;
   }
 
   cpu::Reflection<float> how_;
+  bool within_noise_;
   Projection projection_{true, kBatch};
-  at::Tensor loaded_;
+  at::Tensor loaded_, loaded_misfit_;
   bool set_ = false;
 };
 
 }  // namespace
 
-std::unique_ptr<Solver> make_overlap_projection(const cpu::Reflection<float>& how) {
-  return std::make_unique<OverlapProjection>(how);
+std::unique_ptr<Solver> make_overlap_projection(const cpu::Reflection<float>& how,
+                                                bool within_noise) {
+  return std::make_unique<OverlapProjection>(how, within_noise);
 }
 
 }  // namespace ptyche

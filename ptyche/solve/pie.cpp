@@ -20,6 +20,8 @@ class PieSolver : public Solver {
     return misfit;
   }
 
+  bool rests_on_plateau() const override { return false; }
+
   void save(Hdf5File&, const std::string&) const override {}
   void load(const Hdf5File&, const std::string&) override {}
 

@@ -138,11 +138,15 @@ at::Tensor Projection::waves() const {
                        at::kFloat);
 }
 
-void Projection::take_waves(const at::Tensor& waves) {
+at::Tensor Projection::misfit() const { return at::tensor(memory_->misfit, at::kDouble); }
+
+void Projection::take_waves(const at::Tensor& waves, const at::Tensor& misfit) {
   require(waves.sizes() == this->waves().sizes(),
           "exit waves of the checkpoint: expected {}, found {}", this->waves().sizes(),
           waves.sizes());
   this->waves().copy_(waves);
+  const auto* first = numbers<double>(misfit.contiguous());
+  memory_->misfit.assign(first, first + misfit.numel());
 }
 
 void Projection::leave(SolverState& state) {

@@ -31,9 +31,11 @@ class Projection {
   /// Writes object and probe into the state.
   void leave(SolverState& state);
 
-  /// The kept exit waves as they lie in memory, (patterns, numbers) float32, and back.
+  /// The kept exit waves as they lie in memory, (patterns, numbers) float32, and the misfit of each
+  /// pattern in the last pass, (patterns) float64; and back.
   at::Tensor waves() const;
-  void take_waves(const at::Tensor& waves);
+  at::Tensor misfit() const;
+  void take_waves(const at::Tensor& waves, const at::Tensor& misfit);
 
  private:
   void renew(const SolverProblem& problem, const SolverState& state);

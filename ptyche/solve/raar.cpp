@@ -6,7 +6,8 @@ namespace ptyche {
 
 std::unique_ptr<Solver> make_raar() {
   constexpr float beta = 0.8F;
-  return make_overlap_projection({.keep = beta, .reflected = beta, .product = 1 - 2 * beta});
+  return make_overlap_projection({.keep = beta, .reflected = beta, .product = 1 - 2 * beta},
+                                 /*within_noise=*/false);
 }
 
 }  // namespace ptyche

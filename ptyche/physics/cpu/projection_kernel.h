@@ -43,7 +43,7 @@ inline Vector<T> amplitude_excess(const LossTask<T>& task, Vector<T> intensity, 
 /// smaller, as two unscaled transforms ask for, and with Change the difference alone is left.
 template <class T, bool Change>
 inline double project_strip(const LossTask<T>& task, T* waves, const T* amplitudes,
-                            std::int64_t first) {
+                            std::int64_t first, T trust) {
   const T scale = 1 / static_cast<T>(task.size * task.size);
   const std::int64_t begin = first * task.size, end = begin + kStrip<T> * task.size;
   const std::int64_t plane = task.size * task.stride;
@@ -55,7 +55,7 @@ inline double project_strip(const LossTask<T>& task, T* waves, const T* amplitud
       intensity += part * part;
     }
     const Vector<T> excess = amplitude_excess(task, intensity * scale, amplitudes, at, misfit);
-    const Vector<T> factor = Change ? scale * excess : scale + scale * excess;
+    const Vector<T> factor = Change ? scale * excess : scale + scale * trust * excess;
     for (std::int64_t i = 0; i < 2 * task.modes; ++i) {
       T* part = waves + i * plane + at;
       store(part, load(part) * factor);
@@ -66,12 +66,13 @@ inline double project_strip(const LossTask<T>& task, T* waves, const T* amplitud
 
 /// Second half of the transform, projection, first half of the way back. Returns the misfit.
 template <class T, bool Change>
-inline double project(const LossTask<T>& task, const ThreadState<T>& state, const T* amplitudes) {
+inline double project(const LossTask<T>& task, const ThreadState<T>& state, const T* amplitudes,
+                      T trust = 1) {
   double misfit = 0;
   for (std::int64_t first = 0; first < task.stride; first += kStrip<T>) {
     for (std::int64_t mode = 0; mode < task.modes; ++mode)
       forward_fft(strip_of(mode_buffers(task, state, mode).wave, task.size, first), task.fft);
-    misfit += project_strip<T, Change>(task, state.waves, amplitudes, first);
+    misfit += project_strip<T, Change>(task, state.waves, amplitudes, first, trust);
     for (std::int64_t mode = 0; mode < task.modes; ++mode)
       backward_fft(strip_of(mode_buffers(task, state, mode).wave, task.size, first), task.fft);
   }

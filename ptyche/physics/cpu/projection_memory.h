@@ -44,10 +44,12 @@ struct ProjectionMemory {
   Scratch<T> memory, pattern_memory;
   T* probe = nullptr;  ///< (modes, 2) planes, natural, or turned for moved_probe
   std::vector<Planes<T>> probe_planes;
-  T* amplitudes = nullptr;  ///< (patterns) turned planes
-  T* waves = nullptr;       ///< (patterns, modes, 2) natural planes
-  Canvas<T> object, sums;   ///< sums over patterns: re, im, weight
-  T* background = nullptr;  ///< turned; task.background points here where there is one
+  T* amplitudes = nullptr;     ///< (patterns) turned planes
+  T* waves = nullptr;          ///< (patterns, modes, 2) natural planes
+  std::vector<double> misfit;  ///< (patterns) of the last pass, for those that ask
+  std::vector<double> noise;   ///< (patterns) the misfit that photon noise alone leaves
+  Canvas<T> object, sums;      ///< sums over patterns: re, im, weight
+  T* background = nullptr;     ///< turned; task.background points here where there is one
   std::vector<ThreadState<T>> threads;
   std::vector<Share<T>> shares;  ///< (batch)
 

@@ -28,6 +28,7 @@ struct PieStep {
 template <class T>
 struct Reflection {
   T keep = 1, reflected = 1, product = -1;
+  T trust = 1;         ///< share of the way to the measured amplitudes that F goes, 0..1
   bool fresh = false;  ///< the stored waves are not yet set: they are P O
 };
 

@@ -72,7 +72,7 @@ void reflect(const LossTask<T>& task, const Place& place, const T* amplitudes,
     send(task, state);
   else
     send_reflected(task, state, waves);
-  share.misfit = project<T, false>(task, state, amplitudes);
+  share.misfit = project<T, false>(task, state, amplitudes, how.trust);
   renew_mode<T, true>(task, state, 0, how, waves, share);
   for (std::int64_t mode = 1; mode < task.modes; ++mode)
     renew_mode<T, false>(task, state, mode, how, waves, share);

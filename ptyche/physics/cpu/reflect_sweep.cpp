@@ -3,6 +3,7 @@
 #include <omp.h>
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "ptyche/physics/cpu/merge_shares.h"
@@ -14,17 +15,41 @@ using Patterns = std::span<const std::int64_t>;
 
 constexpr std::int64_t kParts = 16;  // of the patterns, each with a sum of its own for the probe
 
+/// What a pattern's misfit is when only photon noise is left: 1/4 for each pixel that has counted
+/// (the variance of the root of a Poisson number), nothing for the others.
+void measure_noise(ProjectionMemory<float>& state) {
+  const auto patterns = static_cast<std::int64_t>(state.places.size());
+  state.noise.assign(state.places.size(), 0);
+#pragma omp parallel for num_threads(state.thread_count())
+  for (std::int64_t pattern = 0; pattern < patterns; ++pattern) {
+    const float* amplitudes = state.amplitudes + pattern * state.plane();
+    std::int64_t counted = 0;
+    for (std::int64_t i = 0; i < state.plane(); ++i)
+      counted += amplitudes[i] > 0 && state.task.mask[i] > 0 ? 1 : 0;
+    state.noise[static_cast<std::size_t>(pattern)] = 0.25 * static_cast<double>(counted);
+  }
+}
+
+/// How far to go towards amplitudes that are only known to `noise`: to the nearest wave that is no
+/// farther from them than that. The misfit is that of the pass before.
+float trust(double misfit, double noise) {
+  return misfit > 0 ? static_cast<float>(1 - std::min(1.0, std::sqrt(noise / misfit))) : 1.0F;
+}
+
 /// One batch of waves, by all threads of the surrounding parallel region.
 void do_batch(ProjectionMemory<float>& state, Patterns patterns, const Reflection<float>& how,
-              double* misfit) {
+              bool within_noise) {
   ThreadState<float>& own = state.threads[static_cast<std::size_t>(omp_get_thread_num())];
 #pragma omp for schedule(dynamic, 1)
   for (std::size_t i = 0; i < patterns.size(); ++i) {
     const std::int64_t pattern = patterns[i];
-    state.kernels.reflect(state.task, state.places[static_cast<std::size_t>(pattern)],
-                          state.amplitudes + pattern * state.plane(), state.object, how,
-                          state.waves + pattern * state.mode_numbers(), own, state.shares[i]);
-    misfit[i] = state.shares[i].misfit;
+    const auto at = static_cast<std::size_t>(pattern);
+    Reflection<float> trusting = how;
+    trusting.trust = within_noise ? trust(state.misfit[at], state.noise[at]) : 1.0F;
+    state.kernels.reflect(state.task, state.places[at], state.amplitudes + pattern * state.plane(),
+                          state.object, trusting, state.waves + pattern * state.mode_numbers(), own,
+                          state.shares[i]);
+    state.misfit[at] = state.shares[i].misfit;
   }
   const RowBlocks blocks = row_blocks(state, patterns);
 #pragma omp for schedule(dynamic, 1)
@@ -32,13 +57,14 @@ void do_batch(ProjectionMemory<float>& state, Patterns patterns, const Reflectio
     add_shares(state, patterns, blocks, block);
 }
 
-double do_waves(ProjectionMemory<float>& state, Patterns patterns, const Reflection<float>& how) {
-  std::vector<double> misfit(patterns.size());
+double do_waves(ProjectionMemory<float>& state, Patterns patterns, const ReflectOptions& options) {
+  if (state.noise.empty()) measure_noise(state);
+  if (state.misfit.empty() || options.how.fresh) state.misfit.assign(patterns.size(), 0);
 #pragma omp parallel num_threads(state.thread_count())
   for (std::size_t first = 0; first < patterns.size(); first += state.shares.size())
     do_batch(state, patterns.subspan(first, std::min(state.shares.size(), patterns.size() - first)),
-             how, misfit.data() + first);
-  return std::accumulate(misfit.begin(), misfit.end(), 0.0);
+             options.how, options.within_noise);
+  return std::accumulate(state.misfit.begin(), state.misfit.end(), 0.0);
 }
 
 void step_object(ProjectionMemory<float>& state, double regularisation) {
@@ -111,7 +137,7 @@ void step_probe(ProjectionMemory<float>& state, const ProbeSums<float>& sums,
 double reflect_sweep(ProjectionMemory<float>& state, const ReflectOptions& options) {
   std::vector<std::int64_t> patterns(state.places.size());
   std::iota(patterns.begin(), patterns.end(), 0);
-  const double misfit = do_waves(state, patterns, options.how);
+  const double misfit = do_waves(state, patterns, options);
   step_object(state, options.regularisation);
   if (!options.refine_probe) return misfit;
   const PartSums sums(state);

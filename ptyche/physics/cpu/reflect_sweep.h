@@ -6,8 +6,12 @@
 namespace ptyche::cpu {
 
 struct ReflectOptions {
-  Reflection<float> how;
+  Reflection<float> how;  ///< `trust` is set for each pattern
   bool refine_probe = true;
+  /// Go no farther towards the amplitudes than to where photon noise alone could be the difference
+  /// (judged by the pattern's misfit in the pass before): else the difference map, whose
+  /// constraints noise makes impossible to meet, walks away from the image that it has found.
+  bool within_noise = false;
   /// Least share of the largest summed power that a pixel's step is divided by, > 0: slows what
   /// hardly any light reaches, and moves nothing that agrees.
   double regularisation = 1e-3;
