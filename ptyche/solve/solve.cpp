@@ -57,7 +57,8 @@ class ChainRun {
     while (chain_.link < links().size()) {
       if (!chain_.solver) chain_.solver = make_solver(link().solver);
       if (!pass()) return finish(ChainEnd::diverged);
-      if (interrupted()) return finish(ChainEnd::interrupted);
+      if (interrupted() || (watch_.stop && watch_.stop(chain_.total)))
+        return finish(ChainEnd::interrupted);
       checkpoint_now_and_then();
     }
     if (!watch_.checkpoint.empty()) std::filesystem::remove(watch_.checkpoint);

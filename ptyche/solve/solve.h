@@ -24,6 +24,8 @@ struct SolverLook {
 struct SolverWatch {
   /// Every `every` passes; throwing from it ends the chain.
   std::function<void(const Reconstruction&, const SolverLook&)> look = {};
+  /// Asked after every pass with the number of passes made: true ends the chain as Ctrl-C does.
+  std::function<bool(std::int64_t)> stop = {};
   std::filesystem::path checkpoint = {};  ///< written every half minute and on Ctrl-C; empty = no
   bool resume = false;                    ///< go on from `checkpoint` if it is there
 };

@@ -1,0 +1,211 @@
+#include "ptyche/solve/solve.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "ptyche/core/error.h"
+#include "ptyche/physics/data_fit.h"
+#include "ptyche/solve/solver.h"
+#include "ptyche/solve/solver_state.h"
+#include "ptyche/stitch/stitch.h"
+#include "tests/support/small_scan.h"
+
+namespace ptyche {
+namespace {
+
+/// A chain of its own for every test: cheap, and with nothing that refines more than the object.
+SolverOptions plain(std::vector<ChainLink> chain) {
+  SolverOptions options;
+  options.chain = std::move(chain);
+  options.fixed_probe = true;
+  options.batch = 6;
+  options.every = 1000;
+  options.plateau = 0;
+  return options;
+}
+
+double r_factor(const Reconstruction& image, const Scan& scan) {
+  return data_fit(image, scan, scan.frames_with(FrameUse::used), true).r_factor;
+}
+
+Reconstruction flat(const Scan& scan) {
+  return empty_reconstruction(scan, Interpolation::probe_fourier);
+}
+
+Scan with_mask(const Scan& scan, const at::Tensor& mask) {
+  return Scan({.counts = scan.counts(),
+               .positions = scan.positions(),
+               .probe = scan.probe(),
+               .mask = mask,
+               .frame_use = scan.frame_use(),
+               .truth = scan.truth(),
+               .geometry = {},
+               .source = "masked",
+               .input_hash = ""});
+}
+
+class EverySolver : public testing::TestWithParam<std::string> {};
+
+TEST_P(EverySolver, ExplainsTheCountsFarBetterThanTheFlatObject) {
+  const Scan scan = small_scan();
+  const SolveResult result = solve(scan, {}, plain({{GetParam(), 20}}));
+  EXPECT_EQ(result.end, ChainEnd::done);
+  EXPECT_LT(r_factor(result.image, scan), 0.3 * r_factor(flat(scan), scan));
+}
+
+TEST_P(EverySolver, SeesNothingOfWhatIsMaskedOrHeldOut) {
+  const Scan scan = small_scan();
+  at::Tensor mask = at::ones({16, 16}, at::kBool), use = at::zeros({scan.frames()}, at::kByte);
+  mask[3][5] = false;
+  use[7] = static_cast<int>(FrameUse::held_out);
+  at::Tensor counts = scan.counts().clone();
+  counts.select(1, 3).select(1, 5).fill_(1000);
+  counts[7].fill_(50);
+  const auto run = [&](const at::Tensor& measured) {
+    const Scan seen({.counts = measured,
+                     .positions = scan.positions(),
+                     .probe = scan.probe(),
+                     .mask = mask,
+                     .frame_use = use,
+                     .truth = {},
+                     .geometry = {},
+                     .source = "",
+                     .input_hash = ""});
+    return solve(seen, {}, plain({{GetParam(), 3}})).image.object;
+  };
+  EXPECT_TRUE(at::equal(run(counts), run(scan.counts())));
+}
+
+TEST_P(EverySolver, GoesOnFromAGivenImage) {
+  const Scan scan = small_scan();
+  const Reconstruction good = solve(scan, {}, plain({{"ml", 30}})).image;
+  const SolveResult result = solve(scan, good, plain({{GetParam(), 5}}));
+  EXPECT_LT(r_factor(result.image, scan), 0.3 * r_factor(flat(scan), scan));
+}
+
+TEST_P(EverySolver, RefusesAMaskThatHidesEverything) {
+  const Scan scan = with_mask(small_scan(), at::zeros({16, 16}, at::kBool));
+  EXPECT_THROW(solve(scan, {}, plain({{GetParam(), 2}})), InvalidInput);
+}
+
+INSTANTIATE_TEST_SUITE_P(Registry, EverySolver, testing::ValuesIn([] {
+                           std::vector<std::string> names;
+                           for (const SolverEntry& entry : solvers()) names.push_back(entry.name);
+                           return names;
+                         }()),
+                         [](const auto& info) { return info.param; });
+
+TEST(Chain, IsReadFromTextAndWrittenBack) {
+  EXPECT_EQ(to_string(chain_from("lsqml:20,ml:40")), "lsqml:20,ml:40");
+  for (const char* text : {"", "ml", "ml:", "ml:0", "ml:x", "ml:5,", ":5", "unknown:5", "ml:-1"})
+    EXPECT_THROW(chain_from(text), InvalidInput) << text;
+}
+
+TEST(Chain, RunsEveryLinkAndCountsItsPasses) {
+  const SolveResult result = solve(small_scan(), {}, plain({{"lsqml", 4}, {"ml", 3}}));
+  EXPECT_EQ(result.image.loss.size(), 7u);
+}
+
+TEST(Chain, GivesTheSameImageTwice) {
+  const Scan scan = small_scan();
+  const auto options = plain({{"ml", 5}});
+  EXPECT_TRUE(
+      at::equal(solve(scan, {}, options).image.object, solve(scan, {}, options).image.object));
+}
+
+TEST(Chain, EndsOnAPlateau) {
+  SolverOptions options = plain({{"lbfgs", 2000}});
+  options.plateau = 0.2;
+  EXPECT_LT(solve(small_scan(), {}, options).image.loss.size(), 1000u);
+}
+
+TEST(Chain, ThatDivergesKeepsItsBestState) {
+  const Scan scan = small_scan();
+  const Reconstruction good = solve(scan, {}, plain({{"ml", 30}})).image;
+  SolverOptions wild = plain({{"ml", 30}});
+  wild.object_step = 1e6;
+  const SolveResult result = solve(scan, good, wild);
+  EXPECT_EQ(result.end, ChainEnd::diverged);
+  EXPECT_TRUE(at::isfinite(at::view_as_real(result.image.object)).all().item<bool>());
+  EXPECT_LT(r_factor(result.image, scan), 0.3 * r_factor(flat(scan), scan));
+}
+
+TEST(Chain, RefusesAStartOfAnotherPatternSizeWithBothSizes) {
+  Reconstruction start = flat(small_scan());
+  start.probe = at::ones({1, 32, 32}, at::kComplexFloat);
+  try {
+    solve(small_scan(), start, plain({{"ml", 1}}));
+    FAIL();
+  } catch (const InvalidInput& error) {
+    EXPECT_NE(std::string(error.what()).find("32 x 32"), std::string::npos);
+    EXPECT_NE(std::string(error.what()).find("16 x 16"), std::string::npos);
+  }
+}
+
+TEST(Chain, RefusesAPositionWhosePatchLeavesTheCanvas) {
+  const Scan scan = small_scan();
+  const SolverProblem problem = make_problem(scan, plain({{"ml", 1}}));
+  SolverState state = start_state(problem, {});
+  state.moves[2][0] = 500;
+  EXPECT_THROW(gradient(problem, state, at::arange(4)), InvalidInput);
+}
+
+TEST(Chain, RefusesOptionsOutOfRange) {
+  for (const auto& spoil : std::vector<void (*)(SolverOptions&)>{
+           [](SolverOptions& o) { o.batch = 0; }, [](SolverOptions& o) { o.modes = 0; },
+           [](SolverOptions& o) { o.object_step = -1; }, [](SolverOptions& o) { o.chain = {}; },
+           [](SolverOptions& o) { o.momentum = 1; }}) {
+    SolverOptions options = plain({{"ml", 1}});
+    spoil(options);
+    EXPECT_THROW(solve(small_scan(), {}, options), InvalidInput);
+  }
+}
+
+class Resume : public testing::TestWithParam<std::string> {
+ protected:
+  void SetUp() override { std::filesystem::create_directories(folder_); }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+  std::filesystem::path folder_ = std::filesystem::temp_directory_path() /
+                                  ("ptyche solve " + std::to_string(getpid()) + GetParam());
+};
+
+TEST_P(Resume, InTheMiddleOfAChainEndsWhereTheUninterruptedChainEnds) {
+  const Scan scan = small_scan();
+  SolverOptions options = plain({{"ml", 4}, {GetParam(), 6}});
+  options.fixed_probe = false;
+  options.modes = 2;
+  options.positions = PositionFreedom::jitter;
+  options.background = true;
+  const Reconstruction straight = solve(scan, {}, options).image;
+  const std::filesystem::path file = folder_ / "checkpoint.h5";
+  std::int64_t stop_at = 7;
+  const SolverWatch watch{.stop = [&](std::int64_t passes) { return passes == stop_at; },
+                          .checkpoint = file,
+                          .resume = true};
+  ASSERT_EQ(solve(scan, {}, options, watch).end, ChainEnd::interrupted);
+  stop_at = -1;
+  const SolveResult resumed = solve(scan, {}, options, watch);
+  EXPECT_EQ(resumed.end, ChainEnd::done);
+  EXPECT_TRUE(at::equal(resumed.image.object, straight.object));
+  EXPECT_TRUE(at::equal(resumed.image.probe, straight.probe));
+  EXPECT_TRUE(at::equal(resumed.image.positions, straight.positions));
+  EXPECT_EQ(resumed.image.loss, straight.loss);
+  EXPECT_FALSE(std::filesystem::exists(file));
+}
+
+TEST_P(Resume, FromTheCheckpointOfOtherOptionsIsRefused) {
+  const Scan scan = small_scan();
+  const SolverWatch watch{.stop = [](std::int64_t passes) { return passes == 1; },
+                          .checkpoint = folder_ / "checkpoint.h5",
+                          .resume = true};
+  ASSERT_EQ(solve(scan, {}, plain({{GetParam(), 3}}), watch).end, ChainEnd::interrupted);
+  EXPECT_THROW(solve(scan, {}, plain({{GetParam(), 4}}), watch), InvalidInput);
+}
+
+INSTANTIATE_TEST_SUITE_P(Registry, Resume, testing::Values("ml", "lsqml", "lbfgs"),
+                         [](const auto& info) { return info.param; });
+
+}  // namespace
+}  // namespace ptyche

@@ -1,0 +1,90 @@
+// The parts that solvers share: modes, moments, positions, sums over places, smoothness.
+#include <gtest/gtest.h>
+
+#include "ptyche/solve/illumination.h"
+#include "ptyche/solve/moments.h"
+#include "ptyche/solve/probe_modes.h"
+#include "ptyche/solve/side_steps.h"
+#include "ptyche/solve/smoothness.h"
+#include "tests/support/small_scan.h"
+
+namespace ptyche {
+namespace {
+
+at::Tensor noise(at::IntArrayRef shape, at::ScalarType type = at::kComplexFloat) {
+  at::manual_seed(1);
+  return at::randn(shape, type);
+}
+
+TEST(ProbeModes, NewOnesKeepTheSumOfPhotonsAndHaveTheirShare) {
+  const at::Tensor probe = small_scan().probe(), all = with_modes(probe, 4, 0.1);
+  const at::Tensor photons = power_of(all).sum({1, 2});
+  EXPECT_NEAR(photons.sum().item<double>() / power_of(probe).sum().item<double>(), 1, 1e-5);
+  for (int mode = 1; mode < 4; ++mode)
+    EXPECT_NEAR((photons[mode] / photons[0]).item<double>(), 0.1, 1e-5);
+}
+
+TEST(ProbeModes, OrthogonalOnesLeaveEveryIntensityAndAreSortedByPower) {
+  const at::Tensor probe = noise({3, 8, 8}), turned = orthogonal_modes(probe);
+  const at::Tensor object = noise({8, 8});
+  const auto pattern = [&](const at::Tensor& modes) {
+    return power_of(at::fft_fft2(modes * object)).sum(0);
+  };
+  EXPECT_TRUE(at::allclose(pattern(turned), pattern(probe), 1e-4, 1e-3));
+  const at::Tensor flat = turned.flatten(1), gram = flat.matmul(flat.conj().t()).abs();
+  EXPECT_LT((gram - gram.diag().diag()).max().item<float>(), 1e-4 * gram.max().item<float>());
+  EXPECT_GE(gram[0][0].item<float>(), gram[1][1].item<float>());
+  EXPECT_GE(gram[1][1].item<float>(), gram[2][2].item<float>());
+}
+
+TEST(Moments, AStepHasTheLengthOfTheRateWhateverTheScaleOfTheGradient) {
+  for (const double scale : {1e-3, 1.0, 1e4}) {
+    at::Tensor value = at::zeros({5}, at::kComplexFloat);
+    Moments moments;
+    moment_step(value, at::full({5}, c10::complex<float>(3, 4), at::kComplexFloat) * scale, moments,
+                0.1, {.floor = 0});
+    EXPECT_NEAR(value.abs().max().item<float>(), 0.1, 1e-5);
+    EXPECT_NEAR(at::real(value)[0].item<float>(), -0.06, 1e-5);
+  }
+}
+
+TEST(Moments, NewEntriesOfAGrownValueDoNotLeapAlongNoise) {
+  at::Tensor value = at::zeros({1, 4});
+  Moments moments;
+  moment_step(value, at::full({1, 4}, 100.0f), moments, 0.1);
+  at::Tensor grown = at::zeros({2, 4});
+  moment_step(grown, at::full({2, 4}, 0.1f), moments, 0.1);
+  EXPECT_LT(grown[1].abs().max().item<float>(), 1e-3);
+}
+
+TEST(Positions, JitterHasNoShiftScaleRotationOrShear) {
+  const at::Tensor positions = small_scan().positions();
+  const at::Tensor linear = at::tensor({0.01, 0.02, -0.02, 0.01}, at::kDouble).view({2, 2});
+  const at::Tensor affine = positions.matmul(linear) + 3, own = noise({36, 2}, at::kDouble);
+  const at::Tensor allowed = allowed_moves(affine + own, positions, PositionFreedom::jitter);
+  EXPECT_TRUE(at::allclose(allowed, allowed_moves(own, positions, PositionFreedom::jitter)));
+  EXPECT_TRUE(at::allclose(allowed_moves(affine, positions, PositionFreedom::affine),
+                           affine - affine.mean(0)));
+  EXPECT_EQ(allowed_moves(own, positions, PositionFreedom::none).abs().max().item<double>(), 0);
+}
+
+TEST(Illumination, GatheringIsTheAdjointOfSpreading) {
+  const at::Tensor corners = at::tensor({0, 0, 3, 2, 3, 2, 5, 7}, at::kLong).view({4, 2});
+  const at::Tensor image = noise({4, 4}, at::kFloat), canvas = noise({9, 11}, at::kFloat);
+  EXPECT_NEAR((spread_at(image, corners, 9, 11) * canvas).sum().item<float>(),
+              (image * gathered_at(canvas, corners, 4)).sum().item<float>(), 1e-4);
+}
+
+TEST(Smoothness, GradientIsThatOfItsValue) {
+  const at::Tensor object = noise({6, 7}), along = noise({7, 6}).t().contiguous();
+  at::Tensor gradient = at::zeros_like(object), ignored = at::zeros_like(object);
+  add_smoothness(object, 0.5, 0.3, gradient);
+  const double step = 1e-2;
+  const double rise = add_smoothness(object + step * along, 0.5, 0.3, ignored) -
+                      add_smoothness(object - step * along, 0.5, 0.3, ignored);
+  const double slope = (at::view_as_real(gradient) * at::view_as_real(along)).sum().item<double>();
+  EXPECT_NEAR(rise / (2 * step) / slope, 1, 1e-3);
+}
+
+}  // namespace
+}  // namespace ptyche
