@@ -8,6 +8,10 @@ namespace {
 constexpr std::int64_t kBatch = 16;           // patterns between two sums into the object
 constexpr std::int64_t kKeptProbePasses = 2;  // from a flat object nothing can be said of the probe
 
+// Numbers in a checkpoint. It is put together in memory every half minute; a resumed run without
+// exit waves begins anew from object and probe.
+constexpr std::int64_t kLargestSaved = 500'000'000;
+
 class OverlapProjection : public Solver {
  public:
   OverlapProjection(const cpu::Reflection<float>& how, bool within_noise)
@@ -32,7 +36,7 @@ class OverlapProjection : public Solver {
   bool rests_on_plateau() const override { return false; }
 
   void save(Hdf5File& file, const std::string& group) const override {
-    if (!set_) return;
+    if (!set_ || projection_.waves().numel() > kLargestSaved) return;
     file.write(group + "/exit_waves", projection_.waves());
     file.write(group + "/misfit", projection_.misfit());
   }

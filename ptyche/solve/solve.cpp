@@ -18,7 +18,9 @@ namespace ptyche {
 namespace {
 
 constexpr double kCheckpointSeconds = 30;
-constexpr double kDivergence = 4;  // times the least loss of the link
+constexpr double kDivergence = 4;     // times the least loss of the link
+constexpr double kPoorFit = 0.25;     // per photon; about what the mean pattern leaves over
+constexpr std::int64_t kGlance = 64;  // patterns that tell how good the start of a link is
 constexpr std::int64_t kPassesBeforeModes = 3;
 constexpr std::size_t kPlateauPasses = 10;
 
@@ -76,10 +78,10 @@ class ChainRun {
     const double loss =
         chain_.solver->pass(problem_, chain_.state, {chain_.epoch, link().epochs, chain_.total}) /
         problem_.photons;
-    const double limit = kDivergence * std::max(chain_.best_loss, 0.0);
-    if (!std::isfinite(loss) || (chain_.has_best && loss > limit)) {
+    const double least = chain_.has_best ? chain_.best_loss : loss_at_start(before);
+    if (!std::isfinite(loss) || loss > kDivergence * std::max(least, 0.0)) {
       warn("{} diverged in pass {} (loss {:.4g} per photon after {:.4g}); the best state is kept",
-           link().solver, chain_.total + 1, loss, chain_.best_loss);
+           link().solver, chain_.total + 1, loss, least);
       if (chain_.has_best)
         chain_.state = chain_.best;
       else
@@ -89,6 +91,16 @@ class ChainRun {
     keep_if_best(before, loss);
     advance(loss);
     return true;
+  }
+
+  /// Per photon, of a few patterns. Where they fit well, the first steps of a new link may undo
+  /// that for a while.
+  double loss_at_start(const SolverState& state) const {
+    const std::int64_t few = std::min(kGlance, problem_.patterns());
+    const at::Tensor batch = at::arange(few) * problem_.patterns() / few;
+    const double share = static_cast<double>(few) / static_cast<double>(problem_.patterns());
+    const double loss = gradient(problem_, state, batch.to(at::kLong)).loss;
+    return std::max(kPoorFit, loss / (share * problem_.photons));
   }
 
   void add_modes() {

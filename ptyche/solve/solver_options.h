@@ -29,7 +29,7 @@ struct SolverOptions {
   std::int64_t modes = 1;    ///< incoherent probe modes, 1..32
   double mode_power = 0.1;   ///< share of the first mode that each new one starts with
   bool fixed_probe = false;  ///< keep the probe that the chain starts from
-  bool background = true;    ///< fit a background per detector pixel, in counts
+  bool background = false;   ///< fit a background per detector pixel, in counts
   PositionFreedom positions = PositionFreedom::none;
   LossKind likelihood = LossKind::poisson;
   Interpolation interpolation = Interpolation::probe_fourier;

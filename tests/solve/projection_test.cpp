@@ -8,7 +8,6 @@
 #include <map>
 #include <utility>
 
-#include "ptyche/core/error.h"
 #include "ptyche/core/random.h"
 #include "ptyche/physics/data_fit.h"
 #include "ptyche/physics/fourier.h"
@@ -229,10 +228,8 @@ TEST_P(ProjectionSolvers, BringASimulatedScanBackFromAFlatObjectAndAWrongProbe) 
   const at::Tensor axis = at::arange(16, at::kFloat) - 8;
   const at::Tensor defocus = 0.02 * (axis.square().unsqueeze(1) + axis.square());
   const Scan wrong = scan.with_probe(scan.probe() * at::polar(at::ones_like(defocus), defocus));
-  const Reconstruction flat = empty_reconstruction(wrong, Interpolation::probe_fourier);
   const Reconstruction image = solve(wrong, {}, options_of(GetParam(), 100)).image;
-  EXPECT_LT(r_factor(image, scan), as_far_as_noise(GetParam()) ? 0.1 : 0.03)
-      << "flat object: " << r_factor(flat, scan);
+  EXPECT_LT(r_factor(image, scan), as_far_as_noise(GetParam()) ? 0.1 : 0.03);  // flat: 0.44
 }
 
 TEST_P(ProjectionSolvers, FindTheObjectUnderTheTrueProbeUpToAPhase) {
@@ -286,16 +283,6 @@ TEST_P(ProjectionSolvers, DoNotLookAtMaskedPixels) {
 
 INSTANTIATE_TEST_SUITE_P(All, ProjectionSolvers, testing::Values("epie", "rpie", "dm", "raar"),
                          [](const auto& info) { return std::string(info.param); });
-
-TEST(ExitWaves, ThatDoNotFitIntoMemoryAreRefusedByWhatTheyNeed) {
-  EXPECT_NO_THROW(require_projection_memory(100, 64, 1, true));
-  try {
-    require_projection_memory(100'000'000, 128, 2, true);
-    FAIL() << "expected a refusal";
-  } catch (const InvalidInput& error) {
-    EXPECT_NE(std::string(error.what()).find("32768.0 GB"), std::string::npos) << error.what();
-  }
-}
 
 }  // namespace
 }  // namespace ptyche
