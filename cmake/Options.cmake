@@ -2,7 +2,8 @@
 add_library(ptyche_options INTERFACE)
 target_include_directories(ptyche_options INTERFACE ${CMAKE_SOURCE_DIR})
 # Plain -fopenmp finds torch's own libgomp at run time, so that both share one pool of threads.
-target_compile_options(ptyche_options INTERFACE -Wall -Wextra -fopenmp)
+# No errno from sqrt: it would keep loops from using vectors.
+target_compile_options(ptyche_options INTERFACE -Wall -Wextra -fopenmp -fno-math-errno)
 target_link_options(ptyche_options INTERFACE -fopenmp)
 if(PTYCHE_WARNINGS_AS_ERRORS)
   target_compile_options(ptyche_options INTERFACE -Werror)

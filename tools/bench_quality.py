@@ -4,52 +4,12 @@
   bench_quality.py [--only NAME] [--seeds N] [--no-seconds] [--work FOLDER] [PTYCHE]
 
 Runs `ptyche` on the real Siemens star (where the shared material is: $PTYCHE_SHARED, else ../shared)
-and on simulated scans. Exit code 1 if a line misses its bar, 77 if nothing could be run.
---no-seconds leaves the time bars out: a shared CI machine is no clock.
+and on simulated scans.
 """
-import argparse
 import filecmp
 import json
-import os
-import pathlib
-import subprocess
-import sys
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
-SHARED = pathlib.Path(os.environ.get("PTYCHE_SHARED", ROOT / ".." / "shared"))
-STAR = SHARED / "data" / "siemens-star"
-SPLIT = SHARED / "check" / "split.json"
-
-
-class Bench:
-    def __init__(self, options):
-        self.options = options
-        self.failed = 0
-        self.lines = 0
-
-    def ptyche(self, *words):
-        """Runs ptyche; returns its stdout. A failure ends the bench with the program's own message."""
-        command = [self.options.ptyche, *map(str, words)]
-        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        if done.returncode:
-            sys.exit(f"{' '.join(command)}\n{done.stderr}")
-        return done.stdout
-
-    def reconstruct(self, scan, name, seed, *words):
-        """The network alone: no solver after it."""
-        folder = self.options.work / f"{name}-{seed}"
-        self.ptyche("reconstruct", scan, "-o", folder, "--seed", seed, "--refine", "none", *words)
-        return folder, json.loads((folder / "scores.json").read_text())
-
-    def line(self, what, value, bar=None, unit=""):
-        """Prints one number; `bar` is the largest value that is good enough."""
-        verdict = "" if bar is None else f"bar {bar:<8g} " + ("ok" if value <= bar else "MISSED")
-        self.failed += bar is not None and not value <= bar
-        self.lines += 1
-        print(f"{what:<58} {value:>10.5g} {unit:<8} {verdict}", flush=True)
-
-    def seconds(self, what, scores, bar):
-        self.line(what, scores["time.seconds"], None if self.options.no_seconds else bar, "s")
+from bench_lines import SPLIT, STAR, main, score
 
 
 def star_64(bench):
@@ -135,16 +95,6 @@ def any_batch(bench):
     bench.line("infer with batch 1, 7, 16, 100, 1000: largest difference", worst, 1e-5)
 
 
-def score(*words):
-    """What the shared scorer prints, or None where it cannot run."""
-    done = subprocess.run([sys.executable, SHARED / "check" / "score.py", *map(str, words)],
-                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    if done.returncode == 0:
-        return json.loads(done.stdout)
-    print("python3-numpy, -scipy, -h5py are needed, skipped\n" + done.stderr)
-    return None
-
-
 def independent_scorer(bench):
     """Our own numbers against those of the shared scorer."""
     star = STAR / "siemens-star-64-counts.npz"
@@ -212,26 +162,5 @@ NEED_SHARED = {"star_64", "star_64_unseen", "star_128", "repeatable", "independe
                "compare_scorer"}
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("ptyche", nargs="?", default=str(ROOT / "build" / "release" / "ptyche"))
-    parser.add_argument("--only", choices=CHECKS)
-    parser.add_argument("--seeds", type=int, default=5)
-    parser.add_argument("--no-seconds", action="store_true")
-    parser.add_argument("--work", type=pathlib.Path, default=ROOT / "out" / "bench")
-    bench = Bench(parser.parse_args())
-    bench.options.work.mkdir(parents=True, exist_ok=True)
-    for name in [bench.options.only] if bench.options.only else CHECKS:
-        if name in NEED_SHARED and not STAR.is_dir():
-            print(f"{name}: skipped, {STAR} is not there (PTYCHE_SHARED names its folder)")
-            continue
-        CHECKS[name](bench)
-    if bench.lines == 0:
-        sys.exit(77)
-    print(f"{bench.lines} lines, {bench.failed} missed their bar")
-    sys.exit(1 if bench.failed else 0)
-
-
 if __name__ == "__main__":
-    main()
+    main(__doc__, CHECKS, NEED_SHARED)

@@ -32,6 +32,7 @@ struct Option {
   Range range = {};
   std::string short_name = {};  ///< one letter: "o" is -o; empty = none
   bool required = false;        ///< must be given, on the command line or in the config file
+  std::string implied = {};     ///< of the choices, what the bare option means; empty = none
 };
 
 /// One positional argument.

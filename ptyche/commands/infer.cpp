@@ -36,7 +36,7 @@ void run_infer(InferVerbOptions options, const std::string& options_json) {
   options.infer.precision = precision_from(options.compute.precision);
   require_writable_folder(options.output);
   const Model model = read_model(options.model);
-  const Scan scan = read_scan(options.scan.resolved());
+  const Scan scan = placed_by(model, read_scan(options.scan.resolved()));
   Reconstruction image = stitch(infer(model, scan, options.infer), scan);
   image.provenance.seed = model.seed;
   image.provenance.command = "ptyche infer";

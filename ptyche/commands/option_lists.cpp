@@ -59,6 +59,15 @@ std::vector<Option> read_option_list(ReadChoices& choices) {
        .unit = "m",
        .help = "detector pixel pitch; 0 = from the file",
        .range = {0}},
+      {.name = "near-field",
+       .target = &read.near_field,
+       .unit = "",
+       .help = "the detector sees the sample's shadow and not its far field (solve only)"},
+      {.name = "source-distance",
+       .target = &read.source_distance_m,
+       .unit = "m",
+       .help = "near field: focus to sample; 0 = from the file, or parallel light",
+       .range = {0}},
       {.name = "flip-x",
        .target = &read.flip_x,
        .unit = "",
@@ -139,6 +148,11 @@ std::vector<Option> train_option_list(GroupOptions& group, TrainOptions& train) 
        .target = &train.fixed_probe,
        .unit = "",
        .help = "keep the probe that training starts from"},
+      {.name = "probe-modes",
+       .target = &train.probe_modes,
+       .unit = "",
+       .help = "incoherent probe modes that are trained",
+       .range = {1, 32}},
       {.name = "background",
        .target = &train.background,
        .unit = "",
@@ -166,6 +180,23 @@ std::vector<Option> train_option_list(GroupOptions& group, TrainOptions& train) 
        .target = &train.seed,
        .unit = "",
        .help = "of every random choice; the same seed gives the same result"},
+  };
+}
+
+std::vector<Option> position_option_list(std::string& freedom, double& step_px) {
+  return {
+      {.name = "refine-positions",
+       .target = &freedom,
+       .unit = "",
+       .help = "none, jitter (each pattern's own error; what the bare option means) or affine "
+               "(scale, rotation, shear too)",
+       .choices = {"none", "jitter", "affine"},
+       .implied = "jitter"},
+      {.name = "position-step",
+       .target = &step_px,
+       .unit = "px",
+       .help = "largest move of a position between two looks at all patterns, about",
+       .range = {0, 10}},
   };
 }
 

@@ -35,6 +35,8 @@ struct ComputeChoices {
 std::vector<Option> read_option_list(ReadChoices& choices);
 std::vector<Option> hold_out_option_list(ReadOptions& options);
 std::vector<Option> train_option_list(GroupOptions& group, TrainOptions& train);
+/// --refine-positions, a PositionFreedom in words, and the step that goes with it.
+std::vector<Option> position_option_list(std::string& freedom, double& step_px);
 std::vector<Option> compute_option_list(ComputeChoices& choices);
 
 /// All lists in one.

@@ -93,11 +93,29 @@ void fill_options(const Command& command, const Parser& parser, std::set<std::st
   }
 }
 
+bool is_named(const std::string& word, const Option& option) {
+  std::string underscored = option.name;
+  std::replace(underscored.begin(), underscored.end(), '-', '_');
+  return word == "--" + option.name || word == "--" + underscored;
+}
+
+/// The words with what a bare option means put behind it.
+std::vector<std::string> with_implied(const Command& command, std::vector<std::string> words) {
+  for (std::size_t i = 0; i < words.size(); ++i)
+    for (const Option& option : command.options) {
+      if (option.implied.empty() || !is_named(words[i], option)) continue;
+      const bool said = i + 1 < words.size() &&
+                        std::ranges::find(option.choices, words[i + 1]) != option.choices.end();
+      if (!said) words[i] += "=" + option.implied;
+    }
+  return words;
+}
+
 }  // namespace
 
 void parse(const Command& command, const std::vector<std::string>& words) {
   Parser parser(command);
-  split(parser, words);
+  split(parser, with_implied(command, words));
   refuse_extras(command, parser.app.remaining());
   std::set<std::string> given;
   if (parser.config->count() > 0) given = read_config(command, parser.config->results().back());

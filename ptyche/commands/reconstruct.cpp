@@ -25,12 +25,21 @@ struct ReconstructOptions {
   TrainOptions train;
   InferOptions infer;
   ComputeChoices compute;
-  std::string refine = "auto";
+  std::string refine = "auto", positions = "none";
   std::filesystem::path output;
   bool half_sets = false;
 };
 
 Command declare(const std::shared_ptr<ReconstructOptions>& options);
+
+std::int64_t passes_of(const ReconstructOptions& options, const Scan& scan) {
+  return refine_passes(options.refine, scan.frames_with(FrameUse::used).size(0));
+}
+
+Reconstruction network_image(const Model& model, const Scan& scan, const InferOptions& options) {
+  const Scan placed = placed_by(model, scan);
+  return stitch(infer(model, placed, options), placed);
+}
 
 /// What the unseen patterns alone give, each seen for the first time, in one forward pass.
 std::vector<ExtraImage> infer_unseen(const Model& model, const Scan& scan, InferOptions options) {
@@ -54,15 +63,15 @@ Reconstruction image_of(const Scan& scan, ReconstructOptions options) {
   options.train.resume = false;
   const Groups groups = make_groups(scan, options.group);
   const Model model = train(scan, groups, options.train);
-  return refine(scan, stitch(infer(model, scan, options.infer), scan),
-                refine_passes(options.refine), options.train.seed);
+  return refine(scan, network_image(model, scan, options.infer), passes_of(options, scan),
+                options.train.seed);
 }
 
 /// The image that a solver makes of the network's, and what that took and gave.
 Reconstruction refined(const Scan& scan, const Reconstruction& before,
                        const ReconstructOptions& options, RefinementGain& gain) {
   const auto start = std::chrono::steady_clock::now();
-  gain.passes = refine_passes(options.refine);
+  gain.passes = passes_of(options, scan);
   const Reconstruction image = refine(scan, before, gain.passes, options.train.seed);
   gain.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   const at::Tensor held_out = scan.frames_with(FrameUse::held_out);
@@ -73,14 +82,13 @@ Reconstruction refined(const Scan& scan, const Reconstruction& before,
 void reconstruct(ReconstructOptions options, const std::string& options_json) {
   const auto start = std::chrono::steady_clock::now();
   options.compute.apply();
-  refine_passes(options.refine);  // refused now and not after the training
+  refine_passes(options.refine, 1);  // refused now and not after the training
   require_writable_folder(options.output);
   const Scan scan = read_scan(options.scan.resolved());
   const Groups groups = make_groups(scan, options.group);
   const Model model = train(scan, groups, options.train);
   write_training(options.output, model);
-  const Patches patches = infer(model, scan, options.infer);
-  const Reconstruction before = stitch(patches, scan);
+  const Reconstruction before = network_image(model, scan, options.infer);
   write_reconstruction(options.output / "network.h5", before);
   RefinementGain gain;
   Reconstruction image = refined(scan, before, options, gain);
@@ -106,6 +114,7 @@ ReconstructOptions resolved(ReconstructOptions options) {
   options.scan.read.seed = options.group.seed = options.train.seed;
   options.train.precision = options.infer.precision = precision_from(options.compute.precision);
   options.train.engine = engine_from(options.compute.engine);
+  options.train.positions = position_freedom_from(options.positions);
   options.train.device = compute_device_from(options.compute.device);
   options.train.checkpoint = options.output / "checkpoint.ptyche";
   return options;
@@ -132,6 +141,7 @@ Command declare(const std::shared_ptr<ReconstructOptions>& options) {
            read_option_list(options->scan),
            hold_out_option_list(options->scan.read),
            train_option_list(options->group, options->train),
+           position_option_list(options->positions, options->train.position_step),
            {{.name = "batch",
              .target = &options->infer.batch,
              .unit = "patterns",

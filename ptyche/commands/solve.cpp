@@ -24,7 +24,7 @@ struct SolveVerbOptions {
   ReadChoices scan;
   SolverOptions solver;
   ComputeChoices compute;
-  std::string chain = "ml:40", positions = "none", likelihood = "poisson";
+  std::string chain = "ml:40", positions = "none", likelihood = "auto";
   std::string interpolation = "probe_fourier";
   std::filesystem::path start, output;
   bool resume = false, half_sets = false;
@@ -47,8 +47,9 @@ SolveVerbOptions resolved(SolveVerbOptions options) {
   options.solver.positions = position_freedom_from(options.positions);
   options.solver.engine = engine_from(options.compute.engine);
   options.solver.interpolation = interpolation_from(options.interpolation);
-  options.solver.likelihood =
-      options.likelihood == "poisson" ? LossKind::poisson : LossKind::amplitude_square;
+  if (options.likelihood != "auto")
+    options.solver.likelihood =
+        options.likelihood == "poisson" ? LossKind::poisson : LossKind::amplitude_square;
   return options;
 }
 
@@ -122,7 +123,7 @@ std::vector<Option> solver_option_list(SolveVerbOptions& options) {
        .target = &options.start,
        .unit = "",
        .help = "reconstruction.h5 to start from, of ptyche or in its layout; none = a flat object"},
-      {.name = "modes",
+      {.name = "probe-modes",
        .target = &solver.modes,
        .unit = "",
        .help = "incoherent probe modes",
@@ -131,11 +132,6 @@ std::vector<Option> solver_option_list(SolveVerbOptions& options) {
        .target = &solver.fixed_probe,
        .unit = "",
        .help = "keep the probe that the chain starts from"},
-      {.name = "refine-positions",
-       .target = &options.positions,
-       .unit = "",
-       .help = "none, jitter (each pattern's own error) or affine (scale, rotation, shear too)",
-       .choices = {"none", "jitter", "affine"}},
       {.name = "background",
        .target = &solver.background,
        .unit = "",
@@ -143,8 +139,8 @@ std::vector<Option> solver_option_list(SolveVerbOptions& options) {
       {.name = "likelihood",
        .target = &options.likelihood,
        .unit = "",
-       .help = "of the counts: poisson, or gaussian amplitudes",
-       .choices = {"poisson", "amplitude"}},
+       .help = "of the counts: poisson, or gaussian amplitudes; auto: the latter for lsqml",
+       .choices = {"auto", "poisson", "amplitude"}},
       {.name = "interpolation",
        .target = &options.interpolation,
        .unit = "",
@@ -165,11 +161,6 @@ std::vector<Option> solver_option_list(SolveVerbOptions& options) {
        .unit = "",
        .help = "of ml, in shares of the probe's peak",
        .range = {1e-9, 10}},
-      {.name = "position-step",
-       .target = &solver.position_step,
-       .unit = "px",
-       .help = "largest move of a position in a pass, about",
-       .range = {0, 10}},
       {.name = "object-slope",
        .target = &solver.object_slope,
        .unit = "",
@@ -228,6 +219,7 @@ Command declare(const std::shared_ptr<SolveVerbOptions>& options) {
                            .short_name = "o",
                            .required = true}},
                          solver_option_list(*options),
+                         position_option_list(options->positions, options->solver.position_step),
                          read_option_list(options->scan),
                          hold_out_option_list(options->scan.read),
                          compute_option_list(options->compute)}),

@@ -18,6 +18,7 @@ struct TrainVerbOptions {
   TrainOptions train;
   ComputeChoices compute;
   std::filesystem::path output;
+  std::string positions = "none";
 };
 
 void run_train(TrainVerbOptions options) {
@@ -25,6 +26,7 @@ void run_train(TrainVerbOptions options) {
   options.scan.read.seed = options.group.seed = options.train.seed;
   options.train.precision = precision_from(options.compute.precision);
   options.train.engine = engine_from(options.compute.engine);
+  options.train.positions = position_freedom_from(options.positions);
   options.train.device = compute_device_from(options.compute.device);
   options.train.checkpoint = options.output / "checkpoint.ptyche";
   require_writable_folder(options.output);
@@ -53,6 +55,7 @@ Command train_command() {
                              read_option_list(options->scan),
                              hold_out_option_list(options->scan.read),
                              train_option_list(options->group, options->train),
+                             position_option_list(options->positions, options->train.position_step),
                              compute_option_list(options->compute)}),
           .references = {},
           .run = [options] { run_train(*options); }};

@@ -33,12 +33,13 @@ void check_counts(const at::Tensor& counts) {
           "counts: expected finite values >= 0, found the range {} to {}", lowest, highest);
 }
 
-void check_positions(const at::Tensor& positions, std::int64_t frames) {
+void check_positions(const at::Tensor& positions, std::int64_t frames,
+                     const char* name = "positions") {
   require(positions.defined() && positions.dim() == 2 && positions.size(0) == frames &&
               positions.size(1) == 2 && positions.scalar_type() == at::kDouble,
-          "positions: expected ({}, 2) float64, as many as there are patterns, found {}", frames,
+          "{}: expected ({}, 2) float64, as many as there are patterns, found {}", name, frames,
           describe(positions));
-  require(at::isfinite(positions).all().item<bool>(), "positions: expected finite values, found {}",
+  require(at::isfinite(positions).all().item<bool>(), "{}: expected finite values, found {}", name,
           "NaN or infinity");
 }
 
@@ -107,6 +108,8 @@ Scan::Scan(ScanFields fields) : fields_(std::move(fields)) {
   if (!fields_.frame_use.defined()) fields_.frame_use = at::zeros({frames()}, at::kByte);
   check_frame_use(fields_.frame_use, frames());
   if (fields_.truth.defined()) check_truth(fields_.truth);
+  if (fields_.true_positions.defined())
+    check_positions(fields_.true_positions, frames(), "true positions");
 }
 
 at::Tensor Scan::frames_with(FrameUse use) const {
@@ -117,6 +120,13 @@ Scan Scan::with_probe(at::Tensor probe) const {
   check_probe(probe, pattern_size());
   Scan changed = *this;
   changed.fields_.probe = std::move(probe);
+  return changed;
+}
+
+Scan Scan::with_positions(at::Tensor positions) const {
+  check_positions(positions, frames());
+  Scan changed = *this;
+  changed.fields_.positions = std::move(positions);
   return changed;
 }
 

@@ -21,6 +21,7 @@ enum class FrameUse : std::uint8_t {
 /// The arrays of a scan before they are checked; see Scan for the meaning of each.
 struct ScanFields {
   at::Tensor counts, positions, probe, mask, frame_use, truth;
+  at::Tensor true_positions = {};
   Geometry geometry;
   std::string source;      ///< the file, as the user named it
   std::string input_hash;  ///< SHA-256 of the file, hex
@@ -37,6 +38,9 @@ class Scan {
   /// mask       (N, N) bool, true = counted; undefined = all true
   /// frame_use  (n) uint8 FrameUse; undefined = all used
   /// truth      (rows, cols) complex64, the object in the frame of the positions; may be undefined
+  /// true_positions  (n, 2) float64 like `positions`, of a simulated scan that gives wrong ones;
+  /// may
+  ///                 be undefined
   /// Throws InvalidInput naming the array, what was expected and what came.
   explicit Scan(ScanFields fields);
 
@@ -46,6 +50,7 @@ class Scan {
   const at::Tensor& mask() const { return fields_.mask; }
   const at::Tensor& frame_use() const { return fields_.frame_use; }
   const at::Tensor& truth() const { return fields_.truth; }
+  const at::Tensor& true_positions() const { return fields_.true_positions; }
   const Geometry& geometry() const { return fields_.geometry; }
   const std::string& source() const { return fields_.source; }
   const std::string& input_hash() const { return fields_.input_hash; }
@@ -55,8 +60,9 @@ class Scan {
   /// Frame numbers of one use, ascending, (k) int64.
   at::Tensor frames_with(FrameUse use) const;
 
-  /// The same scan with another probe / frame use (checked again).
+  /// The same scan with another probe / positions / frame use (checked again).
   Scan with_probe(at::Tensor probe) const;
+  Scan with_positions(at::Tensor positions) const;
   Scan with_frame_use(at::Tensor frame_use) const;
 
  private:

@@ -80,6 +80,13 @@ std::vector<NamedScore> named_scores(const Scores& scores) {
                                                      "the image of the even patterns"}));
   if (scores.truth)
     append(list, named_scores(*scores.truth, {"truth.", "the object", "the truth"}));
+  if (scores.positions) {
+    list.push_back({"truth.position_rmse_px", scores.positions->rmse_px,
+                    "distance of the positions from the true ones without their common shift, root "
+                    "mean square, object pixels"});
+    list.push_back({"truth.given_position_rmse_px", scores.positions->given_rmse_px,
+                    "the same for the positions that the scan file gives"});
+  }
   list.push_back(
       {"object.contrast", scores.object_contrast,
        "standard deviation of the complex object over its mean where it is lit, a ratio; "

@@ -36,6 +36,12 @@ struct RefinementGain {
   std::optional<DataFit> held_out_before = {};  ///< of the network's image
 };
 
+/// Distance of positions from the true ones, root mean square of both axes together, px; the common
+/// shift, which no pattern can tell, is left out.
+struct PositionError {
+  double rmse_px = 0, given_rmse_px = 0;  ///< of the result, and of the scan file
+};
+
 /// Absent parts were not measured (no hold-out, no truth, no mask).
 /// All fits leave out the pixels that the scan's mask hides, but held_out_all_pixels, which is
 /// there only where the mask hides some.
@@ -47,6 +53,7 @@ struct Scores {
   /// ones
   std::optional<Comparison> truth = {}, half_sets = {};
   std::optional<RefinementGain> refinement = {};
+  std::optional<PositionError> positions = {};
   double seconds = 0;          ///< wall clock from reading to the stitched image
   double object_contrast = 0;  ///< standard deviation of the object over its mean, lit part
 };

@@ -9,6 +9,22 @@ namespace {
 
 bool hides_pixels(const Scan& scan) { return !mask_in_fft_order(scan).all().item<bool>(); }
 
+double position_rmse(const at::Tensor& positions, const at::Tensor& truth) {
+  const at::Tensor error = positions - truth;
+  return (error - error.mean(0)).square().sum(1).mean().sqrt().item<double>();
+}
+
+/// Of the used patterns, where the truth is known and the file gave something else.
+std::optional<PositionError> position_error(const Reconstruction& image, const Scan& scan) {
+  const at::Tensor& truth = scan.true_positions();
+  if (!truth.defined() || image.positions.sizes() != truth.sizes()) return std::nullopt;
+  const at::Tensor used = scan.frames_with(FrameUse::used);
+  const auto error = [&](const at::Tensor& positions) {
+    return position_rmse(positions.index_select(0, used), truth.index_select(0, used));
+  };
+  return PositionError{error(image.positions), error(scan.positions())};
+}
+
 }  // namespace
 
 double object_contrast(const Reconstruction& image) {
@@ -31,6 +47,7 @@ Scores evaluate(const Reconstruction& image, const Scan& scan, const EvaluateOpt
   }
   scores.trivial = trivial_fit(scan, held_out.numel() > 0 ? held_out : used, options.use_mask);
   if (scan.truth().defined()) scores.truth = truth_error(scan.truth(), image);
+  scores.positions = position_error(image, scan);
   scores.object_contrast = object_contrast(image);
   return scores;
 }

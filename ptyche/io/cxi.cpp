@@ -37,6 +37,8 @@ void write_geometry(Hdf5File& file, const Geometry& geometry) {
   if (geometry.exposure_s > 0) write_number(file, cxi::kExposure, geometry.exposure_s);
   file.set(cxi::kOurs, "energy_ev", geometry.energy_ev);
   file.set(cxi::kOurs, "object_pixel_m", geometry.object_pixel_m);
+  file.set(cxi::kOurs, "near_field", std::int64_t{geometry.near_field});
+  file.set(cxi::kOurs, "source_distance_m", geometry.source_distance_m);
 }
 
 void write_content(Hdf5File& file, const Scan& scan) {
@@ -51,6 +53,7 @@ void write_content(Hdf5File& file, const Scan& scan) {
   file.set(cxi::kIlluminations.front(), "units", cxi::kRootPhoton);
   write_geometry(file, scan.geometry());
   if (scan.truth().defined()) file.write(cxi::kTruth, scan.truth());
+  if (scan.true_positions().defined()) file.write(cxi::kTruePositions, scan.true_positions());
 }
 
 }  // namespace

@@ -9,7 +9,8 @@
 // (0x1000)
 //   = bad; we write 1 = CXI_PIXEL_INVALID. The same rule holds for masks stored as bool.
 // - data are counts with the zero frequency at (N/2, N/2); energy is in joules.
-// - the group /ptyche marks our own files: truth, and the exact energy and object pixel.
+// - the group /ptyche marks our own files: truth, true positions, and the exact energy and object
+// pixel.
 #pragma once
 
 #include <filesystem>
@@ -18,10 +19,10 @@
 
 namespace ptyche {
 
-/// Writes the scan (counts, positions, probe, mask, geometry and, if defined, the truth under
-/// /ptyche/truth) atomically. Positions are written in metres where the object pixel is known, in
-/// object pixels otherwise (attribute `units` says which). Throws InvalidInput when the disk is
-/// full.
+/// Writes the scan (counts, positions, probe, mask, geometry and, if defined, truth and
+/// true positions under /ptyche) atomically. Positions are written in metres where the object pixel
+/// is known, in object pixels otherwise (attribute `units` says which). Throws InvalidInput when
+/// the disk is full.
 void write_cxi(const std::filesystem::path& file, const Scan& scan);
 
 }  // namespace ptyche

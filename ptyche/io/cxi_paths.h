@@ -22,6 +22,7 @@ inline const std::string kSourceEnergy = "entry_1/instrument_1/source_1/energy";
 inline const std::string kBeamEnergy = "entry_1/instrument_1/beam_1/energy";
 inline const std::string kOurs = "ptyche";  ///< group that only our own files have
 inline const std::string kTruth = "ptyche/truth";
+inline const std::string kTruePositions = "ptyche/true_positions";  ///< (n, 2) row, col, px
 
 inline const std::string kObjectPixel = "object pixel";  ///< units where no length is known
 inline const std::string kRootPhoton = "sqrt(photon)";   ///< units of a calibrated probe

@@ -79,8 +79,7 @@ void rescale_lengths(RawScan& raw, std::int64_t old_size, std::int64_t new_size)
   const double ratio = static_cast<double>(new_size) / static_cast<double>(old_size);
   if (!raw.positions_in_metres) raw.positions = raw.positions * ratio;
   raw.geometry.object_pixel_m /= ratio;
-  if (raw.truth.defined()) note("the truth is left out: cropping changed the object pixel");
-  raw.truth = at::Tensor();
+  raw.forget_truth("cropping changed the object pixel");
 }
 
 }  // namespace
@@ -98,6 +97,9 @@ void choose_mask(RawScan& raw, const std::string& choice) {
 }
 
 void crop_detector(RawScan& raw, const ReadOptions& options) {
+  require(!(raw.geometry.near_field || options.near_field) || options.crop == 0,
+          "--crop: expected 0 for a near-field scan, whose pixels are the object's, found {}",
+          options.crop);
   require_probe_fits(raw);
   const std::int64_t rows = raw.patterns.size(1), cols = raw.patterns.size(2);
   const Window window = window_of(raw, options);

@@ -10,12 +10,17 @@ namespace {
 constexpr double kWidestScan_px = 1e5;
 
 void apply_geometry_options(Geometry& geometry, const ReadOptions& options, std::int64_t size) {
-  const bool changed =
-      options.energy_ev > 0 || options.distance_m > 0 || options.detector_pixel_m > 0;
+  const bool changed = options.energy_ev > 0 || options.distance_m > 0 ||
+                       options.detector_pixel_m > 0 || options.source_distance_m > 0 ||
+                       (options.near_field && !geometry.near_field);
   if (options.energy_ev > 0) geometry.energy_ev = options.energy_ev;
   if (options.distance_m > 0) geometry.distance_m = options.distance_m;
   if (options.detector_pixel_m > 0) geometry.detector_pixel_m = options.detector_pixel_m;
-  const double computed = far_field_object_pixel_m(geometry, size);
+  if (options.source_distance_m > 0) geometry.source_distance_m = options.source_distance_m;
+  geometry.near_field = geometry.near_field || options.near_field;
+  require(geometry.near_field || options.source_distance_m == 0,
+          "--source-distance: it goes with --near-field; in the far field it changes nothing");
+  const double computed = object_pixel_m(geometry, size);
   if (computed > 0 && (changed || geometry.object_pixel_m <= 0)) geometry.object_pixel_m = computed;
 }
 
@@ -59,11 +64,8 @@ void settle_positions(RawScan& raw, const ReadOptions& options) {
   if (options.flip_y) mirror(raw.positions, 0);
   if (options.flip_x) mirror(raw.positions, 1);
   require_sensible_extent(raw);
-  const bool turned = options.swap_xy || options.flip_x || options.flip_y;
-  if (turned && raw.truth.defined()) {
-    note("the truth is left out: it has the orientation of the file's positions");
-    raw.truth = at::Tensor();
-  }
+  if (options.swap_xy || options.flip_x || options.flip_y)
+    raw.forget_truth("it has the orientation of the file's positions");
 }
 
 }  // namespace ptyche

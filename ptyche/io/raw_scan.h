@@ -19,8 +19,9 @@ enum class Domain { unknown, counts, amplitude };
 /// probe      (modes, N, N) complex64; undefined = not in the file
 /// mask       (rows, cols) bool, true = counted; undefined = not in the file
 /// truth      (H, W) complex64 in the frame of the positions; undefined = not in the file
+/// true_positions  (n, 2) float64 (row, col), in object pixels; undefined = not in the file
 struct RawScan {
-  at::Tensor patterns, positions, probe, mask, truth;
+  at::Tensor patterns, positions, probe, mask, truth, true_positions;
   std::string patterns_name, positions_name, probe_name;  ///< the datasets, for messages
   double ceiling = 0;  ///< largest value of the patterns' integer type, see FileArray
   bool positions_in_metres = false;
@@ -30,6 +31,9 @@ struct RawScan {
   std::string domain_reason;  ///< why `domain` is what it is, in words
 
   std::int64_t frames() const { return patterns.size(0); }
+
+  /// Drops what is known of the true object and positions, and says why, where there is any.
+  void forget_truth(const std::string& reason);
 };
 
 /// Reads PtychoPINN's NPZ (`diff3d` or `diffraction`, `xcoords`, `ycoords`, `probeGuess`,

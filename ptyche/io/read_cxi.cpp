@@ -85,6 +85,8 @@ Geometry read_geometry(const Hdf5File& file) {
   geometry.exposure_s = number(file, cxi::kExposure).value_or(0);
   if (file.has(cxi::kOurs)) {
     geometry.object_pixel_m = file.number(cxi::kOurs, "object_pixel_m").value_or(0);
+    geometry.near_field = file.number(cxi::kOurs, "near_field").value_or(0) != 0;
+    geometry.source_distance_m = file.number(cxi::kOurs, "source_distance_m").value_or(0);
     geometry.energy_ev = file.number(cxi::kOurs, "energy_ev").value_or(geometry.energy_ev);
   }
   return geometry;
@@ -122,6 +124,8 @@ RawScan read_cxi_scan(const std::filesystem::path& path) {
     raw.probe_calibrated = file.text(*probe, "units") == cxi::kRootPhoton;
   }
   if (file.has(cxi::kTruth)) raw.truth = file.read(cxi::kTruth).values.to(at::kComplexFloat);
+  if (file.has(cxi::kTruePositions))
+    raw.true_positions = file.read(cxi::kTruePositions).values.to(at::kDouble);
   return raw;
 }
 

@@ -110,6 +110,8 @@ void read_our_group(const Hdf5File& file, Reconstruction& image) {
   image.interpolation =
       interpolation_from(file.text("ptyche", "interpolation").value_or("bilinear"));
   image.geometry.detector_pixel_m = file.number("ptyche", "detector_pixel_m").value_or(0);
+  image.geometry.near_field = file.number("ptyche", "near_field").value_or(0) != 0;
+  image.geometry.source_distance_m = file.number("ptyche", "source_distance_m").value_or(0);
   image.provenance = read_provenance(file);
   image.coverage = ours_or(file, "ptyche/coverage", image.coverage);
   image.frame_use = ours_or(file, "ptyche/frame_use", image.frame_use);

@@ -62,6 +62,7 @@ void check_options(const ReadOptions& options) {
   for (const auto& [name, value] : {std::pair{"--energy", options.energy_ev},
                                     {"--distance", options.distance_m},
                                     {"--detector-pixel", options.detector_pixel_m},
+                                    {"--source-distance", options.source_distance_m},
                                     {"--photons", options.photons},
                                     {"--nphotons", options.nphotons},
                                     {"--crop", static_cast<double>(options.crop)}}) {
@@ -84,11 +85,17 @@ ScanFields prepare(RawScan raw, const ReadOptions& options) {
   fields.positions = raw.positions;
   fields.mask = raw.mask;
   fields.truth = raw.truth;
+  fields.true_positions = raw.true_positions;
   fields.geometry = raw.geometry;
   return fields;
 }
 
 }  // namespace
+
+void RawScan::forget_truth(const std::string& reason) {
+  if (truth.defined() || true_positions.defined()) note("the truth is left out: {}", reason);
+  truth = true_positions = at::Tensor();
+}
 
 at::Tensor probe_from_mean_pattern(const at::Tensor& counts, const at::Tensor& mask,
                                    const at::Tensor& frames) {

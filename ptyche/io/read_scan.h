@@ -22,7 +22,9 @@ struct ReadOptions {
   std::int64_t crop = 0;                 ///< keep the central crop x crop detector pixels; 0 = all
   std::optional<DetectorCentre> centre;  ///< zero frequency, where it is not at (N/2, N/2)
   double energy_ev = 0, distance_m = 0, detector_pixel_m = 0;  ///< 0 = from the file
-  bool flip_x = false, flip_y = false, swap_xy = false;        ///< applied to the positions
+  bool near_field = false;       ///< the detector sees the sample's shadow, not its far field
+  double source_distance_m = 0;  ///< near field: focus to sample; 0 = from the file
+  bool flip_x = false, flip_y = false, swap_xy = false;  ///< applied to the positions
   double photons = 0;   ///< photons per pattern through an empty sample; 0 = from the mean counts
   double nphotons = 0;  ///< mean counts per pattern for amplitudes without an absolute scale
   double hold_out = 0;  ///< fraction of patterns held out, 0..0.5

@@ -72,6 +72,8 @@ void write_our_group(Hdf5File& file, const Reconstruction& image) {
            std::string(image.geometry.has_object_pixel() ? "m" : "object pixel"));
   file.set("ptyche", "interpolation", to_string(image.interpolation));
   file.set("ptyche", "detector_pixel_m", image.geometry.detector_pixel_m);
+  file.set("ptyche", "near_field", std::int64_t{image.geometry.near_field});
+  file.set("ptyche", "source_distance_m", image.geometry.source_distance_m);
   write_provenance(file, image);
   file.write("ptyche/coverage", image.coverage);
   file.write("ptyche/frame_use", image.frame_use);

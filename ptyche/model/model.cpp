@@ -58,6 +58,12 @@ Model new_model(const Scan& scan, const at::Tensor& probe, const NetworkOptions&
   return model;
 }
 
+Scan placed_by(const Model& model, const Scan& scan) {
+  const bool moved = model.moves.defined() && model.input_hash == scan.input_hash() &&
+                     model.moves.sizes() == scan.positions().sizes();
+  return moved ? scan.with_positions(scan.positions() + model.moves) : scan;
+}
+
 at::Tensor position_fractions(const Scan& scan, const at::Tensor& frames) {
   const at::Tensor positions = scan.positions().index_select(0, frames);
   return positions - positions.round();

@@ -30,12 +30,14 @@ struct EpochRecord {
 /// stem_probe   (modes, N, N) complex64, the probe inside the physics stem; frozen at training time
 /// probe        (modes, N, N) complex64, the probe that was trained with the network
 /// background   (N, N) float32 counts, zero frequency at N/2, trained too; undefined = none
+/// moves        (n, 2) float64 px, what training added to the positions of its own scan; undefined
+///              = nothing
 /// input_scale  what sqrt(counts) is multiplied by, frozen at training time
 struct Model {
   NetworkOptions network_options;
   StemOptions stem_options;
   std::shared_ptr<PatchNetwork> network;
-  at::Tensor stem_probe, probe, background;
+  at::Tensor stem_probe, probe, background, moves;
   double input_scale = 1;
   std::uint64_t seed = 1;
   std::string input_hash;  ///< SHA-256 of the scan it was trained on
@@ -48,6 +50,10 @@ struct Model {
 /// probe set to `probe`, its input constant taken from the scan's used patterns.
 Model new_model(const Scan& scan, const at::Tensor& probe, const NetworkOptions& network,
                 const StemOptions& stem, std::uint64_t seed);
+
+/// The scan with the positions that the model was trained to, if it was trained on this scan and
+/// has moved them; else the scan as it is.
+Scan placed_by(const Model& model, const Scan& scan);
 
 /// The network's input for `frames` (k) int64: (k, channels, N, N) float32, channels_last.
 /// Throws InvalidInput if the scan's pattern size is not the model's.

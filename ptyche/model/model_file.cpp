@@ -90,6 +90,7 @@ void write_model_to(Hdf5File& file, const Model& model) {
   file.write(path_of("stem_probe"), model.stem_probe);
   file.write(path_of("probe"), model.probe);
   if (model.background.defined()) file.write(path_of("background"), model.background);
+  if (model.moves.defined()) file.write(path_of("moves"), model.moves);
   if (!model.history.empty()) file.write(path_of("history"), history_table(model.history));
   for (const auto& parameter : model.network->named_parameters())
     file.write(path_of("weights/" + parameter.key()), parameter.value().detach().contiguous());
@@ -109,6 +110,7 @@ Model read_model_from(const Hdf5File& file) {
   model.stem_probe = file.read(path_of("stem_probe")).values;
   model.probe = file.read(path_of("probe")).values;
   if (file.has(path_of("background"))) model.background = file.read(path_of("background")).values;
+  if (file.has(path_of("moves"))) model.moves = file.read(path_of("moves")).values;
   if (file.has(path_of("history")))
     model.history = history_from(file.read(path_of("history")).values);
   model.network = make_network(model.network_options, model.seed);

@@ -12,6 +12,7 @@ namespace ptyche {
 namespace {
 
 constexpr double smallest_intensity = 0.01;
+constexpr double kFarthestMove = 32;  // px, of a refined position from the given one
 
 /// The sums whose quotients are the scores.
 struct FitSums {
@@ -77,6 +78,14 @@ at::Tensor indices_in(const PaddedObject& padded, const Reconstruction& image,
   return near + (index - whole) + static_cast<double>(padded.margin);
 }
 
+/// The image's own positions where they are of this scan, else the scan's.
+const at::Tensor& refined_positions(const Reconstruction& image, const Scan& scan) {
+  const bool same = image.positions.defined() &&
+                    image.positions.sizes() == scan.positions().sizes() &&
+                    (image.positions - scan.positions()).abs().max().item<double>() < kFarthestMove;
+  return same ? image.positions : scan.positions();
+}
+
 /// Frames in pieces of at most 64 whose waves take no more than 64 MiB.
 std::vector<at::Tensor> batches(const at::Tensor& frames, const at::Tensor& probe) {
   const std::int64_t limit = (std::int64_t{1} << 22) / std::max<std::int64_t>(probe.numel(), 1);
@@ -123,11 +132,13 @@ DataFit data_fit(const Reconstruction& image, const Scan& scan, const at::Tensor
   const at::Tensor probe = image.probe.to(at::kComplexDouble);
   at::Tensor background;
   if (image.background.defined()) background = to_fft_order(image.background).to(at::kDouble);
+  const NearFieldOptions near = near_field_of(image.geometry);
+  const at::Tensor positions = refined_positions(image, scan);
   FitSums measured, drawn;
   for (const at::Tensor& batch : batches(frames, probe)) {
-    const at::Tensor indices = indices_in(padded, image, scan.positions().index_select(0, batch));
+    const at::Tensor indices = indices_in(padded, image, positions.index_select(0, batch));
     const at::Tensor intensity = pixels.of(
-        predict_intensity(padded.object, probe, indices, image.interpolation, background));
+        predict_intensity(padded.object, probe, indices, image.interpolation, background, near));
     add(measured, pixels.of(counts_in_fft_order(scan, batch)), intensity);
     add(drawn, poisson_draws(intensity, batch), intensity);
   }

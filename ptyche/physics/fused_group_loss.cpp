@@ -64,8 +64,9 @@ class FusedLoss : public torch::autograd::Function<FusedLoss> {
     variable_list gradients = context->get_saved_variables();
     const auto factor = from[0].item<double>();
     for (std::size_t i = 0; i < gradients.size(); ++i)
-      gradients[i] = gradients[i].defined() && context->needs_input_grad(i) ? gradients[i] * factor
-                                                                            : at::Tensor();
+      gradients[i] = gradients[i].defined() && context->needs_input_grad(i)
+                         ? (factor == 1 ? gradients[i] : gradients[i] * factor)
+                         : at::Tensor();
     gradients.emplace_back();  // the setting
     return gradients;
   }

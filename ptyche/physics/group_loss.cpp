@@ -5,11 +5,11 @@
 #include "ptyche/core/error.h"
 #include "ptyche/physics/amplitude_loss.h"
 #include "ptyche/physics/exit_wave.h"
-#include "ptyche/physics/fourier.h"
 #include "ptyche/physics/fourier_shift.h"
 #include "ptyche/physics/fused_group_loss.h"
 #include "ptyche/physics/measure.h"
 #include "ptyche/physics/poisson_loss.h"
+#include "ptyche/physics/to_detector.h"
 
 namespace ptyche {
 namespace {
@@ -47,17 +47,18 @@ at::Tensor misfit(const at::Tensor& intensity, const Measured& measured, LossKin
 /// What the patterns of a layout see of its canvases, against their counts.
 at::Tensor predict_and_compare(const at::Tensor& canvases, const at::Tensor& probe,
                                const CanvasLayout& layout, const Measured& measured,
-                               LossKind kind) {
+                               const LossOptions& options) {
   const at::Tensor own = probe.to(canvases.scalar_type());
   const at::Tensor moved = layout.interpolation == Interpolation::probe_fourier
                                ? fourier_shift(own, layout.fractions)
                                : own;
-  const at::Tensor waves = propagate(exit_wave(moved, extract(canvases, layout)));
+  const at::Tensor waves =
+      to_detector(exit_wave(moved, extract(canvases, layout)), options.near_field);
   const at::Tensor background =
       measured.background.defined()
           ? measured.background.to(c10::toRealValueType(canvases.scalar_type()))
           : at::Tensor();
-  return misfit(measure(waves, background), measured, kind);
+  return misfit(measure(waves, background), measured, options.kind);
 }
 
 double contrast_of(const at::Tensor& canvases) {
@@ -77,15 +78,15 @@ GroupLoss group_loss(const at::Tensor& patches, const at::Tensor& merged, const 
               patches.size(2) == size && patches.is_complex(),
           "loss: expected complex patches {0} x {1} x {1} for {0} merged patterns, found {2}",
           merged.numel(), size, fmt::join(patches.sizes(), " x "));
-  if (options.engine == Engine::fused) {
+  if (options.engine == Engine::fused && options.near_field.wavelength_m == 0) {
     require_fused_covers(patches, options.device);
     return fused_group_loss(patches, merged, probe, layout, measured, options);
   }
-  require_device(options.engine, options.device);
+  require_device(Engine::reference, options.device);
   const CanvasLayout used = select(layout, merged);
   const at::Tensor weights = merge_weights(probe.to(patches.scalar_type()), used);
   const at::Tensor canvases = merge(patches, weights, used, options.merge);
-  return {predict_and_compare(canvases, probe, layout, measured, options.kind),
+  return {predict_and_compare(canvases, probe, layout, measured, options),
           contrast_of(canvases.detach())};
 }
 
@@ -109,12 +110,12 @@ at::Tensor object_loss(const at::Tensor& object, const at::Tensor& probe, const 
       .rows = object.size(0),
       .cols = object.size(1)};
   check(layout, probe, measured);
-  if (options.engine == Engine::fused) {
+  if (options.engine == Engine::fused && options.near_field.wavelength_m == 0) {
     require_fused_covers(object, options.device);
     return fused_object_loss(object, probe, layout, measured, options);
   }
-  require_device(options.engine, options.device);
-  return predict_and_compare(object.unsqueeze(0), probe, layout, measured, options.kind);
+  require_device(Engine::reference, options.device);
+  return predict_and_compare(object.unsqueeze(0), probe, layout, measured, options);
 }
 
 }  // namespace ptyche

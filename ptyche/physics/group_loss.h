@@ -6,6 +6,7 @@
 #include "ptyche/physics/engine.h"
 #include "ptyche/physics/loss_kind.h"
 #include "ptyche/physics/merge.h"
+#include "ptyche/physics/near_field.h"
 
 namespace ptyche {
 
@@ -22,6 +23,7 @@ struct LossOptions {
   LossKind kind = LossKind::poisson;
   MergeOptions merge = {};
   ComputeDevice device = ComputeDevice::cpu;
+  NearFieldOptions near_field = {};  ///< none = far field; always computed by the reference engine
 };
 
 /// loss      scalar, the sum over patterns and pixels

@@ -38,6 +38,17 @@ at::Tensor transfer_function(const at::Tensor& waves, const NearFieldOptions& op
 
 }  // namespace
 
+NearFieldOptions near_field_of(const Geometry& geometry) {
+  if (!geometry.near_field) return {};
+  require(geometry.energy_ev > 0 && geometry.distance_m > 0 && geometry.detector_pixel_m > 0,
+          "near field: expected energy, distance and detector pixel above 0, found {} eV, {} m and "
+          "{} m; give --energy, --distance and --detector-pixel",
+          geometry.energy_ev, geometry.distance_m, geometry.detector_pixel_m);
+  return {.wavelength_m = wavelength_m(geometry),
+          .pixel_m = near_field_object_pixel_m(geometry),
+          .distance_m = effective_distance_m(geometry)};
+}
+
 at::Tensor propagate_near_field(const at::Tensor& waves, const NearFieldOptions& options) {
   check(waves, options);
   const at::Tensor transfer = transfer_function(waves, options).to(waves.scalar_type());

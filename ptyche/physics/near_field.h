@@ -3,13 +3,20 @@
 
 #include <ATen/ATen.h>
 
+#include "ptyche/data/geometry.h"
+
 namespace ptyche {
 
+/// No wavelength: the far field, in whoever takes these options to know where the detector is.
 struct NearFieldOptions {
   double wavelength_m = 0;  ///< > 0
   double pixel_m = 0;       ///< pitch of the waves' pixels, both directions, > 0
   double distance_m = 0;    ///< along the beam; negative goes back
 };
+
+/// Of a near-field geometry, as in parallel light (geometry.h); none for a far-field one. Throws
+/// InvalidInput naming the lengths that are missing.
+NearFieldOptions near_field_of(const Geometry& geometry);
 
 /// Waves after a distance z of free space, by the angular spectrum (Goodman, Introduction to
 /// Fourier Optics, 3rd ed., ch. 3.10), sampled as the waves are and periodic on their frame:

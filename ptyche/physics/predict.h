@@ -4,6 +4,7 @@
 #include <ATen/ATen.h>
 
 #include "ptyche/data/interpolation.h"
+#include "ptyche/physics/near_field.h"
 
 namespace ptyche {
 
@@ -14,9 +15,10 @@ namespace ptyche {
 ///   patch
 ///               that leaves the object is an InvalidInput
 ///   background  (N, N) counts in FFT order, or undefined
+///   near        where the detector is, see to_detector
 /// Returns (k, N, N) counts in FFT order. Differentiable in object, probe and background.
 at::Tensor predict_intensity(const at::Tensor& object, const at::Tensor& probe,
                              const at::Tensor& positions, Interpolation interpolation,
-                             const at::Tensor& background);
+                             const at::Tensor& background, const NearFieldOptions& near = {});
 
 }  // namespace ptyche

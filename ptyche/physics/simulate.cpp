@@ -67,17 +67,39 @@ void add_noise(at::Tensor& counts, std::int64_t first_frame, std::uint64_t seed)
   });
 }
 
+/// What the file says of positions that are not known exactly: turned and stretched about their
+/// middle, each off by its own error.
+at::Tensor given_positions(const at::Tensor& positions, const SimulateOptions& options) {
+  if (options.position_error_px == 0 && options.position_scale_error == 0 &&
+      options.position_rotation_deg == 0)
+    return positions;
+  const double angle = options.position_rotation_deg * M_PI / 180;
+  const double scale = 1 + options.position_scale_error;
+  const at::Tensor turn = at::tensor({scale * std::cos(angle), scale * std::sin(angle),
+                                      -scale * std::sin(angle), scale * std::cos(angle)},
+                                     at::kDouble)
+                              .view({2, 2});
+  const at::Tensor middle = positions.mean(0);
+  at::Tensor given = (positions - middle).matmul(turn) + middle;
+  RandomStream stream(options.seed, Purpose::position_errors);
+  auto* value = given.data_ptr<double>();
+  for (std::int64_t i = 0; i < given.numel(); ++i)
+    value[i] += options.position_error_px * stream.normal();
+  return given;
+}
+
 /// (frames, N, N) int32 with noise, float32 without, zero frequency at (N/2, N/2). In float64 up to
 /// the draw, so that rounding that depends on the number of threads cannot change a count.
 at::Tensor measure(const at::Tensor& object, const at::Tensor& probe, const at::Tensor& positions,
                    const SimulateOptions& options) {
   const at::NoGradGuard no_grad;
+  const NearFieldOptions near = near_field_of(options.geometry);
   std::vector<at::Tensor> parts;
   for (std::int64_t first = 0; first < options.frames; first += kFramesAtOnce) {
     const std::int64_t last = std::min(first + kFramesAtOnce, options.frames);
     const at::Tensor intensity = predict_intensity(
         object.to(at::kComplexDouble), probe.to(at::kComplexDouble),
-        positions.slice(0, first, last), Interpolation::probe_fourier, /*background=*/{});
+        positions.slice(0, first, last), Interpolation::probe_fourier, /*background=*/{}, near);
     at::Tensor counts = at::fft_fftshift(intensity, at::IntArrayRef{1, 2}).contiguous();
     if (options.noise) add_noise(counts, first, options.seed);
     parts.push_back(counts.to(options.noise ? at::kInt : at::kFloat));
@@ -108,9 +130,12 @@ Scan simulate(const SimulateOptions& options) {
   const at::Tensor object = object_under(positions, options);
   ScanFields fields;
   fields.counts = in_smallest_exact_type(measure(object, probe, positions, options));
-  fields.positions = positions;
+  fields.positions = given_positions(positions, options);
+  fields.true_positions = positions;
   fields.probe = probe_at(options, options.defocus * (1 + options.probe_defocus_error));
   fields.truth = object;
+  fields.geometry = options.geometry;
+  fields.geometry.object_pixel_m = object_pixel_m(options.geometry, options.pattern_size);
   fields.source = "simulated";
   return Scan(std::move(fields));
 }

@@ -23,20 +23,25 @@ struct SimulateOptions {
   double jitter = 0.3;   ///< of the step, uniform in +-, `jittered` only
   double photons = 1e5;  ///< per pattern through an empty sample, at most 1e10
   double amplitude_min = 0.5, amplitude_max = 1.0;
-  double phase_range_rad = 1.2;    ///< phases lie in +-half of it
-  double probe_diameter_px = 22;   ///< at defocus 1 (see probes.h), at most N / 2
-  double defocus = 1.0;            ///< relative to the default defocus; 0 = in focus
-  double probe_defocus_error = 0;  ///< relative error of the defocus in the probe that is given
+  double phase_range_rad = 1.2;      ///< phases lie in +-half of it
+  double probe_diameter_px = 22;     ///< at defocus 1 (see probes.h), at most N / 2
+  double defocus = 1.0;              ///< relative to the default defocus; 0 = in focus
+  double probe_defocus_error = 0;    ///< relative error of the defocus in the probe that is given
+  double position_error_px = 0;      ///< root mean square per axis, normal, of the given positions
+  double position_scale_error = 0;   ///< relative; the given grid is too large by it
+  double position_rotation_deg = 0;  ///< the given grid is turned by it, rows towards columns
   std::vector<double> zernike_rad = {};  ///< Noll 4, 5, ..., for the probe `zernike`
   bool noise = true;
+  Geometry geometry = {};  ///< lengths of the experiment; its object pixel is computed
   std::uint64_t seed = 1;
   std::filesystem::path object_file = {}, object_phase_file = {};  ///< for the object `image`
 };
 
 /// Patterns of the interpolation-free forward model (`probe_fourier`) with Poisson noise; without
 /// noise the expected counts as float32. The scan has the object as its truth, the probe with
-/// `probe_defocus_error`, no mask and no geometry. The same counts for any thread count.
-/// Throws InvalidInput for options out of range, naming option, range and value.
+/// `probe_defocus_error`, positions with the errors above (the true ones beside them), no mask, and
+/// the geometry. The same counts for any thread count. Throws InvalidInput for options out of
+/// range, naming option, range and value.
 Scan simulate(const SimulateOptions& options);
 
 }  // namespace ptyche

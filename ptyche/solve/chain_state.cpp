@@ -77,9 +77,10 @@ std::string chain_key(const SolverProblem& problem, const std::optional<Reconstr
       start ? fmt::format("{:.17g}", fingerprint(start->object) + fingerprint(start->probe))
             : "flat",
       to_string(o.chain), o.modes, o.mode_power, o.fixed_probe, o.background,
-      static_cast<int>(o.positions), static_cast<int>(o.likelihood), to_string(o.interpolation),
-      o.batch, o.object_step, o.probe_step, o.background_step, o.position_step, o.last_step,
-      o.momentum, o.max_amplitude, o.probe_support, o.object_slope, o.plateau, o.seed);
+      static_cast<int>(o.positions), o.likelihood ? static_cast<int>(*o.likelihood) : -1,
+      to_string(o.interpolation), o.batch, o.object_step, o.probe_step, o.background_step,
+      o.position_step, o.last_step, o.momentum, o.max_amplitude, o.probe_support, o.object_slope,
+      o.plateau, o.seed);
 }
 
 void write_chain(const std::filesystem::path& file, const ChainState& chain,

@@ -1,35 +1,75 @@
 #include "ptyche/solve/illumination.h"
 
+#include <ATen/Parallel.h>
+
 namespace ptyche {
 namespace {
 
 constexpr double kLit = 0.1;  // of the strongest light
 
-/// One window of the canvas per corner.
-template <class Work>
-void at_each(const at::Tensor& canvas, const at::Tensor& corners, std::int64_t size,
-             const Work& work) {
+constexpr std::int64_t kRows = 8;  // of a patch, that one thread takes at a time
+
+using Pixel = c10::complex<float>;
+
+/// Sum over the corners of value(canvas index) at every pixel of a patch: (size, size).
+template <class T, class Value>
+at::Tensor gathered(const at::Tensor& corners, std::int64_t size, std::int64_t cols,
+                    const Value& value) {
+  at::Tensor sum = at::zeros({size, size}, c10::CppTypeToScalarType<T>::value);
   const auto* corner = corners.const_data_ptr<std::int64_t>();
-  for (std::int64_t k = 0; k < corners.size(0); ++k)
-    work(canvas.narrow(0, corner[2 * k], size).narrow(1, corner[2 * k + 1], size));
+  auto* to = sum.data_ptr<T>();
+  at::parallel_for(0, size, kRows, [&](std::int64_t first, std::int64_t last) {
+    for (std::int64_t k = 0; k < corners.size(0); ++k)
+      for (std::int64_t row = first; row < last; ++row) {
+        const std::int64_t from = (corner[2 * k] + row) * cols + corner[2 * k + 1];
+        for (std::int64_t col = 0; col < size; ++col) to[row * size + col] += value(from + col);
+      }
+  });
+  return sum;
 }
 
 }  // namespace
 
 at::Tensor spread_at(const at::Tensor& image, const at::Tensor& corners, std::int64_t rows,
                      std::int64_t cols) {
-  at::Tensor sum = at::zeros({rows, cols}, image.options());
-  at_each(sum, corners, image.size(0), [&](at::Tensor window) { window.add_(image); });
+  at::Tensor sum = at::zeros({rows, cols}, at::kFloat);
+  const std::int64_t size = image.size(0);
+  const auto* corner = corners.const_data_ptr<std::int64_t>();
+  const auto* from = image.const_data_ptr<float>();
+  auto* to = sum.data_ptr<float>();
+  for (std::int64_t k = 0; k < corners.size(0); ++k)
+    for (std::int64_t row = 0; row < size; ++row) {
+      float* line = to + (corner[2 * k] + row) * cols + corner[2 * k + 1];
+      for (std::int64_t col = 0; col < size; ++col) line[col] += from[row * size + col];
+    }
   return sum;
 }
 
-at::Tensor gathered_at(const at::Tensor& canvas, const at::Tensor& corners, std::int64_t size) {
-  at::Tensor sum = at::zeros({size, size}, canvas.options());
-  at_each(canvas, corners, size, [&](const at::Tensor& window) { sum.add_(window); });
-  return sum;
+at::Tensor gathered_power(const at::Tensor& canvas, const at::Tensor& corners, std::int64_t size) {
+  const auto* value = canvas.const_data_ptr<Pixel>();
+  return gathered<float>(corners, size, canvas.size(1),
+                         [&](std::int64_t i) { return std::norm(value[i]); });
 }
 
-at::Tensor power_of(const at::Tensor& values) { return at::view_as_real(values).square().sum(-1); }
+at::Tensor gathered_product(const at::Tensor& a, const at::Tensor& b, const at::Tensor& corners,
+                            std::int64_t size) {
+  const auto *left = a.const_data_ptr<Pixel>(), *right = b.const_data_ptr<Pixel>();
+  return gathered<Pixel>(corners, size, a.size(1), [&](std::int64_t i) {
+    // Spelled out: the product of complex numbers looks for infinities.
+    const Pixel x = left[i], y = right[i];
+    return Pixel(x.real() * y.real() + x.imag() * y.imag(),
+                 x.real() * y.imag() - x.imag() * y.real());
+  });
+}
+
+at::Tensor power_of(const at::Tensor& values) {
+  const at::Tensor from = values.contiguous();
+  at::Tensor power = at::empty(values.sizes(), at::kFloat);
+  const auto* value = from.const_data_ptr<c10::complex<float>>();
+  auto* to = power.data_ptr<float>();
+  for (std::int64_t i = 0; i < power.numel(); ++i) to[i] = std::norm(value[i]);
+  return power;
+}
 
 at::Tensor summed_power(const at::Tensor& modes) { return power_of(modes).sum(0); }
 

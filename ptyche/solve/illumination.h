@@ -9,12 +9,16 @@
 
 namespace ptyche {
 
-/// Adds `image` (N, N) float32 to an empty canvas at every corner (k, 2) int64: (rows, cols).
+/// Adds `image` (N, N) float32 to an empty canvas at every corner (k, 2) int64: (rows, cols). All
+/// arrays here are contiguous, and all patches lie on the canvas.
 at::Tensor spread_at(const at::Tensor& image, const at::Tensor& corners, std::int64_t rows,
                      std::int64_t cols);
 
-/// The adjoint: the sum of the canvas's patches at the corners, (size, size); float32 or complex64.
-at::Tensor gathered_at(const at::Tensor& canvas, const at::Tensor& corners, std::int64_t size);
+/// The sum of |O|^2, or of conj(a) b, over the patches of canvases (rows, cols) complex64 at the
+/// corners: (size, size).
+at::Tensor gathered_power(const at::Tensor& canvas, const at::Tensor& corners, std::int64_t size);
+at::Tensor gathered_product(const at::Tensor& a, const at::Tensor& b, const at::Tensor& corners,
+                            std::int64_t size);
 
 /// |x|^2 of a complex array, real; `summed` over its first axis (probe modes).
 at::Tensor power_of(const at::Tensor& values);

@@ -80,9 +80,8 @@ at::Tensor units_of(const SolverProblem& problem, const SolverState& state) {
   const at::Tensor corners = whole_corners(problem, state, all_patterns(problem));
   const at::Tensor light = damped(
       spread_at(summed_power(state.probe), corners, state.object.size(0), state.object.size(1)));
-  const at::Tensor power =
-      damped(gathered_at(power_of(state.object), corners, problem.pattern_size()))
-          .expand(state.probe.sizes());
+  const at::Tensor power = damped(gathered_power(state.object, corners, problem.pattern_size()))
+                               .expand(state.probe.sizes());
   const at::Tensor root =
       state.background_root.defined() ? root_curvature(problem, state) : at::Tensor();
   return in_line(at::complex(light, light), at::complex(power, power).contiguous(), root,

@@ -1,7 +1,11 @@
 // LSQ-ML: least-squares maximum likelihood (Odstrcil, Menzel & Guizar-Sicairos, Opt. Express 26,
 // 3108 (2018)): preconditioned directions for object and probe from a batch (their eqs. 17 and 24),
 // and the two step lengths that fit the batch's exit waves best (their eqs. 19 to 23).
+#include <ATen/Parallel.h>
+
+#include <algorithm>
 #include <memory>
+#include <utility>
 
 #include "ptyche/solve/illumination.h"
 #include "ptyche/solve/side_steps.h"
@@ -10,42 +14,70 @@
 namespace ptyche {
 namespace {
 
-constexpr double kDamping = 0.1;     // of the largest illumination, added to every pixel's
-constexpr double kLongestStep = 4;   // times the preconditioned direction
+using Pixel = c10::complex<float>;
+
+constexpr double kDamping = 0.1;    // of the largest illumination, added to every pixel's
+constexpr double kLongestStep = 4;  // times the preconditioned direction
+// The quadratic misfit that the step lengths are made for.
+constexpr LossKind kOwnLikelihood = LossKind::amplitude_square;
+constexpr std::int64_t kLargeBatch = 4, kBatchesPerPass = 8;
+constexpr std::int64_t kGrain = 8192;
 constexpr double kProbeShare = 0.5;  // of the probe's optimal step: it serves all other batches too
 
 struct StepLengths {
   double object = 0, probe = 0;
 };
 
-double sum_of(const at::Tensor& values) { return values.sum(at::kDouble).item<double>(); }
-
-double inner_product(const at::Tensor& a, const at::Tensor& b) {
-  return sum_of(at::view_as_real(a) * at::view_as_real(b));
-}
-
-/// What one batch wants: directions (downhill) and what they do to its exit waves.
+/// What one batch wants: directions (downhill), the light that the object got from it and the power
+/// that the probe saw, and the sums over pixels that the step lengths need.
 struct Directions {
   at::Tensor object, probe;
   at::Tensor light, power;  // sum |P|^2 on the canvas, sum |O|^2 under the probe, of the batch
+  double slope = 0, curvature = 0;  // of the misfit along `object`
 };
 
 /// The loss falls like |change of the exit waves|^2 in this many units (likelihoods as amplitude
 /// loss: 1; Poisson: 2, as half its deviance is twice the squared change of amplitude).
-double curvature_of(const SolverProblem& problem) {
-  return problem.options.likelihood == LossKind::poisson ? 2 : 1;
+double curvature_of(LossKind likelihood) { return likelihood == LossKind::poisson ? 2 : 1; }
+
+double sum_of(const at::Tensor& values) { return values.sum(at::kDouble).item<double>(); }
+
+/// slope * unit / (light + damping), with its sums, in one pass over the canvas.
+void direct_object(Directions& found, const at::Tensor& slope, double unit, double damping) {
+  found.object = at::empty_like(slope);
+  const auto* from = slope.const_data_ptr<Pixel>();
+  const auto* light = found.light.const_data_ptr<float>();
+  auto* to = found.object.data_ptr<Pixel>();
+  using Sums = std::pair<double, double>;
+  const auto factor = static_cast<float>(unit), floor = static_cast<float>(damping);
+  const Sums sums = at::parallel_reduce(
+      0, slope.numel(), kGrain, Sums{},
+      [&](std::int64_t first, std::int64_t last, Sums sum) {
+        for (std::int64_t i = first; i < last; ++i) {
+          to[i] = from[i] * (factor / (light[i] + floor));
+          const float power = std::norm(to[i]);
+          sum.first += (light[i] + floor) * power;
+          sum.second += light[i] * power;
+        }
+        return sum;
+      },
+      [](Sums a, Sums b) {
+        return Sums{a.first + b.first, a.second + b.second};
+      });
+  found.slope = sums.first;
+  found.curvature = sums.second;
 }
 
 Directions directions_of(const SolverProblem& problem, const SolverState& state,
                          const at::Tensor& corners, const SolverGradient& slope,
-                         double largest_light) {
+                         LossKind likelihood) {
+  const at::Tensor light = summed_power(state.probe);
+  const double unit = -0.5 / curvature_of(likelihood);
   Directions found;
-  found.light =
-      spread_at(summed_power(state.probe), corners, state.object.size(0), state.object.size(1));
-  found.power = gathered_at(power_of(state.object), corners, problem.pattern_size());
-  const double unit = -0.5 / curvature_of(problem);
-  found.object = slope.object * (unit / (found.light + kDamping * largest_light));
-  found.probe = slope.probe * (unit / (found.power + kDamping * found.power.max()));
+  found.light = spread_at(light, corners, state.object.size(0), state.object.size(1));
+  found.power = gathered_power(state.object, corners, problem.pattern_size());
+  direct_object(found, slope.object.contiguous(), unit, kDamping * light.max().item<double>());
+  found.probe = slope.probe * (unit / (found.power + kDamping * found.power.max().item<double>()));
   return found;
 }
 
@@ -53,14 +85,14 @@ Directions directions_of(const SolverProblem& problem, const SolverState& state,
 /// pixel is left out of the curvatures.
 StepLengths best_lengths(const SolverProblem& problem, const SolverState& state,
                          const at::Tensor& corners, const SolverGradient& slope,
-                         const Directions& along) {
-  const double unit = -0.5 / curvature_of(problem);
-  const double b1 = unit * inner_product(slope.object, along.object);
-  const double b2 = unit * inner_product(slope.probe, along.probe);
-  const double a11 = sum_of(along.light * power_of(along.object));
+                         const Directions& along, LossKind likelihood) {
+  const double unit = -0.5 / curvature_of(likelihood);
+  const double b1 = along.slope;
+  const double b2 = unit * sum_of(at::view_as_real(slope.probe) * at::view_as_real(along.probe));
+  const double a11 = along.curvature;
   const double a22 = sum_of(along.power * summed_power(along.probe));
   const at::Tensor seen =
-      gathered_at(along.object.conj() * state.object, corners, problem.pattern_size());
+      gathered_product(along.object, state.object, corners, problem.pattern_size());
   const at::Tensor mixed = (state.probe.conj() * along.probe).sum(0);
   const double a12 = sum_of(at::real(seen * mixed));
   const double determinant = a11 * a22 - a12 * a12;
@@ -68,6 +100,21 @@ StepLengths best_lengths(const SolverProblem& problem, const SolverState& state,
   const auto limited = [](double length) { return std::clamp(length, 0.0, kLongestStep); };
   return {limited((b1 * a22 - b2 * a12) / determinant),
           limited((b2 * a11 - b1 * a12) / determinant)};
+}
+
+/// velocity := momentum velocity + step along; value += velocity.
+void move_along(at::Tensor& value, at::Tensor& velocity, const at::Tensor& along, double momentum,
+                double step) {
+  auto* to = value.data_ptr<Pixel>();
+  auto* speed = velocity.data_ptr<Pixel>();
+  const auto* direction = along.const_data_ptr<Pixel>();
+  const auto keep = static_cast<float>(momentum), length = static_cast<float>(step);
+  at::parallel_for(0, value.numel(), kGrain, [&](std::int64_t first, std::int64_t last) {
+    for (std::int64_t i = first; i < last; ++i) {
+      speed[i] = keep * speed[i] + length * direction[i];
+      to[i] += speed[i];
+    }
+  });
 }
 
 class Lsqml : public Solver {
@@ -78,8 +125,8 @@ class Lsqml : public Solver {
     const double factor = pass.step_factor(options.last_step);
     start_velocities(state);
     double loss = 0;
-    for (const at::Tensor& batch : shuffled_batches(problem, 2 * options.batch, pass)) {
-      const SolverGradient slope = gradient(problem, state, batch);
+    for (const at::Tensor& batch : shuffled_batches(problem, batch_of(problem), pass)) {
+      const SolverGradient slope = gradient(problem, state, batch, kOwnLikelihood);
       loss += slope.loss;
       move(problem, state, batch, slope, move_probe);
       side_.after_batch(problem, state, batch, slope, pass.total > 0 ? factor : 0);
@@ -102,6 +149,16 @@ class Lsqml : public Solver {
   }
 
  private:
+  /// Its steps have the length that fits a whole batch: large ones cost no passes and less time.
+  static std::int64_t batch_of(const SolverProblem& problem) {
+    const std::int64_t batch = problem.options.batch;
+    return std::clamp(problem.patterns() / kBatchesPerPass, batch, kLargeBatch * batch);
+  }
+
+  static LossKind likelihood_of(const SolverProblem& problem) {
+    return problem.options.likelihood.value_or(kOwnLikelihood);
+  }
+
   void start_velocities(const SolverState& state) {
     if (!object_.defined()) object_ = at::zeros_like(state.object);
     if (!probe_.defined() || probe_.sizes() != state.probe.sizes())
@@ -111,15 +168,13 @@ class Lsqml : public Solver {
   void move(const SolverProblem& problem, SolverState& state, const at::Tensor& batch,
             const SolverGradient& slope, bool move_probe) {
     const at::Tensor corners = whole_corners(problem, state, batch);
-    const double light = summed_power(state.probe).max().item<double>();
-    Directions along = directions_of(problem, state, corners, slope, light);
-    const StepLengths length = best_lengths(problem, state, corners, slope, along);
-    const double momentum = problem.options.momentum;
-    object_.mul_(momentum).add_(along.object, (1 - momentum) * length.object);
-    state.object.add_(object_);
-    if (!move_probe) return;
-    probe_.mul_(momentum).add_(along.probe, (1 - momentum) * kProbeShare * length.probe);
-    state.probe.add_(probe_);
+    const LossKind likelihood = likelihood_of(problem);
+    const Directions along = directions_of(problem, state, corners, slope, likelihood);
+    const StepLengths length = best_lengths(problem, state, corners, slope, along, likelihood);
+    const double momentum = problem.options.momentum, fresh = 1 - momentum;
+    move_along(state.object, object_, along.object, momentum, fresh * length.object);
+    if (move_probe)
+      move_along(state.probe, probe_, along.probe, momentum, fresh * kProbeShare * length.probe);
   }
 
   at::Tensor object_, probe_;  // velocities

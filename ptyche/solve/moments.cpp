@@ -2,19 +2,15 @@
 
 #include <ATen/Parallel.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 
 namespace ptyche {
 namespace {
 
-constexpr std::int64_t kGrain = 32768;
-
-/// square := keep square + (1 - keep) |gradient|^2, in place.
-void gather_square(at::Tensor& square, const at::Tensor& gradient, double keep) {
-  const at::Tensor power =
-      gradient.is_complex() ? at::view_as_real(gradient).square().sum(-1) : gradient.square();
-  square.lerp_(power, 1 - keep);
-}
+constexpr std::int64_t kGrain = 8192;
+constexpr std::int64_t kBlock = 256;  // factors that are made before they are used
 
 /// What is the same for all numbers of one step.
 template <class T>
@@ -22,15 +18,35 @@ struct StepFactors {
   T keep_mean, rate, square_scale, floor;
 };
 
-/// Numbers first..last, `parts` (1 or 2) of them to one square.
-template <class T>
-void step(T* value, const T* gradient, T* mean, const T* square, std::int64_t first,
-          std::int64_t last, std::int64_t parts, const StepFactors<T>& f) {
+/// square[i] := keep square[i] + (1 - keep) |gradient[i]|^2 for i in first..last, `parts` (1 or 2)
+/// numbers to one square. Returns the largest. Two loops, so that a compiler can see the vectors.
+template <class T, int parts>
+T gather_squares(T* square, const T* gradient, T keep, std::int64_t first, std::int64_t last) {
+  T most = 0;
   for (std::int64_t i = first; i < last; ++i) {
-    const T factor = f.rate / (std::sqrt(square[i] * f.square_scale) + f.floor);
-    for (std::int64_t part = i * parts; part < (i + 1) * parts; ++part) {
-      mean[part] = f.keep_mean * mean[part] + (1 - f.keep_mean) * gradient[part];
-      value[part] -= factor * mean[part];
+    T power = 0;
+    for (int part = 0; part < parts; ++part)
+      power += gradient[parts * i + part] * gradient[parts * i + part];
+    square[i] = keep * square[i] + (1 - keep) * power;
+    most = square[i] > most ? square[i] : most;
+  }
+  return most;
+}
+
+/// Numbers first..last, `parts` of them to one square.
+template <class T, int parts>
+void step(T* value, const T* gradient, T* mean, const T* square, std::int64_t first,
+          std::int64_t last, const StepFactors<T>& f) {
+  std::array<T, parts * kBlock> factors;
+  for (std::int64_t block = first; block < last; block += kBlock) {
+    const std::int64_t count = std::min(kBlock, last - block);
+    for (std::int64_t i = 0; i < count; ++i)
+      for (int part = 0; part < parts; ++part)
+        factors[parts * i + part] =
+            f.rate / (std::sqrt(square[block + i] * f.square_scale) + f.floor);
+    for (std::int64_t i = 0, at = parts * block; i < parts * count; ++i, ++at) {
+      mean[at] = f.keep_mean * mean[at] + (1 - f.keep_mean) * gradient[at];
+      value[at] -= factors[i] * mean[at];
     }
   }
 }
@@ -57,26 +73,33 @@ Moments grown(const Moments& old, const at::Tensor& value) {
 }
 
 template <class T>
-StepFactors<T> factors(Moments& moments, double rate, const MomentOptions& options) {
+StepFactors<T> factors(Moments& moments, double most, double rate, const MomentOptions& options) {
   const auto steps = static_cast<double>(++moments.steps);
   const double mean_scale = 1 - std::pow(options.keep_mean, steps);
   const double square_scale = 1 / (1 - std::pow(options.keep_square, steps));
-  const double peak = std::sqrt(moments.square.max().item<double>() * square_scale);
+  const double peak = std::sqrt(most * square_scale);
   return {static_cast<T>(options.keep_mean), static_cast<T>(rate / mean_scale),
           static_cast<T>(square_scale), static_cast<T>(std::max(options.floor * peak, 1e-12))};
 }
 
-template <class T>
+template <class T, int parts>
 void step_all(at::Tensor& value, const at::Tensor& gradient, Moments& moments, double rate,
               const MomentOptions& options) {
   const at::Tensor along = gradient.contiguous();
-  gather_square(moments.square, along, options.keep_square);
-  const StepFactors<T> f = factors<T>(moments, rate, options);
+  const std::int64_t count = value.numel();
   T *to = static_cast<T*>(value.data_ptr()), *mean = static_cast<T*>(moments.mean.data_ptr());
   const T* from = static_cast<const T*>(along.data_ptr());
-  const T* square = moments.square.data_ptr<T>();
-  at::parallel_for(0, value.numel(), kGrain, [&](std::int64_t first, std::int64_t last) {
-    step(to, from, mean, square, first, last, value.is_complex() ? 2 : 1, f);
+  T* square = moments.square.data_ptr<T>();
+  const T most = at::parallel_reduce(
+      0, count, kGrain, T(0),
+      [&](std::int64_t first, std::int64_t last, T) {
+        return gather_squares<T, parts>(square, from, static_cast<T>(options.keep_square), first,
+                                        last);
+      },
+      [](T a, T b) { return std::max(a, b); });
+  const StepFactors<T> f = factors<T>(moments, static_cast<double>(most), rate, options);
+  at::parallel_for(0, count, kGrain, [&](std::int64_t first, std::int64_t last) {
+    step<T, parts>(to, from, mean, square, first, last, f);
   });
 }
 
@@ -87,9 +110,11 @@ void moment_step(at::Tensor& value, const at::Tensor& gradient, Moments& moments
   if (!moments.mean.defined() || moments.mean.sizes() != value.sizes())
     moments = grown(moments, value);
   if (value.scalar_type() == at::kDouble)
-    step_all<double>(value, gradient, moments, rate, options);
+    step_all<double, 1>(value, gradient, moments, rate, options);
+  else if (value.is_complex())
+    step_all<float, 2>(value, gradient, moments, rate, options);
   else
-    step_all<float>(value, gradient, moments, rate, options);
+    step_all<float, 1>(value, gradient, moments, rate, options);
 }
 
 void write_moments(Hdf5File& file, const std::string& path, const Moments& moments) {

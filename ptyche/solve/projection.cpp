@@ -103,6 +103,9 @@ void require_projection_memory(std::int64_t patterns, std::int64_t size, std::in
 }
 
 void Projection::renew(const SolverProblem& problem, const SolverState& state) {
+  require(problem.near_field.wavelength_m == 0,
+          "epie, rpie, dm and raar know the far field only; ml, lbfgs and lsqml solve near-field "
+          "scans");
   memory_.reset();
   const at::Tensor object = state.object.contiguous(), probe = state.probe.contiguous();
   const cpu::LossCall<float> call = call_of(problem, object, probe);

@@ -13,9 +13,11 @@ constexpr std::int64_t kModes = 3;
 
 }  // namespace
 
-std::int64_t refine_passes(const std::string& how) {
+std::int64_t refine_passes(const std::string& how, std::int64_t patterns) {
   if (how == "none") return 0;
-  if (how == "auto") return kAutoPasses;
+  if (how == "auto")
+    return std::clamp(kEnoughSteps * SolverOptions().batch / std::max<std::int64_t>(patterns, 1),
+                      kFewestPasses, kMostPasses);
   std::int64_t passes = 0;
   const auto [end, error] = std::from_chars(how.data(), how.data() + how.size(), passes);
   require(error == std::errc() && end == how.data() + how.size() && passes >= 1,

@@ -9,10 +9,11 @@
 
 namespace ptyche {
 
-/// Passes that `how` asks for: "none" 0, "auto" kAutoPasses, else the number. Throws InvalidInput
-/// for another text.
-std::int64_t refine_passes(const std::string& how);
-inline constexpr std::int64_t kAutoPasses = 20;
+/// Passes over so many patterns that `how` asks for: "none" 0, "auto" at least kFewestPasses and,
+/// in small scans, as many as make kEnoughSteps steps, else the number. Throws InvalidInput for
+/// another text.
+std::int64_t refine_passes(const std::string& how, std::int64_t patterns);
+inline constexpr std::int64_t kFewestPasses = 20, kMostPasses = 200, kEnoughSteps = 600;
 
 /// `passes` of maximum likelihood (`ml`) from the image, its probe and background: at least three
 /// probe modes, a background, and each pattern's own error of position. 0 passes return the image

@@ -16,6 +16,8 @@ std::int64_t passes_before_moving(const SolverProblem& problem) {
 
 }  // namespace
 
+MomentOptions position_moments() { return {.keep_mean = 0.7, .keep_square = 0.9, .floor = 0}; }
+
 at::Tensor allowed_moves(const at::Tensor& moves, const at::Tensor& positions,
                          PositionFreedom freedom) {
   if (freedom == PositionFreedom::none) return at::zeros_like(moves);
@@ -24,6 +26,13 @@ at::Tensor allowed_moves(const at::Tensor& moves, const at::Tensor& positions,
   if (whole_grid_is_fixed) grid.push_back(positions - positions.mean(0));
   const at::Tensor basis = std::get<0>(at::linalg_qr(at::cat(grid, 1)));
   return moves - basis.matmul(basis.t().matmul(moves));
+}
+
+at::Tensor moves_of_all(const Scan& scan, const at::Tensor& used, const at::Tensor& moves) {
+  const at::Tensor all = scan.positions() - scan.positions().mean(0);
+  const at::Tensor grid = at::cat({at::ones({all.size(0), 1}, at::kDouble), all}, 1);
+  const at::Tensor fit = at::linalg_pinv(grid.index_select(0, used)).matmul(moves);
+  return grid.matmul(fit).index_copy_(0, used, moves);
 }
 
 void SideSteps::after_batch(const SolverProblem& problem, SolverState& state,
@@ -42,8 +51,7 @@ void SideSteps::after_pass(const SolverProblem& problem, SolverState& state, con
   if (options.positions == PositionFreedom::none || pass.total < passes_before_moving(problem))
     return;
   const at::Tensor before = state.moves.clone();
-  moment_step(state.moves, slopes_, positions_, options.position_step * factor,
-              {.keep_mean = 0.7, .keep_square = 0.9, .floor = 0});
+  moment_step(state.moves, slopes_, positions_, options.position_step * factor, position_moments());
   state.moves = before + allowed_moves(state.moves - before, problem.positions, options.positions);
 }
 

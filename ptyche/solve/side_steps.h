@@ -13,6 +13,13 @@ namespace ptyche {
 at::Tensor allowed_moves(const at::Tensor& moves, const at::Tensor& positions,
                          PositionFreedom freedom);
 
+/// Moves of all patterns of a scan, (frames, 2), from those of the used ones: theirs, and for the
+/// others what the used grid as a whole does, by least squares of a shift and a 2 x 2 matrix.
+at::Tensor moves_of_all(const Scan& scan, const at::Tensor& used, const at::Tensor& moves);
+
+/// How Adam's means forget, for positions: each has one slope per pass and no noise floor.
+MomentOptions position_moments();
+
 /// Background: a step of Adam per batch. Positions: the slopes of a pass are gathered and make one
 /// step of Adam at its end; nothing moves before a tenth of the chain's passes, at most 5, is done,
 /// for at first the image is wrong and not the positions.

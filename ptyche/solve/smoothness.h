@@ -7,7 +7,7 @@ namespace ptyche {
 
 /// Negative logarithm of a Gaussian prior, sum |O(x) - O(x + 1)|^2 / (2 slope^2) over rows and
 /// columns, and its gradient (dL/dRe + i dL/dIm) added to `gradient` times `share`.
-///   object, gradient  (rows, cols) complex64
+///   object, gradient  (rows, cols) complex64, the gradient contiguous
 ///   slope             root mean square change of the object from pixel to pixel, > 0
 /// Returns the value times `share`.
 double add_smoothness(const at::Tensor& object, double slope, double share, at::Tensor& gradient);

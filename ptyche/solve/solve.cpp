@@ -18,8 +18,10 @@ namespace ptyche {
 namespace {
 
 constexpr double kCheckpointSeconds = 30;
-constexpr double kDivergence = 4;     // times the least loss of the link
-constexpr double kPoorFit = 0.25;     // per photon; about what the mean pattern leaves over
+constexpr double kDivergence = 4;  // times the least loss of the link
+// Loss per photon, about what the mean pattern leaves over. A link that begins with an image that
+// fits better may undo that for a while: its first steps are its longest.
+constexpr double kPoorFit = 0.25;
 constexpr std::int64_t kGlance = 64;  // patterns that tell how good the start of a link is
 constexpr std::int64_t kPassesBeforeModes = 3;
 constexpr std::size_t kPlateauPasses = 10;
@@ -79,7 +81,7 @@ class ChainRun {
         chain_.solver->pass(problem_, chain_.state, {chain_.epoch, link().epochs, chain_.total}) /
         problem_.photons;
     const double least = chain_.has_best ? chain_.best_loss : loss_at_start(before);
-    if (!std::isfinite(loss) || loss > kDivergence * std::max(least, 0.0)) {
+    if (!std::isfinite(loss) || loss > kDivergence * std::max(least, kPoorFit)) {
       warn("{} diverged in pass {} (loss {:.4g} per photon after {:.4g}); the best state is kept",
            link().solver, chain_.total + 1, loss, least);
       if (chain_.has_best)
@@ -93,14 +95,13 @@ class ChainRun {
     return true;
   }
 
-  /// Per photon, of a few patterns. Where they fit well, the first steps of a new link may undo
-  /// that for a while.
+  /// Per photon, of a few patterns.
   double loss_at_start(const SolverState& state) const {
     const std::int64_t few = std::min(kGlance, problem_.patterns());
     const at::Tensor batch = at::arange(few) * problem_.patterns() / few;
     const double share = static_cast<double>(few) / static_cast<double>(problem_.patterns());
     const double loss = gradient(problem_, state, batch.to(at::kLong)).loss;
-    return std::max(kPoorFit, loss / (share * problem_.photons));
+    return loss / (share * problem_.photons);
   }
 
   void add_modes() {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,7 +32,7 @@ struct SolverOptions {
   bool fixed_probe = false;  ///< keep the probe that the chain starts from
   bool background = false;   ///< fit a background per detector pixel, in counts
   PositionFreedom positions = PositionFreedom::none;
-  LossKind likelihood = LossKind::poisson;
+  std::optional<LossKind> likelihood;  ///< of the counts; nothing = each solver's own
   Interpolation interpolation = Interpolation::probe_fourier;
   Engine engine = Engine::fused;
 

@@ -46,7 +46,8 @@ SolverProblem make_problem(const Scan& scan, const SolverOptions& options) {
           .positions = scan.positions().index_select(0, frames),
           .mask = mask,
           .photons = photons,
-          .options = options};
+          .options = options,
+          .near_field = near_field_of(scan.geometry())};
 }
 
 double SolverProblem::mean_counts() const {
@@ -61,7 +62,7 @@ SolverState SolverState::clone() const {
 }
 
 SolverGradient gradient(const SolverProblem& problem, const SolverState& state,
-                        const at::Tensor& batch) {
+                        const at::Tensor& batch, LossKind own) {
   const SolverOptions& options = problem.options;
   const at::AutoGradMode with_gradients(true);
   const at::Tensor object = leaf(state.object), probe = leaf(state.probe);
@@ -69,19 +70,22 @@ SolverGradient gradient(const SolverProblem& problem, const SolverState& state,
       state.background_root.defined() ? leaf(state.background_root) : at::Tensor();
   const at::Tensor corners = corners_of(problem, state, batch), whole = corners.round();
   const bool moved_probe = options.interpolation == Interpolation::probe_fourier;
-  const at::Tensor place = leaf(moved_probe ? corners - whole : corners);
+  const at::Tensor place =
+      leaf(moved_probe ? corners - whole : corners, options.positions != PositionFreedom::none);
   const at::Tensor loss = object_loss(
       object, probe, moved_probe ? whole : place, moved_probe ? place : at::Tensor(),
       {.counts = counts_in_fft_order(problem.scan, problem.frames.index_select(0, batch)),
        .mask = problem.mask,
        .background = root.defined() ? root.square() : at::Tensor()},
-      {.engine = options.engine, .kind = options.likelihood});
+      {.engine = options.engine,
+       .kind = options.likelihood.value_or(own),
+       .near_field = problem.near_field});
   loss.backward();
   return {.loss = loss.item<double>(),
-          .object = object.grad(),
+          .object = object.grad().contiguous(),
           .probe = probe.grad(),
           .background_root = root.defined() ? root.grad() : at::Tensor(),
-          .moves = place.grad()};
+          .moves = place.grad().defined() ? place.grad() : at::zeros_like(place)};
 }
 
 at::Tensor whole_corners(const SolverProblem& problem, const SolverState& state,

@@ -7,6 +7,7 @@
 
 #include "ptyche/data/reconstruction.h"
 #include "ptyche/data/scan.h"
+#include "ptyche/physics/near_field.h"
 #include "ptyche/solve/solver_options.h"
 
 namespace ptyche {
@@ -21,6 +22,7 @@ struct SolverProblem {
   at::Tensor frames, positions, mask;
   double photons = 0;
   SolverOptions options;
+  NearFieldOptions near_field;  ///< of the scan's geometry
 
   /// Mean counts of an unmasked pixel.
   double mean_counts() const;
@@ -46,16 +48,17 @@ struct SolverState {
 
 /// One number and one array per array of the state: the loss of a batch, summed over its patterns
 /// and pixels, and its gradient (dL/dRe + i dL/dIm where complex). Without a background
-/// `background_root` is undefined; `moves` (k, 2) is that of the batch's patterns.
+/// `background_root` is undefined; `moves` (k, 2) is that of the batch's patterns, 0 where
+/// positions are kept.
 struct SolverGradient {
   double loss = 0;
   at::Tensor object, probe, background_root, moves;
 };
 
-/// batch  (k) int64, places in problem.frames. Throws InvalidInput naming a pattern whose patch
-/// leaves the canvas.
+/// batch  (k) int64, places in problem.frames. `own` is the likelihood unless the options name one.
+/// Throws InvalidInput naming a pattern whose patch leaves the canvas.
 SolverGradient gradient(const SolverProblem& problem, const SolverState& state,
-                        const at::Tensor& batch);
+                        const at::Tensor& batch, LossKind own = LossKind::poisson);
 
 /// Canvas pixel under the patch's (0, 0), whole, of each pattern of a batch: (k, 2) int64.
 at::Tensor whole_corners(const SolverProblem& problem, const SolverState& state,

@@ -8,6 +8,7 @@
 #include "ptyche/physics/merge.h"
 #include "ptyche/solve/illumination.h"
 #include "ptyche/solve/probe_modes.h"
+#include "ptyche/solve/side_steps.h"
 #include "ptyche/stitch/stitch.h"
 
 namespace ptyche {
@@ -104,7 +105,8 @@ Reconstruction finished(const SolverProblem& problem, const SolverState& state,
   image.object = cropped((state.object / scale).masked_fill(dark, 1));
   image.coverage = cropped((light / light.max()).masked_fill(dark, 0));
   image.probe = orthogonal_modes(state.probe * scale);
-  image.positions = problem.scan.positions().index_add(0, problem.frames, state.moves);
+  image.positions =
+      problem.scan.positions() + moves_of_all(problem.scan, problem.frames, state.moves);
   if (state.background_root.defined())
     image.background = to_centred(state.background_root.square()).contiguous();
   image.loss = losses;

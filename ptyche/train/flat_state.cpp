@@ -18,7 +18,8 @@ void leave_flat_state(TrainingState& state, const TrainOptions& options) {
   // Another seed than the one that ended here, the same one whenever this run is repeated.
   fresh.network = make_network(fresh.network_options, state.model.seed + history.size());
   fresh.probe = fresh.stem_probe.clone();
-  TrainingState restarted = state_around(std::move(fresh));
+  TrainingState restarted = state_around(std::move(fresh), state.moves.size(0));
+  restarted.moves = state.moves;
   restarted.epoch = state.epoch;
   restarted.step = state.step;
   restarted.total_steps = state.total_steps;

@@ -12,6 +12,7 @@
 #include "ptyche/group/make_groups.h"
 #include "ptyche/train/flat_state.h"
 #include "ptyche/train/input_cache.h"
+#include "ptyche/train/position_step.h"
 #include "ptyche/train/train_step.h"
 #include "ptyche/train/training_state.h"
 
@@ -30,6 +31,10 @@ void check(const TrainOptions& options) {
           options.probe_learning_rate);
   require(options.averaging >= 0 && options.averaging < 1,
           "averaging: expected 0 <= a < 1, found {}", options.averaging);
+  require(options.probe_modes >= 1 && options.probe_modes <= 32,
+          "probe modes: expected 1..32, found {}", options.probe_modes);
+  require(options.position_step >= 0 && std::isfinite(options.position_step),
+          "position step: expected 0 or more, found {}", options.position_step);
   require(options.gradient_limit > 0, "gradient limit: expected a number above 0, found {}",
           options.gradient_limit);
 }
@@ -38,7 +43,7 @@ TrainingState begin(const Scan& scan, const Groups& groups, const TrainOptions& 
                     const std::string& key) {
   if (!options.resume || !std::filesystem::exists(options.checkpoint))
     return start_training(scan, groups, options);
-  TrainingState state = read_checkpoint(options.checkpoint, key);
+  TrainingState state = read_checkpoint(options.checkpoint, key, scan.frames());
   require_gradients(state, options);
   note("resumed from {} at epoch {}", options.checkpoint.string(), state.epoch + 1);
   return state;
@@ -92,16 +97,21 @@ class Checkpoints {
 
 Model train(const Scan& scan, const Groups& groups, const TrainOptions& options) {
   check(options);
+  require(!scan.geometry().near_field,
+          "{}: training knows the far field only; `ptyche solve --solver ml:100` takes near-field "
+          "scans",
+          scan.source());
   const std::string key = training_key(scan, groups, options);
   TrainingState state = begin(scan, groups, options, key);
-  const InputCache inputs(state.model, scan);
+  Scan placed = scan.with_positions(scan.positions() + state.moves);
+  auto inputs = std::make_unique<InputCache>(state.model, placed);
   Checkpoints checkpoints(options.checkpoint, key);
   Progress progress("train", state.total_steps, "patterns");
   while (state.epoch < options.epochs) {
     const auto batches = draw_epoch(groups, options.groups_per_batch, state.epoch);
     while (state.batch < static_cast<std::int64_t>(batches.size())) {
-      const StepResult result =
-          train_step(state, scan, inputs, batches[static_cast<std::size_t>(state.batch)], options);
+      const StepResult result = train_step(state, placed, *inputs,
+                                           batches[static_cast<std::size_t>(state.batch)], options);
       progress.step(state.step, state.step * groups.merged * options.groups_per_batch,
                     fmt::format("epoch {}/{}  loss {:.5f}", state.epoch + 1, options.epochs,
                                 result.loss_per_photon));
@@ -115,6 +125,11 @@ Model train(const Scan& scan, const Groups& groups, const TrainOptions& options)
            state.epoch);
       leave_flat_state(state, options);
     }
+    if (positions_move_after(state, options)) {
+      step_positions(state, scan, options);
+      placed = scan.with_positions(scan.positions() + state.moves);
+      inputs = std::make_unique<InputCache>(state.model, placed);
+    }
     checkpoints.after_step(state);
   }
   checkpoints.remove();
@@ -122,7 +137,7 @@ Model train(const Scan& scan, const Groups& groups, const TrainOptions& options)
     warn(
         "the object is flat: probe and background explain the patterns without it; try "
         "--fixed-probe, --background=false or a lower --learning-rate");
-  return finish_training(state);
+  return finish_training(state, options);
 }
 
 }  // namespace ptyche

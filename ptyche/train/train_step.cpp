@@ -12,13 +12,18 @@
 namespace ptyche {
 namespace {
 
+/// Where the batch's patterns lie; the loss may be asked for its slope by the fractions.
+CanvasLayout layout_of(const Scan& scan, const GroupBatch& batch, const TrainOptions& options) {
+  CanvasLayout layout = lay_out(scan.positions().index_select(0, batch.frames), batch.group,
+                                batch.count, scan.pattern_size(), Interpolation::probe_fourier);
+  layout.fractions.requires_grad_(options.positions != PositionFreedom::none);
+  return layout;
+}
+
 /// Network, merge, forward model, misfit: the whole of the method in one function.
-GroupLoss evaluate_batch(const TrainingState& state, const Scan& scan, const InputCache& inputs,
-                         const GroupBatch& batch, const Measured& measured,
-                         const TrainOptions& options) {
-  const at::Tensor positions = scan.positions().index_select(0, batch.frames);
-  const CanvasLayout layout = lay_out(positions, batch.group, batch.count, scan.pattern_size(),
-                                      Interpolation::probe_fourier);
+GroupLoss evaluate_batch(const TrainingState& state, const CanvasLayout& layout,
+                         const InputCache& inputs, const GroupBatch& batch,
+                         const Measured& measured, const TrainOptions& options) {
   at::Tensor patches;
   {
     const Autocast autocast(options.precision);
@@ -82,7 +87,8 @@ StepResult train_step(TrainingState& state, const Scan& scan, const InputCache& 
                       const GroupBatch& batch, const TrainOptions& options) {
   const Measured measured = measured_of(state, scan, inputs, batch);
   const double photons = (measured.counts * measured.mask).sum(at::kDouble).item<double>();
-  const GroupLoss misfit = evaluate_batch(state, scan, inputs, batch, measured, options);
+  const CanvasLayout layout = layout_of(scan, batch, options);
+  const GroupLoss misfit = evaluate_batch(state, layout, inputs, batch, measured, options);
   const at::Tensor loss = misfit.loss / photons;
   const auto value = loss.item<double>();
   require(std::isfinite(value),
@@ -90,6 +96,8 @@ StepResult train_step(TrainingState& state, const Scan& scan, const InputCache& 
           "--learning-rate may help",
           state.step + 1);
   loss.backward();
+  if (layout.fractions.grad().defined())
+    state.slopes.index_add_(0, batch.frames, layout.fractions.grad());
   move(state, options);
   const StepResult result{value, misfit.contrast};
   state.loss_sum += value * photons;

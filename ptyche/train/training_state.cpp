@@ -11,21 +11,25 @@
 #include "ptyche/model/model_file.h"
 #include "ptyche/nn/patch_network.h"
 #include "ptyche/physics/fourier.h"
+#include "ptyche/solve/probe_modes.h"
 #include "ptyche/stitch/stitch.h"
 
 namespace ptyche {
 namespace {
 
 constexpr const char* kGroup = "training";
+constexpr double kFirstModePower = 0.1;       // of every further mode, over the first one's
 constexpr double kFirstBackgroundRoot = 0.2;  // sqrt(counts); at 0 its gradient would be 0 for ever
 
 at::Tensor starting_probe(const Scan& scan, const TrainOptions& options) {
   require(options.probe_start == "solver" || options.probe_start == "guess",
           "probe start: expected solver or guess, found {}", options.probe_start);
-  if (options.probe_start == "guess") return scan.probe();
+  const Scan guess =
+      scan.with_probe(with_modes(scan.probe(), options.probe_modes, kFirstModePower));
+  if (options.probe_start == "guess") return guess.probe();
   RpieOptions solver = options.first_probe;
   solver.seed = options.seed;
-  return rpie(scan, empty_reconstruction(scan, Interpolation::probe_fourier), solver).probe;
+  return rpie(guess, empty_reconstruction(guess, Interpolation::probe_fourier), solver).probe;
 }
 
 /// Every tensor of the state beside the model's own, under its name in the file.
@@ -34,7 +38,11 @@ std::vector<std::pair<std::string, at::Tensor>> named_tensors(const TrainingStat
       {"probe_parts", state.probe_parts},
       {"averaged_probe_parts", state.averaged_probe_parts},
       {"background_root", state.background_root},
-      {"averaged_background_root", state.averaged_background_root}};
+      {"averaged_background_root", state.averaged_background_root},
+      {"moves", state.moves},
+      {"slopes", state.slopes},
+      {"move_mean", state.move_moments.mean},
+      {"move_square", state.move_moments.square}};
   const auto add = [&](const char* name, const std::vector<at::Tensor>& tensors) {
     for (std::size_t i = 0; i < tensors.size(); ++i)
       named.emplace_back(fmt::format("{}/{:04}", name, i), tensors[i]);
@@ -55,7 +63,8 @@ std::vector<std::pair<std::string, at::Tensor>> named_tensors(const TrainingStat
 at::Tensor counters(const TrainingState& state) {
   return at::tensor({static_cast<double>(state.epoch), static_cast<double>(state.batch),
                      static_cast<double>(state.step), static_cast<double>(state.total_steps),
-                     state.loss_sum, state.photon_sum, state.contrast_sum, state.rate},
+                     state.loss_sum, state.photon_sum, state.contrast_sum, state.rate,
+                     static_cast<double>(state.move_moments.steps)},
                     at::kDouble);
 }
 
@@ -69,11 +78,12 @@ void set_counters(TrainingState& state, const at::Tensor& values) {
   state.photon_sum = value[5];
   state.contrast_sum = value[6];
   state.rate = value[7];
+  state.move_moments.steps = static_cast<std::int64_t>(value[8]);
 }
 
 }  // namespace
 
-TrainingState state_around(Model model) {
+TrainingState state_around(Model model, std::int64_t frames) {
   TrainingState state;
   state.model = std::move(model);
   state.weights = state.model.network->parameters();
@@ -84,6 +94,9 @@ TrainingState state_around(Model model) {
   const std::int64_t size = state.model.pattern_size();
   state.background_root = at::full({size, size}, kFirstBackgroundRoot);
   state.averaged_background_root = state.background_root.clone();
+  state.moves = at::zeros({frames, 2}, at::kDouble);
+  state.slopes = at::zeros_like(state.moves);
+  state.move_moments = {at::zeros_like(state.moves), at::zeros_like(state.moves), 0};
   state.background_adam = new_adam_state({state.background_root});
   state.network_adam = new_adam_state(state.weights);
   state.probe_adam = new_adam_state({state.probe_parts});
@@ -92,14 +105,15 @@ TrainingState state_around(Model model) {
 
 TrainingState start_training(const Scan& scan, const Groups& groups, const TrainOptions& options) {
   TrainingState state = state_around(
-      new_model(scan, starting_probe(scan, options), options.network, options.stem, options.seed));
+      new_model(scan, starting_probe(scan, options), options.network, options.stem, options.seed),
+      scan.frames());
   require_gradients(state, options);
   const auto batches = draw_epoch(groups, options.groups_per_batch, 0).size();
   state.total_steps = options.epochs * static_cast<std::int64_t>(batches);
   return state;
 }
 
-Model finish_training(const TrainingState& state) {
+Model finish_training(const TrainingState& state, const TrainOptions& options) {
   const at::NoGradGuard no_grad;
   Model model = state.model;
   for (std::size_t i = 0; i < state.weights.size(); ++i)
@@ -107,6 +121,7 @@ Model finish_training(const TrainingState& state) {
   model.probe = at::view_as_complex(state.averaged_probe_parts).clone();
   if (state.background_root.requires_grad())
     model.background = to_centred(state.averaged_background_root.square()).contiguous();
+  if (options.positions != PositionFreedom::none) model.moves = state.moves;
   model.network->eval();
   return model;
 }
@@ -122,11 +137,13 @@ std::string training_key(const Scan& scan, const Groups& groups, const TrainOpti
   return fmt::format(
       "input {} used {} ({}) mask {} groups {}/{} x {} epochs {} rates {} {} warm-up {} {} limit "
       "{} "
-      "averaging {} fixed {} background {} {} start {} {} network {} {} {} {} stem {} {} seed {}",
+      "averaging {} fixed {} modes {} positions {} {} background {} {} start {} {} network {} {} "
+      "{} {} stem {} {} seed {}",
       scan.input_hash(), used.size(0), number, scan.mask().sum().item<std::int64_t>(),
       groups.merged, groups.size, options.groups_per_batch, options.epochs, options.learning_rate,
       options.probe_learning_rate, options.probe_warm_up, options.warm_up_steps,
-      options.gradient_limit, options.averaging, options.fixed_probe, options.background,
+      options.gradient_limit, options.averaging, options.fixed_probe, options.probe_modes,
+      static_cast<int>(options.positions), options.position_step, options.background,
       options.background_rate, options.probe_start, options.first_probe.epochs,
       options.network.name, fmt::join(options.network.widths, "-"), options.network.blocks,
       options.network.stride, fmt::join(options.stem.steps, "-"), options.stem.regularisation,
@@ -147,7 +164,8 @@ void write_checkpoint(const std::filesystem::path& file, const TrainingState& st
   });
 }
 
-TrainingState read_checkpoint(const std::filesystem::path& file, const std::string& key) {
+TrainingState read_checkpoint(const std::filesystem::path& file, const std::string& key,
+                              std::int64_t frames) {
   return with_context(file.string(), [&] {
     const Hdf5File in = Hdf5File::open(file);
     const std::string found = in.text(kGroup, "key").value_or("no training state");
@@ -156,7 +174,7 @@ TrainingState read_checkpoint(const std::filesystem::path& file, const std::stri
         "the checkpoint is of another run: expected\n  {}\nfound\n  {}\nremove it or repeat the "
         "options of that run",
         key, found);
-    TrainingState state = state_around(read_model_from(in));
+    TrainingState state = state_around(read_model_from(in), frames);
     const at::NoGradGuard no_grad;
     set_counters(state, in.read(fmt::format("{}/counters", kGroup)).values);
     for (auto& [name, tensor] : named_tensors(state))

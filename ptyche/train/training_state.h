@@ -5,6 +5,7 @@
 
 #include "ptyche/data/groups.h"
 #include "ptyche/model/model.h"
+#include "ptyche/solve/moments.h"
 #include "ptyche/train/adam.h"
 #include "ptyche/train/train.h"
 
@@ -13,6 +14,8 @@ namespace ptyche {
 /// model            network weights and probe as they are being trained
 /// probe_parts      (modes, N, N, 2) float32, the probe as the optimiser sees it
 /// background_root  (N, N) float32 sqrt(counts), FFT order; its square cannot be negative
+/// moves            (n, 2) float64 px, added to the positions of the used patterns
+/// slopes           (n, 2) float64, the loss's gradient by them, gathered since they last moved
 /// averaged_*       exponential means over the steps: what the finished model gets
 /// epoch, batch     what comes next
 /// *_sum            of the epoch so far
@@ -20,6 +23,8 @@ struct TrainingState {
   Model model;
   at::Tensor probe_parts, averaged_probe_parts;
   at::Tensor background_root, averaged_background_root;
+  at::Tensor moves, slopes;
+  Moments move_moments;
   std::vector<at::Tensor> weights, averaged_weights;
   AdamState network_adam, probe_adam, background_adam;
   std::int64_t epoch = 0, batch = 0, step = 0, total_steps = 0;
@@ -30,14 +35,15 @@ struct TrainingState {
 /// The state before the first step: a new network on the probe that training starts from.
 TrainingState start_training(const Scan& scan, const Groups& groups, const TrainOptions& options);
 
-/// The state of a model that is about to be trained: everything that follows from it alone.
-TrainingState state_around(Model model);
+/// The state of a model that is about to be trained on `frames` patterns: everything that follows
+/// from these alone.
+TrainingState state_around(Model model, std::int64_t frames);
 
 /// Marks what the options let training change beside the network: probe, background.
 void require_gradients(TrainingState& state, const TrainOptions& options);
 
-/// The finished model: averaged weights, probe and background.
-Model finish_training(const TrainingState& state);
+/// The finished model: averaged weights, probe and background; the moves if there are any.
+Model finish_training(const TrainingState& state, const TrainOptions& options);
 
 /// A text that two runs share only if one may go on with the other's checkpoint.
 std::string training_key(const Scan& scan, const Groups& groups, const TrainOptions& options);
@@ -45,6 +51,7 @@ std::string training_key(const Scan& scan, const Groups& groups, const TrainOpti
 /// Writes / reads the whole state. Reading throws InvalidInput if the key is another one.
 void write_checkpoint(const std::filesystem::path& file, const TrainingState& state,
                       const std::string& key);
-TrainingState read_checkpoint(const std::filesystem::path& file, const std::string& key);
+TrainingState read_checkpoint(const std::filesystem::path& file, const std::string& key,
+                              std::int64_t frames);
 
 }  // namespace ptyche

@@ -70,6 +70,22 @@ TEST(Parse, TakesAFlagsValueAfterAnEqualsSign) {
   EXPECT_FALSE(parsed({"s", "--flip-x", "--flip-x=false"}).flip_x);
 }
 
+TEST(Parse, TakesABareOptionForWhatItImplies) {
+  const auto device = [](const Words& words) {
+    Sample sample;
+    Command command = sample_command(sample);
+    for (Option& option : command.options)
+      if (option.name == "device") option.implied = "cuda";
+    parse(command, words);
+    return sample.device;
+  };
+  EXPECT_EQ(device({"--device", "scan.npz"}), "cuda");
+  EXPECT_EQ(device({"scan.npz", "--device"}), "cuda");
+  EXPECT_EQ(device({"--device", "cpu", "scan.npz"}), "cpu");
+  EXPECT_EQ(device({"--device=cpu", "scan.npz"}), "cpu");
+  EXPECT_EQ(device({"scan.npz"}), "auto");
+}
+
 TEST(Parse, LetsTheLastOfSeveralWin) {
   EXPECT_EQ(parsed({"s", "--epochs", "3", "--epochs", "4"}).epochs, 4);
 }

@@ -132,6 +132,29 @@ TEST(Evaluate, TheUnseenHalfIsScoredOnItsOwnPatterns) {
   EXPECT_FALSE(none.unseen_half.has_value());
 }
 
+TEST(Evaluate, MeasuresPositionsWithoutTheirCommonShift) {
+  ScanFields fields = scan_fields(FrameUse::used);
+  const at::Tensor k = at::arange(fields.positions.size(0), at::kDouble);
+  fields.true_positions = fields.positions.clone();
+  const at::Tensor error = at::stack({k.remainder(2) - 0.5, at::zeros_like(k)}, 1);
+  Reconstruction image = perfect(fields);
+  fields.positions = fields.positions + 2 * error;
+  image.positions = image.positions + error + 3;
+  const Scores scores = evaluate(image, Scan(fields));
+  EXPECT_NEAR(scores.positions->rmse_px, 0.5, 1e-9);
+  EXPECT_NEAR(scores.positions->given_rmse_px, 1, 1e-9);
+  fields.true_positions = at::Tensor();
+  EXPECT_FALSE(evaluate(image, Scan(fields)).positions.has_value());
+}
+
+TEST(Evaluate, PredictsPatternsWhereTheImageSaysThatTheyLie) {
+  ScanFields fields = scan_fields(FrameUse::held_out);
+  const Reconstruction image = perfect(fields);
+  const double r_factor = evaluate(image, Scan(fields)).held_out->r_factor;
+  fields.positions = fields.positions + 1.5;
+  EXPECT_DOUBLE_EQ(evaluate(image, Scan(fields)).held_out->r_factor, r_factor);
+}
+
 TEST(ObjectContrast, CountsLitPixelsOnly) {
   Reconstruction image;
   // Lit: 1 and i, mean (1 + i)/2, deviation 1/sqrt 2 each, so the contrast is 1.

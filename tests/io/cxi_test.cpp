@@ -35,12 +35,17 @@ void expect_same(const Scan& found, const Scan& expected) {
   EXPECT_TRUE(at::equal(found.probe(), expected.probe()));
   EXPECT_TRUE(at::equal(found.mask(), expected.mask()));
   EXPECT_TRUE(at::equal(found.truth(), expected.truth()));
+  ASSERT_EQ(found.true_positions().defined(), expected.true_positions().defined());
+  if (found.true_positions().defined())
+    EXPECT_TRUE(at::equal(found.true_positions(), expected.true_positions()));
   const Geometry a = found.geometry(), b = expected.geometry();
   EXPECT_DOUBLE_EQ(a.energy_ev, b.energy_ev);
   EXPECT_DOUBLE_EQ(a.distance_m, b.distance_m);
   EXPECT_DOUBLE_EQ(a.detector_pixel_m, b.detector_pixel_m);
   EXPECT_DOUBLE_EQ(a.exposure_s, b.exposure_s);
   EXPECT_DOUBLE_EQ(a.object_pixel_m, b.object_pixel_m);
+  EXPECT_EQ(a.near_field, b.near_field);
+  EXPECT_DOUBLE_EQ(a.source_distance_m, b.source_distance_m);
 }
 
 TEST(Cxi, GivesBackAScanInObjectPixels) {
@@ -52,6 +57,20 @@ TEST(Cxi, GivesBackAScanInMetresWithItsGeometry) {
   ScanFields fields = some_fields();
   fields.geometry = {8801.5, 1.9, 75e-6, 0.02, 0};
   fields.geometry.object_pixel_m = far_field_object_pixel_m(fields.geometry, kSize);
+  const Scan scan(fields);
+  expect_same(written_and_read(scan), scan);
+}
+
+TEST(Cxi, GivesBackANearFieldScanWithItsTruePositions) {
+  ScanFields fields = some_fields();
+  fields.geometry = {.energy_ev = 17000,
+                     .distance_m = 1.2,
+                     .detector_pixel_m = 6.5e-6,
+                     .near_field = true,
+                     .source_distance_m = 0.1};
+  fields.geometry.object_pixel_m = near_field_object_pixel_m(fields.geometry);
+  EXPECT_DOUBLE_EQ(fields.geometry.object_pixel_m, 0.5e-6);
+  fields.true_positions = fields.positions + 0.25;
   const Scan scan(fields);
   expect_same(written_and_read(scan), scan);
 }

@@ -172,6 +172,41 @@ TEST(Simulate, AWrongDefocusChangesTheProbeThatIsGivenButNotThePatterns) {
   EXPECT_FALSE(at::allclose(wrong.probe(), right.probe(), 1e-2, 1e-2));
 }
 
+TEST(Simulate, WrongPositionsAreGivenBesideTheTrueOnesAndChangeNoPattern) {
+  SimulateOptions options = small_scan();
+  const Scan right = simulate(options);
+  options.position_error_px = 0.5;
+  options.position_scale_error = 0.01;
+  options.position_rotation_deg = 1;
+  const Scan wrong = simulate(options);
+  EXPECT_TRUE(at::equal(wrong.counts(), right.counts()));
+  EXPECT_TRUE(at::equal(wrong.true_positions(), right.positions()));
+  const at::Tensor middle = right.positions().mean(0), from = right.positions() - middle;
+  const at::Tensor fit = at::linalg_pinv(from).matmul(wrong.positions() - middle);
+  EXPECT_NEAR(fit[0][0].item<double>(), 1.01, 0.02);  // 49 errors of 0.5 px on 7 x 7 positions
+  EXPECT_NEAR(fit[0][1].item<double>(), 1.01 * std::sin(M_PI / 180), 0.02);
+  EXPECT_NEAR(fit[1][0].item<double>(), -1.01 * std::sin(M_PI / 180), 0.02);
+  const at::Tensor rest = wrong.positions() - middle - from.matmul(fit);
+  EXPECT_NEAR(rest.square().mean().sqrt().item<double>(), 0.5, 0.15);
+}
+
+TEST(Simulate, TheNearFieldOfAnEmptySampleIsTheProbeWhereTheDistanceIsShort) {
+  SimulateOptions options = small_scan();
+  options.amplitude_min = options.amplitude_max = 1;
+  options.phase_range_rad = 0;
+  options.noise = false;
+  options.scan = "raster";
+  options.geometry = {.energy_ev = 17000,
+                      .distance_m = 1e-9,
+                      .detector_pixel_m = 1e-6,
+                      .near_field = true,
+                      .source_distance_m = 1e-9};
+  const Scan scan = simulate(options);
+  EXPECT_DOUBLE_EQ(scan.geometry().object_pixel_m, 0.5e-6);  // magnified twice
+  const at::Tensor power = scan.probe()[0].abs().square();
+  EXPECT_LT((scan.counts()[0] - power).abs().max().item<float>(), 1e-3 * power.max().item<float>());
+}
+
 TEST(Simulate, StoresCountsInTheSmallestTypeThatHoldsThem) {
   SimulateOptions options = small_scan();
   options.photons = 1e4;

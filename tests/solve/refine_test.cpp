@@ -22,11 +22,16 @@ TEST(Refine, BySomePassesImprovesTheFitAndByNoneChangesNothing) {
 }
 
 TEST(Refine, RefusesWhatIsNeitherNoneNorAutoNorANumber) {
-  EXPECT_EQ(refine_passes("none"), 0);
-  EXPECT_EQ(refine_passes("auto"), kAutoPasses);
-  EXPECT_EQ(refine_passes("3"), 3);
+  EXPECT_EQ(refine_passes("none", 100), 0);
+  EXPECT_EQ(refine_passes("3", 100), 3);
   for (const char* how : {"", "many", "-1", "0", "3x"})
-    EXPECT_THROW(refine_passes(how), InvalidInput) << how;
+    EXPECT_THROW(refine_passes(how, 100), InvalidInput) << how;
+}
+
+TEST(Refine, MakesMorePassesOverFewPatterns) {
+  EXPECT_EQ(refine_passes("auto", 1'000'000), kFewestPasses);
+  EXPECT_EQ(refine_passes("auto", 160), 60);
+  EXPECT_EQ(refine_passes("auto", 1), kMostPasses);
 }
 
 }  // namespace

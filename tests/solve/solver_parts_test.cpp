@@ -37,6 +37,15 @@ TEST(ProbeModes, OrthogonalOnesLeaveEveryIntensityAndAreSortedByPower) {
   EXPECT_GE(gram[1][1].item<float>(), gram[2][2].item<float>());
 }
 
+TEST(Positions, ThoseThatAreNotUsedFollowTheGrid) {
+  const Scan scan = small_scan();
+  const at::Tensor turn = at::tensor({0.01, 0.02, -0.02, 0.01}, at::kDouble).view({2, 2});
+  const at::Tensor moves = (scan.positions() - scan.positions().mean(0)).matmul(turn) + 0.3;
+  const at::Tensor used = at::arange(0, scan.frames(), 2, at::kLong);
+  const at::Tensor all = moves_of_all(scan, used, moves.index_select(0, used));
+  EXPECT_LT((all - moves).abs().max().item<double>(), 1e-9);
+}
+
 TEST(Moments, AStepHasTheLengthOfTheRateWhateverTheScaleOfTheGradient) {
   for (const double scale : {1e-3, 1.0, 1e4}) {
     at::Tensor value = at::zeros({5}, at::kComplexFloat);
@@ -70,9 +79,13 @@ TEST(Positions, JitterHasNoShiftScaleRotationOrShear) {
 
 TEST(Illumination, GatheringIsTheAdjointOfSpreading) {
   const at::Tensor corners = at::tensor({0, 0, 3, 2, 3, 2, 5, 7}, at::kLong).view({4, 2});
-  const at::Tensor image = noise({4, 4}, at::kFloat), canvas = noise({9, 11}, at::kFloat);
-  EXPECT_NEAR((spread_at(image, corners, 9, 11) * canvas).sum().item<float>(),
-              (image * gathered_at(canvas, corners, 4)).sum().item<float>(), 1e-4);
+  const at::Tensor image = noise({4, 4}, at::kFloat), spread = spread_at(image, corners, 9, 11);
+  const at::Tensor a = noise({9, 11}), b = noise({9, 11}).roll(1, 0).contiguous();
+  EXPECT_NEAR((spread * power_of(a)).sum().item<float>(),
+              (image * gathered_power(a, corners, 4)).sum().item<float>(), 1e-3);
+  const at::Tensor product = gathered_product(a, b, corners, 4);
+  const at::Tensor difference = (spread * a.conj() * b).sum() - (image * product).sum();
+  EXPECT_LT(difference.abs().item<float>(), 1e-3);
 }
 
 TEST(Smoothness, GradientIsThatOfItsValue) {

@@ -7,6 +7,7 @@
 
 #include "ptyche/core/error.h"
 #include "ptyche/core/files.h"
+#include "ptyche/core/random.h"
 #include "ptyche/group/make_groups.h"
 #include "ptyche/model/model_file.h"
 #include "ptyche/train/flat_state.h"
@@ -100,6 +101,30 @@ TEST_F(Train, KeepsAFixedProbeAndAddsNoBackgroundUnlessAsked) {
   EXPECT_FALSE(model.background.defined());
 }
 
+TEST_F(Train, MovesPositionsTowardsTheTrueOnes) {
+  RandomStream stream(5, Purpose::position_errors);
+  at::Tensor errors = at::empty_like(scan_.positions());
+  for (std::int64_t i = 0; i < errors.numel(); ++i)
+    errors.data_ptr<double>()[i] = 0.4 * stream.normal();
+  const Scan scan = scan_.with_positions(scan_.positions() + errors);
+  TrainOptions options = small_options();
+  options.epochs = 30;
+  options.positions = PositionFreedom::jitter;
+  const Model model = train(scan, make_groups(scan, kGroups), options);
+  const auto spread = [](const at::Tensor& error) {
+    return (error - error.mean(0)).norm().item<double>();
+  };
+  EXPECT_LT(spread(placed_by(model, scan).positions() - scan_.positions()), 0.75 * spread(errors));
+}
+
+TEST_F(Train, TrainsAsManyProbeModesAsAreAskedFor) {
+  TrainOptions options = small_options();
+  options.probe_modes = 3;
+  const Model model = train(scan_, groups_, options);
+  EXPECT_EQ(model.probe.size(0), 3);
+  EXPECT_FALSE(at::equal(model.probe, model.stem_probe));
+}
+
 TEST_F(Train, FindsABackgroundThatWasPlanted) {
   const double planted = 6;
   const Scan scan({.counts = scan_.counts() + planted,
@@ -164,6 +189,16 @@ TEST(ModelFile, HoldsAllThatInferenceNeeds) {
   EXPECT_TRUE(at::equal(copy.probe, model.probe));
   EXPECT_TRUE(at::equal(copy.background, model.background));
   EXPECT_EQ(copy.history.size(), model.history.size());
+}
+
+TEST(ModelFile, PlacesOnlyItsOwnScan) {
+  const Scan scan = small_scan();
+  Model model;
+  EXPECT_TRUE(at::equal(placed_by(model, scan).positions(), scan.positions()));
+  model.moves = at::full_like(scan.positions(), 0.5);
+  EXPECT_TRUE(at::equal(placed_by(model, scan).positions(), scan.positions()));
+  model.input_hash = scan.input_hash();
+  EXPECT_TRUE(at::equal(placed_by(model, scan).positions(), scan.positions() + 0.5));
 }
 
 TEST(LearningRate, RisesThenFallsToNothing) {

@@ -47,11 +47,12 @@ Band band_of(std::int64_t member, int members, std::int64_t rows) {
   return {rows * member / members, rows * (member + 1) / members};
 }
 
+/// The last band has the row beneath the canvas, too.
 template <class T>
 void clear(const Canvas<T>& canvas, const Band& band) {
+  const std::int64_t last = band.last + (band.last == canvas.rows ? 1 : 0);
   for (T* plane : {canvas.re, canvas.im, canvas.weight})
-    if (plane)
-      std::fill(plane + band.first * canvas.stride, plane + band.last * canvas.stride, T(0));
+    if (plane) std::fill(plane + band.first * canvas.stride, plane + last * canvas.stride, T(0));
 }
 
 template <class T>
@@ -84,8 +85,10 @@ void predict_group(Run<T>& run, std::int64_t group, const Team& team) {
   const Canvas<T>& canvas = run.threads[static_cast<std::size_t>(team.first)].canvas;
   const std::int64_t first = run.call.first_of_group[group];
   const Canvas<T>& sum = run.threads[static_cast<std::size_t>(team.first)].gradient;
-  for (int thread = team.first; thread < team.first + team.size; ++thread)
-    clear(run.threads[static_cast<std::size_t>(thread)].gradient, {0, canvas.rows});
+  if (run.call.want_gradient)
+    share(team, team.size, [&](std::int64_t, int thread) {
+      clear(run.threads[static_cast<std::size_t>(thread)].gradient, {0, canvas.rows});
+    });
   share(team, run.call.first_of_group[group + 1] - first, [&](std::int64_t i, int thread) {
     const std::int64_t pattern = run.call.pattern_of[first + i];
     ThreadMemory<T>& own = run.threads[static_cast<std::size_t>(thread)];
@@ -94,6 +97,7 @@ void predict_group(Run<T>& run, std::int64_t group, const Team& team) {
                         own.gradient, own.state,
                         run.call.place_gradient ? run.call.place_gradient + 4 * pattern : nullptr);
   });
+  if (!run.call.want_gradient) return;
   share(team, team.size, [&](std::int64_t member, int) {
     const Band band = band_of(member, team.size, canvas.rows);
     for (int thread = team.first + 1; thread < team.first + team.size; ++thread) {
@@ -135,22 +139,37 @@ void do_group(Run<T>& run, std::int64_t group, const Team& team) {
 }
 
 template <class T>
+void take_rows(const T* object, const Canvas<T>& to, const Band& band) {
+  clear(to, band);
+  for (std::int64_t r = band.first; r < band.last; ++r)
+    for (std::int64_t c = 0; c < to.cols; ++c) {
+      to.re[r * to.stride + c] = object[2 * (r * to.cols + c)];
+      to.im[r * to.stride + c] = object[2 * (r * to.cols + c) + 1];
+    }
+}
+
+template <class T>
+void give_rows(const Canvas<T>& from, T* object, const Band& band) {
+  for (std::int64_t r = band.first; r < band.last; ++r)
+    for (std::int64_t c = 0; c < from.cols; ++c) {
+      object[2 * (r * from.cols + c)] = from.re[r * from.stride + c];
+      object[2 * (r * from.cols + c) + 1] = from.im[r * from.stride + c];
+    }
+}
+
+template <class T>
 void do_object(Run<T>& run, const Team& team) {
   const ThreadMemory<T>& chief = run.threads[0];
-  const T* from = run.call.object;
-  for (std::int64_t r = 0; r < run.call.rows; ++r)
-    for (std::int64_t c = 0; c < run.call.cols; ++c) {
-      chief.canvas.re[r * chief.canvas.stride + c] = *from++;
-      chief.canvas.im[r * chief.canvas.stride + c] = *from++;
-    }
+  Canvas<T> canvas = chief.canvas;
+  canvas.weight = nullptr;  // an object that is given has none
+  share(team, team.size, [&](std::int64_t member, int) {
+    take_rows(run.call.object, canvas, band_of(member, team.size, canvas.rows));
+  });
   predict_group(run, 0, team);
   if (!run.call.want_gradient) return;
-  T* to = run.call.object_gradient;
-  for (std::int64_t r = 0; r < run.call.rows; ++r)
-    for (std::int64_t c = 0; c < run.call.cols; ++c) {
-      *to++ = chief.gradient.re[r * chief.gradient.stride + c];
-      *to++ = chief.gradient.im[r * chief.gradient.stride + c];
-    }
+  share(team, team.size, [&](std::int64_t member, int) {
+    give_rows(chief.gradient, run.call.object_gradient, band_of(member, team.size, canvas.rows));
+  });
 }
 
 /// Striped planes -> (N, N) interleaved.

@@ -94,8 +94,8 @@ SharedTables<T>::SharedTables(const LossCall<T>& call, const Kernels<T>& kernels
 template <class T>
 ThreadMemory<T>::ThreadMemory(const LossTask<T>& task, const LossCall<T>& call, int strip)
     : memory(2 * task.size * strip + (6 * task.modes + 4) * task.size * task.stride +
-             3 * (task.size + 2) * task.frame + 4 * task.stride +
-             5 * (call.rows + 1) * (call.cols + 2 * kFrame)) {
+             3 * (task.size + 2) * task.frame + 4 * task.stride),
+      canvas_memory(5 * (call.rows + 1) * (call.cols + 2 * kFrame), false) {
   const std::int64_t plane = task.size * task.stride;
   state.strip = {memory.take(task.size * strip), memory.take(task.size * strip)};
   state.waves = memory.take(2 * task.modes * plane);
@@ -110,8 +110,9 @@ ThreadMemory<T>::ThreadMemory(const LossTask<T>& task, const LossCall<T>& call, 
   state.phases = memory.take(4 * task.stride);
   // A row and some columns more: what a patch between pixels touches with weight 0.
   const std::int64_t stride = call.cols + 2 * kFrame, area = (call.rows + 1) * stride;
-  gradient = {memory.take(area), memory.take(area), nullptr, call.rows, call.cols, stride};
-  canvas = {memory.take(area), memory.take(area), memory.take(area), call.rows, call.cols, stride};
+  const auto plane_of_canvas = [&] { return canvas_memory.take(area); };
+  gradient = {plane_of_canvas(), plane_of_canvas(), nullptr, call.rows, call.cols, stride};
+  canvas = {plane_of_canvas(), plane_of_canvas(), plane_of_canvas(), call.rows, call.cols, stride};
 }
 
 template struct SharedTables<float>;

@@ -26,10 +26,10 @@ template <class T>
 struct ThreadMemory {
   ThreadMemory(const LossTask<T>& task, const LossCall<T>& call, int strip);
 
-  Scratch<T> memory;
+  Scratch<T> memory, canvas_memory;
   ThreadState<T> state;
-  Canvas<T> canvas;    ///< merged object; the threads of a team use the first one's
-  Canvas<T> gradient;  ///< each thread's own
+  Canvas<T> canvas;    ///< merged object, not cleared; the threads of a team use the first one's
+  Canvas<T> gradient;  ///< each thread's own, not cleared
 };
 
 /// Place of (row, col) in a striped plane.

@@ -1,4 +1,4 @@
-// Zeroed memory for kernels, aligned to cache lines.
+// Memory for kernels, aligned to cache lines.
 #pragma once
 
 #include <cstdint>
@@ -13,15 +13,15 @@ struct Free {
   void operator()(void* memory) const { std::free(memory); }
 };
 
-/// One allocation, handed out piece by piece.
+/// One allocation, handed out piece by piece: zeroed, or left as it is for what is written first.
 template <class T>
 class Scratch {
  public:
-  explicit Scratch(std::int64_t count)
+  explicit Scratch(std::int64_t count, bool zeroed = true)
       : bytes_((static_cast<std::size_t>(count) * sizeof(T) + kLine * 64 - 1) / kLine * kLine),
         memory_(static_cast<T*>(std::aligned_alloc(kLine, bytes_))) {
     if (!memory_) throw std::bad_alloc();
-    std::memset(memory_.get(), 0, bytes_);
+    if (zeroed) std::memset(memory_.get(), 0, bytes_);
   }
 
   /// The next `count` numbers, from a new cache line on.

@@ -1,0 +1,12 @@
+#include "ptyche/physics/to_detector.h"
+
+#include "ptyche/physics/fourier.h"
+
+namespace ptyche {
+
+at::Tensor to_detector(const at::Tensor& exit_waves, const NearFieldOptions& near) {
+  if (near.wavelength_m == 0) return propagate(exit_waves);
+  return at::fft_ifftshift(propagate_near_field(exit_waves, near), at::IntArrayRef{-2, -1});
+}
+
+}  // namespace ptyche

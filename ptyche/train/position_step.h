@@ -1,0 +1,16 @@
+// Positions that are trained too: moved between epochs, because the stem's channels go with them.
+#pragma once
+
+#include "ptyche/train/training_state.h"
+
+namespace ptyche {
+
+/// Whether the positions move after the epoch that has just ended: every second one from the end of
+/// the probe's warm-up on, if the options let them.
+bool positions_move_after(const TrainingState& state, const TrainOptions& options);
+
+/// Moves the used patterns along the slopes gathered since the last time, which become 0; the
+/// common shift stays, and so does the grid as a whole unless the options free it.
+void step_positions(TrainingState& state, const Scan& scan, const TrainOptions& options);
+
+}  // namespace ptyche

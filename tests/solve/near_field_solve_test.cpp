@@ -1,0 +1,71 @@
+// Near-field scans through the solvers.
+#include <gtest/gtest.h>
+
+#include "ptyche/core/error.h"
+#include "ptyche/physics/data_fit.h"
+#include "ptyche/physics/simulate.h"
+#include "ptyche/solve/solve.h"
+#include "ptyche/stitch/stitch.h"
+
+namespace ptyche {
+namespace {
+
+/// 36 patterns of 32 x 32 pixels; the light has gone 10 Fresnel lengths of a pixel (pixel^2 /
+/// wavelength).
+Scan near_field_scan() {
+  SimulateOptions options;
+  options.pattern_size = 32;
+  options.frames = 36;
+  options.step_px = 3;
+  options.probe_diameter_px = 12;
+  options.noise = false;
+  options.geometry = {.energy_ev = 12398.4198,  // 1e-10 m
+                      .distance_m = 2.0,
+                      .detector_pixel_m = 1e-5,
+                      .near_field = true,
+                      .source_distance_m = 0.5};
+  return simulate(options);
+}
+
+double r_factor(const Reconstruction& image, const Scan& scan) {
+  return data_fit(image, scan, scan.frames_with(FrameUse::used), true).r_factor;
+}
+
+class NearFieldSolver : public testing::TestWithParam<const char*> {};
+
+TEST_P(NearFieldSolver, ExplainsTheCountsFarBetterThanTheFlatObject) {
+  const Scan scan = near_field_scan();
+  SolverOptions options;
+  options.chain = {{GetParam(), 30}};
+  options.every = 1000;
+  const Reconstruction flat = empty_reconstruction(scan, Interpolation::probe_fourier);
+  EXPECT_LT(r_factor(solve(scan, {}, options).image, scan), 0.3 * r_factor(flat, scan));
+}
+
+INSTANTIATE_TEST_SUITE_P(Gradient, NearFieldSolver, testing::Values("ml", "lbfgs", "lsqml"),
+                         [](const auto& info) { return std::string(info.param); });
+
+TEST(NearField, IsRefusedByTheSolversThatKnowTheFarFieldOnly) {
+  SolverOptions options;
+  options.chain = {{"rpie", 1}};
+  try {
+    solve(near_field_scan(), {}, options);
+    FAIL() << "expected a refusal";
+  } catch (const InvalidInput& error) {
+    EXPECT_NE(std::string(error.what()).find("ml, lbfgs and lsqml"), std::string::npos);
+  }
+}
+
+TEST(NearField, WithoutLengthsIsRefusedByTheirNames) {
+  SimulateOptions options;
+  options.geometry.near_field = true;
+  try {
+    simulate(options);
+    FAIL() << "expected a refusal";
+  } catch (const InvalidInput& error) {
+    EXPECT_NE(std::string(error.what()).find("--detector-pixel"), std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace ptyche
