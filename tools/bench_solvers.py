@@ -124,12 +124,14 @@ def simulated(bench):
 
 
 def positions(bench):
-    """Positions that jitter, a grid that is too large and turned."""
+    """Positions that jitter, a grid that is too large and turned. The object has features
+    everywhere: where it has none, no pattern can tell where it was taken."""
     scan = bench.options.work / "positions.cxi"
-    bench.ptyche("simulate", "-o", scan, "--position-error", 1, "--position-scale-error", 0.01,
-                 "--position-rotation", 1)
-    _, s, _ = solve(bench, scan, "positions", "--solver", "ml:200", "--refine-positions", "affine",
-                    "--position-step", 0.1)
+    bench.ptyche("simulate", "-o", scan, "--object", "random-field", "--phase-range", 3,
+                 "--amplitude-min", 0.3, "--probe-diameter", 32, "--position-error", 1,
+                 "--position-scale-error", 0.01, "--position-rotation", 1)
+    _, s, _ = solve(bench, scan, "positions", "--solver", "ml:100", "--refine-positions", "affine",
+                    "--position-step", 0.2)
     bench.line("positions: error as given", s["truth.given_position_rmse_px"], unit="px")
     bench.line("positions: error after refinement", s["truth.position_rmse_px"], 0.1, "px")
 

@@ -67,14 +67,6 @@ at::Tensor root_curvature(const SolverProblem& problem, const SolverState& state
   return 4 * problem.patterns() * background / (mean + background);
 }
 
-/// Of a position: 2 sum |dP/dr|^2, by Parseval.
-double position_curvature(const SolverState& state) {
-  const std::int64_t size = state.probe.size(-1);
-  const at::Tensor spectrum = summed_power(at::fft_fft2(state.probe)) / (size * size);
-  const at::Tensor frequency = at::fft_fftfreq(size, 1.0, at::kFloat) * (2 * M_PI);
-  return (spectrum * frequency.square().unsqueeze(1)).sum().item<double>();
-}
-
 /// 1 / sqrt(curvature) of every variable: in these units all are about equally stiff.
 at::Tensor units_of(const SolverProblem& problem, const SolverState& state) {
   const at::Tensor corners = whole_corners(problem, state, all_patterns(problem));
@@ -85,7 +77,7 @@ at::Tensor units_of(const SolverProblem& problem, const SolverState& state) {
   const at::Tensor root =
       state.background_root.defined() ? root_curvature(problem, state) : at::Tensor();
   return in_line(at::complex(light, light), at::complex(power, power).contiguous(), root,
-                 at::full_like(state.moves, position_curvature(state)))
+                 at::full_like(state.moves, position_curvature(state.probe)))
       .rsqrt_();
 }
 

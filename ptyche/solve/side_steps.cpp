@@ -16,25 +16,6 @@ std::int64_t passes_before_moving(const SolverProblem& problem) {
 
 }  // namespace
 
-MomentOptions position_moments() { return {.keep_mean = 0.7, .keep_square = 0.9, .floor = 0}; }
-
-at::Tensor allowed_moves(const at::Tensor& moves, const at::Tensor& positions,
-                         PositionFreedom freedom) {
-  if (freedom == PositionFreedom::none) return at::zeros_like(moves);
-  std::vector<at::Tensor> grid{at::ones({positions.size(0), 1}, at::kDouble)};
-  const bool whole_grid_is_fixed = freedom == PositionFreedom::jitter && positions.size(0) > 3;
-  if (whole_grid_is_fixed) grid.push_back(positions - positions.mean(0));
-  const at::Tensor basis = std::get<0>(at::linalg_qr(at::cat(grid, 1)));
-  return moves - basis.matmul(basis.t().matmul(moves));
-}
-
-at::Tensor moves_of_all(const Scan& scan, const at::Tensor& used, const at::Tensor& moves) {
-  const at::Tensor all = scan.positions() - scan.positions().mean(0);
-  const at::Tensor grid = at::cat({at::ones({all.size(0), 1}, at::kDouble), all}, 1);
-  const at::Tensor fit = at::linalg_pinv(grid.index_select(0, used)).matmul(moves);
-  return grid.matmul(fit).index_copy_(0, used, moves);
-}
-
 void SideSteps::after_batch(const SolverProblem& problem, SolverState& state,
                             const at::Tensor& batch, const SolverGradient& gradient,
                             double factor) {
@@ -50,19 +31,20 @@ void SideSteps::after_pass(const SolverProblem& problem, SolverState& state, con
   const SolverOptions& options = problem.options;
   if (options.positions == PositionFreedom::none || pass.total < passes_before_moving(problem))
     return;
-  const at::Tensor before = state.moves.clone();
-  moment_step(state.moves, slopes_, positions_, options.position_step * factor, position_moments());
-  state.moves = before + allowed_moves(state.moves - before, problem.positions, options.positions);
+  const double limit = options.position_step * factor;
+  if (limit > 0)
+    state.moves += position_step(slopes_, mean_slopes_, problem.positions,
+                                 position_curvature(state.probe), limit, options.positions);
 }
 
 void SideSteps::save(Hdf5File& file, const std::string& group) const {
   write_moments(file, group + "/background", background_);
-  write_moments(file, group + "/positions", positions_);
+  if (mean_slopes_.defined()) file.write(group + "/mean_slopes", mean_slopes_);
 }
 
 void SideSteps::load(const Hdf5File& file, const std::string& group) {
   background_ = read_moments(file, group + "/background");
-  positions_ = read_moments(file, group + "/positions");
+  if (file.has(group + "/mean_slopes")) mean_slopes_ = file.read(group + "/mean_slopes").values;
 }
 
 void constrain(const SolverProblem& problem, SolverState& state) {

@@ -12,7 +12,7 @@
 #include "ptyche/group/make_groups.h"
 #include "ptyche/train/flat_state.h"
 #include "ptyche/train/input_cache.h"
-#include "ptyche/train/position_step.h"
+#include "ptyche/train/move_positions.h"
 #include "ptyche/train/train_step.h"
 #include "ptyche/train/training_state.h"
 
@@ -126,7 +126,7 @@ Model train(const Scan& scan, const Groups& groups, const TrainOptions& options)
       leave_flat_state(state, options);
     }
     if (positions_move_after(state, options)) {
-      step_positions(state, scan, options);
+      move_positions(state, scan, options);
       placed = scan.with_positions(scan.positions() + state.moves);
       inputs = std::make_unique<InputCache>(state.model, placed);
     }

@@ -97,7 +97,7 @@ StepResult train_step(TrainingState& state, const Scan& scan, const InputCache& 
           state.step + 1);
   loss.backward();
   if (layout.fractions.grad().defined())
-    state.slopes.index_add_(0, batch.frames, layout.fractions.grad());
+    state.slopes.index_add_(0, batch.frames, layout.fractions.grad(), photons);
   move(state, options);
   const StepResult result{value, misfit.contrast};
   state.loss_sum += value * photons;

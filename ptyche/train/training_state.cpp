@@ -41,8 +41,7 @@ std::vector<std::pair<std::string, at::Tensor>> named_tensors(const TrainingStat
       {"averaged_background_root", state.averaged_background_root},
       {"moves", state.moves},
       {"slopes", state.slopes},
-      {"move_mean", state.move_moments.mean},
-      {"move_square", state.move_moments.square}};
+      {"mean_slopes", state.mean_slopes}};
   const auto add = [&](const char* name, const std::vector<at::Tensor>& tensors) {
     for (std::size_t i = 0; i < tensors.size(); ++i)
       named.emplace_back(fmt::format("{}/{:04}", name, i), tensors[i]);
@@ -63,8 +62,7 @@ std::vector<std::pair<std::string, at::Tensor>> named_tensors(const TrainingStat
 at::Tensor counters(const TrainingState& state) {
   return at::tensor({static_cast<double>(state.epoch), static_cast<double>(state.batch),
                      static_cast<double>(state.step), static_cast<double>(state.total_steps),
-                     state.loss_sum, state.photon_sum, state.contrast_sum, state.rate,
-                     static_cast<double>(state.move_moments.steps)},
+                     state.loss_sum, state.photon_sum, state.contrast_sum, state.rate},
                     at::kDouble);
 }
 
@@ -78,7 +76,6 @@ void set_counters(TrainingState& state, const at::Tensor& values) {
   state.photon_sum = value[5];
   state.contrast_sum = value[6];
   state.rate = value[7];
-  state.move_moments.steps = static_cast<std::int64_t>(value[8]);
 }
 
 }  // namespace
@@ -96,7 +93,7 @@ TrainingState state_around(Model model, std::int64_t frames) {
   state.averaged_background_root = state.background_root.clone();
   state.moves = at::zeros({frames, 2}, at::kDouble);
   state.slopes = at::zeros_like(state.moves);
-  state.move_moments = {at::zeros_like(state.moves), at::zeros_like(state.moves), 0};
+  state.mean_slopes = at::zeros_like(state.moves);
   state.background_adam = new_adam_state({state.background_root});
   state.network_adam = new_adam_state(state.weights);
   state.probe_adam = new_adam_state({state.probe_parts});

@@ -5,7 +5,6 @@
 
 #include "ptyche/data/groups.h"
 #include "ptyche/model/model.h"
-#include "ptyche/solve/moments.h"
 #include "ptyche/train/adam.h"
 #include "ptyche/train/train.h"
 
@@ -15,7 +14,8 @@ namespace ptyche {
 /// probe_parts      (modes, N, N, 2) float32, the probe as the optimiser sees it
 /// background_root  (N, N) float32 sqrt(counts), FFT order; its square cannot be negative
 /// moves            (n, 2) float64 px, added to the positions of the used patterns
-/// slopes           (n, 2) float64, the loss's gradient by them, gathered since they last moved
+/// slopes           (n, 2) float64, the gradient of the summed loss by them, since they last moved
+/// mean_slopes      (n, 2) float64, what is remembered of earlier ones
 /// averaged_*       exponential means over the steps: what the finished model gets
 /// epoch, batch     what comes next
 /// *_sum            of the epoch so far
@@ -23,8 +23,7 @@ struct TrainingState {
   Model model;
   at::Tensor probe_parts, averaged_probe_parts;
   at::Tensor background_root, averaged_background_root;
-  at::Tensor moves, slopes;
-  Moments move_moments;
+  at::Tensor moves, slopes, mean_slopes;
   std::vector<at::Tensor> weights, averaged_weights;
   AdamState network_adam, probe_adam, background_adam;
   std::int64_t epoch = 0, batch = 0, step = 0, total_steps = 0;

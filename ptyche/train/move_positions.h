@@ -9,8 +9,8 @@ namespace ptyche {
 /// the probe's warm-up on, if the options let them.
 bool positions_move_after(const TrainingState& state, const TrainOptions& options);
 
-/// Moves the used patterns along the slopes gathered since the last time, which become 0; the
-/// common shift stays, and so does the grid as a whole unless the options free it.
-void step_positions(TrainingState& state, const Scan& scan, const TrainOptions& options);
+/// A position_step of the used patterns along the slopes gathered since the last time, which become
+/// 0; the common shift stays, and so does the grid as a whole unless the options free it.
+void move_positions(TrainingState& state, const Scan& scan, const TrainOptions& options);
 
 }  // namespace ptyche
