@@ -106,14 +106,13 @@ def network_to_solver(bench):
 
 
 def simulated(bench):
-    """Known truth, the given probe's defocus off by half of it."""
+    """Known truth, the given probe's defocus off by half of it; the same dose per object pixel."""
     for size in (64, 128):
         for photons in (1e3, 1e5, 1e7):
             name = f"simulated {size}, {photons:.0e} photons"
             scan = bench.options.work / f"solve-{size}-{photons:.0e}.cxi"
-            words = ("--N", size, "--probe-diameter", 22 * size // 64, "--step", 4 * size // 64)
-            bench.ptyche("simulate", "-o", scan, *words, "--photons", photons,
-                         "--probe-defocus-error", 0.5)
+            bench.ptyche("simulate", "-o", scan, "--N", size, "--probe-diameter", 20 * size // 64,
+                         "--photons", photons, "--probe-defocus-error", 0.5)
             _, s, _ = solve(bench, scan, "simulated", "--solver", "ml:100")
             tiles = s["truth.nrmse_contrast_tiles"]
             bar = 0.5 if photons == 1e3 else s["truth.blurred_nrmse_contrast_tiles"]
