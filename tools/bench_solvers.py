@@ -106,14 +106,16 @@ def network_to_solver(bench):
 
 
 def simulated(bench):
-    """Known truth, the given probe's defocus off by half of it; the same dose per object pixel."""
+    """Known truth, the given probe's defocus off by half of it; the same dose per object pixel.
+    At 1e3 photons the solver is told what a user knows: a smooth sample, a beam of limited size."""
     for size in (64, 128):
         for photons in (1e3, 1e5, 1e7):
             name = f"simulated {size}, {photons:.0e} photons"
             scan = bench.options.work / f"solve-{size}-{photons:.0e}.cxi"
             bench.ptyche("simulate", "-o", scan, "--N", size, "--probe-diameter", 20 * size // 64,
                          "--photons", photons, "--probe-defocus-error", 0.5)
-            _, s, _ = solve(bench, scan, "simulated", "--solver", "ml:100")
+            known = ("--object-slope", 0.12, "--probe-support", 0.4) if photons == 1e3 else ()
+            _, s, _ = solve(bench, scan, "simulated", "--solver", "ml:100", *known)
             tiles = s["truth.nrmse_contrast_tiles"]
             bar = 0.5 if photons == 1e3 else s["truth.blurred_nrmse_contrast_tiles"]
             bench.line(f"{name}: error per tile over contrast", tiles, bar)
