@@ -49,6 +49,8 @@ def speed(bench):
     done = subprocess.run([ROOT / "tools" / "bench_projections.sh"], stdout=subprocess.PIPE,
                           text=True)
     rates = {line.split()[0]: float(line.split()[1]) for line in done.stdout.splitlines()[1:]}
+    if "two_ffts" not in rates:
+        sys.exit("the bench of the projection solvers did not run")
     limit = rates["two_ffts"]
     passes = 30
     _, _, rows = solve(bench, STAR_128, "speed", *HELD_OUT, "--solver", f"lsqml:{passes}",

@@ -32,10 +32,14 @@ struct ReconstructOptions {
 
 Command declare(const std::shared_ptr<ReconstructOptions>& options);
 
-std::int64_t passes_of(const ReconstructOptions& options, const Scan& scan) {
-  return refine_passes(options.refine, scan.frames_with(FrameUse::used).size(0));
+RefineOptions refinement_of(const ReconstructOptions& options, const Scan& scan) {
+  return {.passes = refine_passes(options.refine, scan.frames_with(FrameUse::used).size(0)),
+          .fixed_probe = options.train.fixed_probe,
+          .background = options.train.background,
+          .seed = options.train.seed};
 }
 
+/// One forward pass per pattern, stitched where training has put the patterns.
 Reconstruction network_image(const Model& model, const Scan& scan, const InferOptions& options) {
   const Scan placed = placed_by(model, scan);
   return stitch(infer(model, placed, options), placed);
@@ -47,7 +51,7 @@ std::vector<ExtraImage> infer_unseen(const Model& model, const Scan& scan, Infer
   if (scan.frames_with(FrameUse::unseen).size(0) == 0) return {};
   return {{.title = "Unseen half",
            .caption = "Patterns that training never saw, one forward pass each, stitched.",
-           .image = stitch(infer(model, scan, options), scan)}};
+           .image = network_image(model, scan, options)}};
 }
 
 void fill_provenance(Reconstruction& image, const Model& model, const std::string& options_json) {
@@ -63,16 +67,16 @@ Reconstruction image_of(const Scan& scan, ReconstructOptions options) {
   options.train.resume = false;
   const Groups groups = make_groups(scan, options.group);
   const Model model = train(scan, groups, options.train);
-  return refine(scan, network_image(model, scan, options.infer), passes_of(options, scan),
-                options.train.seed);
+  return refine(scan, network_image(model, scan, options.infer), refinement_of(options, scan));
 }
 
 /// The image that a solver makes of the network's, and what that took and gave.
 Reconstruction refined(const Scan& scan, const Reconstruction& before,
                        const ReconstructOptions& options, RefinementGain& gain) {
   const auto start = std::chrono::steady_clock::now();
-  gain.passes = passes_of(options, scan);
-  const Reconstruction image = refine(scan, before, gain.passes, options.train.seed);
+  const RefineOptions how = refinement_of(options, scan);
+  gain.passes = how.passes;
+  const Reconstruction image = refine(scan, before, how);
   gain.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   const at::Tensor held_out = scan.frames_with(FrameUse::held_out);
   if (held_out.size(0) > 0) gain.held_out_before = data_fit(before, scan, held_out, true);

@@ -149,7 +149,7 @@ std::vector<Option> solver_option_list(SolveVerbOptions& options) {
       {.name = "batch",
        .target = &solver.batch,
        .unit = "patterns",
-       .help = "in a step of ml and lsqml",
+       .help = "in a step of ml; lsqml takes up to four times as many",
        .range = {1, 1e6}},
       {.name = "object-step",
        .target = &solver.object_step,

@@ -16,6 +16,7 @@ double wavelength_m(const Geometry& geometry) {
 }
 
 double near_field_object_pixel_m(const Geometry& geometry) {
+  if (geometry.source_distance_m > 0 && geometry.distance_m <= 0) return 0;
   return geometry.detector_pixel_m / magnification(geometry);
 }
 

@@ -14,7 +14,7 @@ double position_rmse(const at::Tensor& positions, const at::Tensor& truth) {
   return (error - error.mean(0)).square().sum(1).mean().sqrt().item<double>();
 }
 
-/// Of the used patterns, where the truth is known and the file gave something else.
+/// Of the used patterns, where the truth is known.
 std::optional<PositionError> position_error(const Reconstruction& image, const Scan& scan) {
   const at::Tensor& truth = scan.true_positions();
   if (!truth.defined() || image.positions.sizes() != truth.sizes()) return std::nullopt;

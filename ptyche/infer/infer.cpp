@@ -10,6 +10,7 @@
 namespace ptyche {
 
 Patches infer(const Model& model, const Scan& scan, const InferOptions& options) {
+  require_far_field(scan);
   const at::NoGradGuard no_grad;
   require(options.batch >= 1, "batch: expected at least 1, found {}", options.batch);
   const at::Tensor frames = scan.frames_with(options.frames);

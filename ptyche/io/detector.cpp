@@ -97,9 +97,12 @@ void choose_mask(RawScan& raw, const std::string& choice) {
 }
 
 void crop_detector(RawScan& raw, const ReadOptions& options) {
-  require(!(raw.geometry.near_field || options.near_field) || options.crop == 0,
-          "--crop: expected 0 for a near-field scan, whose pixels are the object's, found {}",
-          options.crop);
+  const bool whole = options.crop == 0 && !options.centre.has_value() &&
+                     raw.patterns.size(1) == raw.patterns.size(2);
+  require(whole || !(raw.geometry.near_field || options.near_field),
+          "{}: expected square patterns, no --crop and no --center for a near-field scan, whose "
+          "pixels are the object's, found {}",
+          raw.patterns_name, describe(raw.patterns));
   require_probe_fits(raw);
   const std::int64_t rows = raw.patterns.size(1), cols = raw.patterns.size(2);
   const Window window = window_of(raw, options);

@@ -50,7 +50,11 @@ void settle_positions(RawScan& raw, const ReadOptions& options) {
   require(at::isfinite(raw.positions).all().item<bool>(),
           "{}: expected finite positions, found {} that are not", raw.positions_name,
           at::isfinite(raw.positions).logical_not().sum().item<std::int64_t>());
+  const double pixel = raw.geometry.object_pixel_m;
   apply_geometry_options(raw.geometry, options, raw.patterns.size(1));
+  if (raw.positions_in_metres && pixel > 0 &&
+      std::abs(raw.geometry.object_pixel_m / pixel - 1) > 1e-9)
+    raw.forget_truth("the options changed the object pixel");
   if (raw.positions_in_metres) {
     require(
         raw.geometry.has_object_pixel(),

@@ -51,6 +51,9 @@ void set_scale(at::Tensor& counts, const RawScan& raw, const at::Tensor& used, d
 
 at::Tensor settle_probe(const RawScan& raw, const at::Tensor& counts, const at::Tensor& used,
                         double photons) {
+  require(raw.probe.defined() || !raw.geometry.near_field,
+          "expected a probe in the file of a near-field scan, found none: the mean pattern gives "
+          "one in the far field only");
   const at::Tensor probe =
       raw.probe.defined() ? raw.probe : probe_from_mean_pattern(counts, raw.mask, used);
   if (raw.probe_calibrated && photons <= 0) return probe;

@@ -58,6 +58,13 @@ Model new_model(const Scan& scan, const at::Tensor& probe, const NetworkOptions&
   return model;
 }
 
+void require_far_field(const Scan& scan) {
+  require(!scan.geometry().near_field,
+          "{}: networks know the far field only; `ptyche solve --solver ml:100` takes near-field "
+          "scans",
+          scan.source());
+}
+
 Scan placed_by(const Model& model, const Scan& scan) {
   const bool moved = model.moves.defined() && model.input_hash == scan.input_hash() &&
                      model.moves.sizes() == scan.positions().sizes();

@@ -51,6 +51,9 @@ struct Model {
 Model new_model(const Scan& scan, const at::Tensor& probe, const NetworkOptions& network,
                 const StemOptions& stem, std::uint64_t seed);
 
+/// Throws InvalidInput for a near-field scan: networks know the far field only.
+void require_far_field(const Scan& scan);
+
 /// The scan with the positions that the model was trained to, if it was trained on this scan and
 /// has moved them; else the scan as it is.
 Scan placed_by(const Model& model, const Scan& scan);

@@ -12,7 +12,8 @@ namespace ptyche {
 namespace {
 
 constexpr double smallest_intensity = 0.01;
-constexpr double kFarthestMove = 32;  // px, of a refined position from the given one
+constexpr double kFarthestMove =
+    32;  // px, of a position in a file of another program from the given one
 
 /// The sums whose quotients are the scores.
 struct FitSums {
@@ -80,10 +81,13 @@ at::Tensor indices_in(const PaddedObject& padded, const Reconstruction& image,
 
 /// The image's own positions where they are of this scan, else the scan's.
 const at::Tensor& refined_positions(const Reconstruction& image, const Scan& scan) {
-  const bool same = image.positions.defined() &&
-                    image.positions.sizes() == scan.positions().sizes() &&
-                    (image.positions - scan.positions()).abs().max().item<double>() < kFarthestMove;
-  return same ? image.positions : scan.positions();
+  if (!image.positions.defined() || image.positions.sizes() != scan.positions().sizes())
+    return scan.positions();
+  const bool own = !scan.input_hash().empty() && image.provenance.input_hash == scan.input_hash();
+  const auto near = [&] {
+    return (image.positions - scan.positions()).abs().max().item<double>() < kFarthestMove;
+  };
+  return own || near() ? image.positions : scan.positions();
 }
 
 /// Frames in pieces of at most 64 whose waves take no more than 64 MiB.

@@ -115,6 +115,11 @@ void check(const SimulateOptions& options) {
       options.amplitude_max <= 1 || options.photons * std::pow(options.amplitude_max, 2) <= 1e10,
       "amplitude_max: expected at most {:.3g} at {} photons, found {}",
       std::sqrt(1e10 / options.photons), options.photons, options.amplitude_max);
+  require(options.geometry.near_field || options.geometry.source_distance_m == 0,
+          "source distance: it goes with a near-field scan, found {} m in the far field",
+          options.geometry.source_distance_m);
+  require(options.position_error_px >= 0 && options.position_error_px <= 100,
+          "position error: expected 0..100 px, found {}", options.position_error_px);
   const bool lens = options.probe == "defocused" || options.probe == "zernike";
   require(options.probe_defocus_error == 0 || lens,
           "probe_defocus_error: expected 0 for the probe '{}', which has no defocus, found {}",

@@ -71,7 +71,7 @@ std::string chain_key(const SolverProblem& problem, const std::optional<Reconstr
   return fmt::format(
       "input {} used {} ({:.17g}) mask {} start {} chain {} modes {} {} fixed {} background {} "
       "positions {} likelihood {} interpolation {} batch {} steps {} {} {} {} {} {} limits {} {} "
-      "slope {} plateau {} seed {}",
+      "slope {} plateau {} seed {} at {:.17g} probe {:.17g} near {} {} {}",
       problem.scan.input_hash(), problem.patterns(), fingerprint(problem.frames),
       problem.mask.sum().item<std::int64_t>(),
       start ? fmt::format("{:.17g}", fingerprint(start->object) + fingerprint(start->probe))
@@ -80,7 +80,8 @@ std::string chain_key(const SolverProblem& problem, const std::optional<Reconstr
       static_cast<int>(o.positions), o.likelihood ? static_cast<int>(*o.likelihood) : -1,
       to_string(o.interpolation), o.batch, o.object_step, o.probe_step, o.background_step,
       o.position_step, o.last_step, o.momentum, o.max_amplitude, o.probe_support, o.object_slope,
-      o.plateau, o.seed);
+      o.plateau, o.seed, fingerprint(problem.positions), fingerprint(problem.scan.probe()),
+      problem.near_field.wavelength_m, problem.near_field.pixel_m, problem.near_field.distance_m);
 }
 
 void write_chain(const std::filesystem::path& file, const ChainState& chain,

@@ -100,7 +100,7 @@ class Lbfgs : public Solver {
       loss_ = next_loss;
       break;
     }
-    state = from_line(point_ * units_, state);
+    state = from_point(problem, point_, state);
     constrain(problem, state);
     return loss;
   }
@@ -143,10 +143,18 @@ class Lbfgs : public Solver {
     std::tie(loss_, slope_) = evaluate(problem, state, point_);
   }
 
+  SolverState from_point(const SolverProblem& problem, const at::Tensor& point,
+                         const SolverState& like) const {
+    SolverState state = from_line(point * units_, like);
+    const auto room = static_cast<double>(problem.room_px);
+    state.moves.clamp_(-room, room);
+    return state;
+  }
+
   /// Loss and slope by the scaled variables. What is kept has no slope.
   std::pair<double, at::Tensor> evaluate(const SolverProblem& problem, const SolverState& like,
                                          const at::Tensor& point) const {
-    const SolverState state = from_line(point * units_, like);
+    const SolverState state = from_point(problem, point, like);
     SolverGradient slope = gradient(problem, state, all_patterns(problem));
     if (problem.options.fixed_probe) slope.probe.zero_();
     if (problem.options.object_slope > 0)

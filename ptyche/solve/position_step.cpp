@@ -40,6 +40,7 @@ double position_curvature(const at::Tensor& probe) {
 at::Tensor position_step(const at::Tensor& slopes, at::Tensor& mean, const at::Tensor& positions,
                          double curvature, double limit_px, PositionFreedom freedom) {
   mean = mean.defined() ? kKeep * mean + (1 - kKeep) * slopes : (1 - kKeep) * slopes;
+  if (!(curvature > 0)) return at::zeros_like(slopes);  // a probe that is the same everywhere
   const at::Tensor newton = mean / -curvature;
   const at::Tensor own = allowed_moves(newton, positions, PositionFreedom::jitter);
   const double rms = std::max(own.square().mean().sqrt().item<double>(), 1e-30);
@@ -48,7 +49,8 @@ at::Tensor position_step(const at::Tensor& slopes, at::Tensor& mean, const at::T
   if (freedom != PositionFreedom::affine) return allowed_moves(step, positions, freedom);
   const at::Tensor grid = kGridGain * allowed_moves(newton - own, positions, freedom);
   const double longest = std::max(grid.abs().max().item<double>(), 1e-30);
-  return allowed_moves(step + grid * std::min(1.0, limit_px / longest), positions, freedom);
+  const at::Tensor both = step + grid * std::min(1.0, limit_px / longest);
+  return allowed_moves(both.clamp(-limit_px, limit_px), positions, freedom);
 }
 
 }  // namespace ptyche

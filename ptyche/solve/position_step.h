@@ -26,7 +26,7 @@ double position_curvature(const at::Tensor& probe);
 ///   mean        (n, 2), what is remembered of earlier slopes; undefined at first; written
 ///   positions   (n, 2), where the patterns lie
 ///   curvature   position_curvature in the slopes' units
-///   limit_px    no coordinate moves farther, > 0
+///   limit_px    no coordinate moves farther, but for the common shift that is taken out, > 0
 /// Each pattern's own part follows Newton's direction, so many times longer that its root mean
 /// square is half the limit, but at most kLargestGain times: what neither object nor pattern tells
 /// (a patch without features) stays where it is. What the grid does as a whole adds up over all

@@ -25,15 +25,15 @@ std::int64_t refine_passes(const std::string& how, std::int64_t patterns) {
   return passes;
 }
 
-Reconstruction refine(const Scan& scan, const Reconstruction& image, std::int64_t passes,
-                      std::uint64_t seed) {
-  if (passes == 0) return image;
+Reconstruction refine(const Scan& scan, const Reconstruction& image, const RefineOptions& how) {
+  if (how.passes == 0) return image;
   SolverOptions options;
-  options.chain = {{"ml", passes}};
-  options.modes = std::max(kModes, image.probe.size(0));
-  options.background = true;
+  options.chain = {{"ml", how.passes}};
+  options.fixed_probe = how.fixed_probe;
+  options.modes = how.fixed_probe ? image.probe.size(0) : std::max(kModes, image.probe.size(0));
+  options.background = how.background;
   options.positions = PositionFreedom::jitter;
-  options.seed = seed;
+  options.seed = how.seed;
   const SolveResult result = solve(scan, image, options);
   if (result.end == ChainEnd::interrupted)
     throw Interrupted("stopped during the refinement; the image before it is kept");

@@ -15,10 +15,16 @@ namespace ptyche {
 std::int64_t refine_passes(const std::string& how, std::int64_t patterns);
 inline constexpr std::int64_t kFewestPasses = 20, kMostPasses = 200, kEnoughSteps = 600;
 
-/// `passes` of maximum likelihood (`ml`) from the image, its probe and background: at least three
-/// probe modes, a background, and each pattern's own error of position. 0 passes return the image
-/// as it is. Throws Interrupted after Ctrl-C.
-Reconstruction refine(const Scan& scan, const Reconstruction& image, std::int64_t passes,
-                      std::uint64_t seed = 1);
+struct RefineOptions {
+  std::int64_t passes = kFewestPasses;  ///< 0 = the image as it is
+  bool fixed_probe = false, background = true;
+  std::uint64_t seed = 1;
+};
+
+/// Maximum likelihood (`ml`) from the image, its probe and background: at least three probe modes
+/// unless the probe is fixed, and each pattern's own error of position. Throws Interrupted after
+/// Ctrl-C.
+Reconstruction refine(const Scan& scan, const Reconstruction& image,
+                      const RefineOptions& options = {});
 
 }  // namespace ptyche

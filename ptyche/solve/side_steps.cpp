@@ -35,6 +35,8 @@ void SideSteps::after_pass(const SolverProblem& problem, SolverState& state, con
   if (limit > 0)
     state.moves += position_step(slopes_, mean_slopes_, problem.positions,
                                  position_curvature(state.probe), limit, options.positions);
+  const auto room = static_cast<double>(problem.room_px);
+  state.moves.clamp_(-room, room);
 }
 
 void SideSteps::save(Hdf5File& file, const std::string& group) const {

@@ -39,6 +39,7 @@ class Solver {
 struct SolverEntry {
   std::string name, summary;
   std::unique_ptr<Solver> (*make)();
+  bool refines_more = false;  ///< than object and probe: positions, background
 };
 const std::vector<SolverEntry>& solvers();
 

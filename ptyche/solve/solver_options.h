@@ -36,7 +36,8 @@ struct SolverOptions {
   Interpolation interpolation = Interpolation::probe_fourier;
   Engine engine = Engine::fused;
 
-  std::int64_t batch = 16;       ///< patterns in a step, >= 1
+  std::int64_t batch =
+      16;  ///< patterns in a step of ml, >= 1; lsqml takes up to four times as many
   double object_step = 0.05;     ///< of ml, per step, in units of |O| = 1, > 0
   double probe_step = 0.1;       ///< of ml, per step, in shares of the probe's peak, > 0
   double background_step = 0.1;  ///< per step, of the background's square root, sqrt(counts)

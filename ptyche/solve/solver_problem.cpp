@@ -2,6 +2,8 @@
 
 #include <ATen/core/grad_mode.h>
 
+#include <cmath>
+
 #include "ptyche/core/error.h"
 #include "ptyche/physics/group_loss.h"
 
@@ -9,6 +11,7 @@ namespace ptyche {
 namespace {
 
 constexpr std::int64_t kBatchPatterns = 64;
+constexpr std::int64_t kOwnRoom = 8;  // px
 
 /// Sum of the unmasked counts, a batch of patterns at a time.
 double counted_photons(const Scan& scan, const at::Tensor& frames, const at::Tensor& mask) {
@@ -27,6 +30,26 @@ at::Tensor corners_of(const SolverProblem& problem, const SolverState& state,
          static_cast<double>(problem.pattern_size() / 2);
 }
 
+/// Each pattern's own error, and what a twentieth of scale, rotation and shear does at the rim.
+std::int64_t room_for(const Scan& scan, PositionFreedom freedom) {
+  if (freedom == PositionFreedom::none) return 0;
+  if (freedom == PositionFreedom::jitter) return kOwnRoom;
+  const at::Tensor extent = scan.positions().amax(0) - scan.positions().amin(0);
+  return kOwnRoom + static_cast<std::int64_t>(std::ceil(extent.max().item<double>() / 20));
+}
+
+void require_on_canvas(const SolverProblem& problem, const SolverState& state,
+                       const at::Tensor& batch, const at::Tensor& corners) {
+  const at::Tensor last =
+      at::tensor({state.object.size(0), state.object.size(1)}, at::kLong) - problem.pattern_size();
+  const at::Tensor outside = (corners.lt(0) + corners.gt(last)).any(1).nonzero();
+  require(outside.numel() == 0,
+          "pattern {}: its patch of {} px leaves the object of {} x {} px; its position is too far "
+          "from the given one",
+          outside.numel() ? problem.frames[batch[outside[0][0]]].item<std::int64_t>() : 0,
+          problem.pattern_size(), state.object.size(0), state.object.size(1));
+}
+
 at::Tensor leaf(const at::Tensor& value, bool wanted = true) {
   return value.detach().requires_grad_(wanted);
 }
@@ -37,7 +60,6 @@ SolverProblem make_problem(const Scan& scan, const SolverOptions& options) {
   check(options);
   const at::Tensor frames = scan.frames_with(FrameUse::used), mask = mask_in_fft_order(scan);
   require(frames.size(0) >= 1, "solver: expected at least one used pattern, found none");
-  require(mask.any().item<bool>(), "solver: the mask hides every detector pixel");
   const double photons = counted_photons(scan, frames, mask);
   require(photons > 0, "solver: the mask hides every photon of the {} used patterns",
           frames.size(0));
@@ -47,7 +69,8 @@ SolverProblem make_problem(const Scan& scan, const SolverOptions& options) {
           .mask = mask,
           .photons = photons,
           .options = options,
-          .near_field = near_field_of(scan.geometry())};
+          .near_field = near_field_of(scan.geometry()),
+          .room_px = room_for(scan, options.positions)};
 }
 
 double SolverProblem::mean_counts() const {
@@ -90,7 +113,9 @@ SolverGradient gradient(const SolverProblem& problem, const SolverState& state,
 
 at::Tensor whole_corners(const SolverProblem& problem, const SolverState& state,
                          const at::Tensor& batch) {
-  return corners_of(problem, state, batch).round().to(at::kLong).contiguous();
+  const at::Tensor corners = corners_of(problem, state, batch).round().to(at::kLong).contiguous();
+  require_on_canvas(problem, state, batch, corners);
+  return corners;
 }
 
 }  // namespace ptyche

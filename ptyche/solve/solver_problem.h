@@ -23,6 +23,7 @@ struct SolverProblem {
   double photons = 0;
   SolverOptions options;
   NearFieldOptions near_field;  ///< of the scan's geometry
+  std::int64_t room_px = 0;     ///< how far a position may move; the canvas is wider by it
 
   /// Mean counts of an unmasked pixel.
   double mean_counts() const;
@@ -31,7 +32,7 @@ struct SolverProblem {
 };
 
 /// Throws InvalidInput for options out of range, fewer than one used pattern, and a mask that hides
-/// everything, or all light.
+/// all light.
 SolverProblem make_problem(const Scan& scan, const SolverOptions& options);
 
 /// What changes.
@@ -60,7 +61,8 @@ struct SolverGradient {
 SolverGradient gradient(const SolverProblem& problem, const SolverState& state,
                         const at::Tensor& batch, LossKind own = LossKind::poisson);
 
-/// Canvas pixel under the patch's (0, 0), whole, of each pattern of a batch: (k, 2) int64.
+/// Canvas pixel under the patch's (0, 0), whole, of each pattern of a batch: (k, 2) int64. Throws
+/// InvalidInput naming a pattern whose patch leaves the canvas.
 at::Tensor whole_corners(const SolverProblem& problem, const SolverState& state,
                          const at::Tensor& batch);
 

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "ptyche/core/error.h"
+#include "ptyche/core/log.h"
 #include "ptyche/physics/fourier.h"
 #include "ptyche/physics/merge.h"
 #include "ptyche/solve/illumination.h"
@@ -17,8 +18,7 @@ namespace {
 // Of the mean counts, what a new background starts with (at 0 its slope would be 0 for ever), and
 // what one that is taken over has at least.
 constexpr double kFirstBackground = 0.05, kLeastBackground = 0.0005;
-constexpr std::int64_t kGrid = 16;    // canvases are rounded up to it
-constexpr double kFarthestMove = 32;  // px, between the positions of `start` and the scan's
+constexpr std::int64_t kGrid = 16;  // canvases are rounded up to it
 
 at::Tensor rounded_up(const at::Tensor& object) {
   const auto up = [](std::int64_t length) { return (length + kGrid - 1) / kGrid * kGrid; };
@@ -44,7 +44,10 @@ at::Tensor moves_of(const SolverProblem& problem, const Reconstruction& start) {
   if (problem.options.positions == PositionFreedom::none) return none;
   if (start.positions.size(0) != problem.scan.frames()) return none;
   const at::Tensor moves = start.positions.index_select(0, problem.frames) - problem.positions;
-  return moves.abs().max().item<double>() < kFarthestMove ? moves.contiguous() : none;
+  const auto room = static_cast<double>(problem.room_px);
+  if (moves.abs().max().item<double>() <= room) return moves.contiguous();
+  warn("the start's positions are more than {} px from this scan's; these are taken", room);
+  return none;
 }
 
 void take_over(const SolverProblem& problem, const Reconstruction& start, SolverState& state) {
@@ -62,9 +65,14 @@ void take_over(const SolverProblem& problem, const Reconstruction& start, Solver
                                 .contiguous();
 }
 
-/// Everything that the canvas must hold: the patches of all patterns, the refined ones too.
+/// Everything that the canvas must hold: the patches of all patterns, wherever they may move to.
 Reconstruction canvas_of(const SolverProblem& problem) {
-  return empty_reconstruction(problem.scan, problem.options.interpolation);
+  Reconstruction canvas = empty_reconstruction(problem.scan, problem.options.interpolation);
+  const std::int64_t room = problem.room_px;
+  canvas.object = at::constant_pad_nd(canvas.object, {room, room, room, room}, 1);
+  canvas.origin_row -= room;
+  canvas.origin_col -= room;
+  return canvas;
 }
 
 double photons(const at::Tensor& probe) {

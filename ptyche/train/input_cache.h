@@ -8,11 +8,11 @@
 
 namespace ptyche {
 
-/// The stem is frozen, so the channels of a pattern never change while a model is trained: they are
+/// The stem is frozen, so the channels of a pattern change only if its position does: they are
 /// computed once where all used patterns' channels fit in kCacheBytes, else for every batch.
 class InputCache {
  public:
-  /// Keeps references to neither argument's temporaries: tensors are shared.
+  /// Both must outlive it; where positions have moved, a new one is due.
   InputCache(const Model& model, const Scan& scan);
 
   at::Tensor channels(const at::Tensor& frames) const;  ///< (k, channels, N, N)

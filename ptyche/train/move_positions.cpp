@@ -7,23 +7,21 @@ namespace ptyche {
 namespace {
 
 constexpr std::int64_t kEpochs = 2;  // between two moves
-constexpr double kVisits = 2;        // of a pattern in an epoch: half of a group is merged
 
 }  // namespace
 
 bool positions_move_after(const TrainingState& state, const TrainOptions& options) {
-  const bool warm = static_cast<double>(state.step) >=
-                    options.probe_warm_up * static_cast<double>(state.total_steps);
-  return options.positions != PositionFreedom::none && warm && state.epoch < options.epochs &&
-         state.epoch % kEpochs == 0;
+  return options.positions != PositionFreedom::none && !warming_up(state, options) &&
+         state.epoch < options.epochs && state.epoch % kEpochs == 0;
 }
 
-void move_positions(TrainingState& state, const Scan& scan, const TrainOptions& options) {
+void move_positions(TrainingState& state, const Scan& scan, const TrainOptions& options,
+                    double visits) {
   const double limit = options.position_step * state.rate *
                        learning_rate_factor(state.step, state.total_steps, options);
   const at::Tensor used = scan.frames_with(FrameUse::used);
   const auto of_used = [&](const at::Tensor& all) { return all.index_select(0, used); };
-  const double curvature = static_cast<double>(kEpochs) * kVisits *
+  const double curvature = static_cast<double>(kEpochs) * visits *
                            position_curvature(at::view_as_complex(state.probe_parts.detach()));
   at::Tensor mean = of_used(state.mean_slopes);
   if (limit > 0)

@@ -10,7 +10,9 @@ namespace ptyche {
 bool positions_move_after(const TrainingState& state, const TrainOptions& options);
 
 /// A position_step of the used patterns along the slopes gathered since the last time, which become
-/// 0; the common shift stays, and so does the grid as a whole unless the options free it.
-void move_positions(TrainingState& state, const Scan& scan, const TrainOptions& options);
+/// 0; the common shift stays, and so does the grid as a whole unless the options free it. A pattern
+/// is predicted `visits` times an epoch.
+void move_positions(TrainingState& state, const Scan& scan, const TrainOptions& options,
+                    double visits);
 
 }  // namespace ptyche

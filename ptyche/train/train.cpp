@@ -97,14 +97,12 @@ class Checkpoints {
 
 Model train(const Scan& scan, const Groups& groups, const TrainOptions& options) {
   check(options);
-  require(!scan.geometry().near_field,
-          "{}: training knows the far field only; `ptyche solve --solver ml:100` takes near-field "
-          "scans",
-          scan.source());
+  require_far_field(scan);
   const std::string key = training_key(scan, groups, options);
   TrainingState state = begin(scan, groups, options, key);
   Scan placed = scan.with_positions(scan.positions() + state.moves);
   auto inputs = std::make_unique<InputCache>(state.model, placed);
+  const double visits = static_cast<double>(groups.size) / static_cast<double>(groups.merged);
   Checkpoints checkpoints(options.checkpoint, key);
   Progress progress("train", state.total_steps, "patterns");
   while (state.epoch < options.epochs) {
@@ -126,7 +124,7 @@ Model train(const Scan& scan, const Groups& groups, const TrainOptions& options)
       leave_flat_state(state, options);
     }
     if (positions_move_after(state, options)) {
-      move_positions(state, scan, options);
+      move_positions(state, scan, options, visits);
       placed = scan.with_positions(scan.positions() + state.moves);
       inputs = std::make_unique<InputCache>(state.model, placed);
     }

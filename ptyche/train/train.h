@@ -26,7 +26,7 @@ struct TrainOptions {
   double gradient_limit = 1.0;        ///< norm at which the network's gradient is clipped, > 0
   double averaging = 0.99;            ///< of weights and probe over the steps, 0..1; 0 = none
   bool fixed_probe = false;           ///< keep the probe that training starts from
-  std::int64_t probe_modes = 1;       ///< incoherent ones that are trained, 1..32
+  std::int64_t probe_modes = 1;       ///< incoherent ones, 1..32; not fewer than the scan has
   PositionFreedom positions = PositionFreedom::none;  ///< which corrections are looked for
   double position_step = 0.1;                         ///< px, the largest in two epochs, about
   bool background = true;              ///< train a background per detector pixel, in counts

@@ -58,8 +58,7 @@ void move(TrainingState& state, const TrainOptions& options) {
   clip_gradients(state.weights, options.gradient_limit);
   const double factor = state.rate * learning_rate_factor(state.step, state.total_steps, options);
   adam_step(state.weights, state.network_adam, factor * options.learning_rate);
-  const bool probe_waits = static_cast<double>(state.step) <
-                           options.probe_warm_up * static_cast<double>(state.total_steps);
+  const bool probe_waits = warming_up(state, options);
   const double peak = state.model.stem_probe.abs().max().item<double>();
   // A tenth of the probe's rate stays to the end: the probe is the last to settle.
   adam_step(
@@ -74,6 +73,11 @@ void move(TrainingState& state, const TrainOptions& options) {
 }
 
 }  // namespace
+
+bool warming_up(const TrainingState& state, const TrainOptions& options) {
+  return static_cast<double>(state.step) <
+         options.probe_warm_up * static_cast<double>(state.total_steps);
+}
 
 double learning_rate_factor(std::int64_t step, std::int64_t total_steps,
                             const TrainOptions& options) {
@@ -96,7 +100,7 @@ StepResult train_step(TrainingState& state, const Scan& scan, const InputCache& 
           "--learning-rate may help",
           state.step + 1);
   loss.backward();
-  if (layout.fractions.grad().defined())
+  if (layout.fractions.grad().defined() && !warming_up(state, options))
     state.slopes.index_add_(0, batch.frames, layout.fractions.grad(), photons);
   move(state, options);
   const StepResult result{value, misfit.contrast};

@@ -17,6 +17,9 @@ struct StepResult {
 StepResult train_step(TrainingState& state, const Scan& scan, const InputCache& inputs,
                       const GroupBatch& batch, const TrainOptions& options);
 
+/// Whether probe, background and positions still wait for the network.
+bool warming_up(const TrainingState& state, const TrainOptions& options);
+
 /// Learning rate at `step` over its highest: a linear rise over the warm-up, times a half cosine
 /// from 1 to 0 (Loshchilov & Hutter, ICLR 2017, eq. 5).
 double learning_rate_factor(std::int64_t step, std::int64_t total_steps,

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
 #include "ptyche/core/error.h"
 #include "ptyche/core/files.h"
 #include "ptyche/group/make_groups.h"
@@ -24,8 +26,8 @@ constexpr double kFirstBackgroundRoot = 0.2;  // sqrt(counts); at 0 its gradient
 at::Tensor starting_probe(const Scan& scan, const TrainOptions& options) {
   require(options.probe_start == "solver" || options.probe_start == "guess",
           "probe start: expected solver or guess, found {}", options.probe_start);
-  const Scan guess =
-      scan.with_probe(with_modes(scan.probe(), options.probe_modes, kFirstModePower));
+  const std::int64_t modes = std::max(options.probe_modes, scan.probe().size(0));
+  const Scan guess = scan.with_probe(with_modes(scan.probe(), modes, kFirstModePower));
   if (options.probe_start == "guess") return guess.probe();
   RpieOptions solver = options.first_probe;
   solver.seed = options.seed;

@@ -17,8 +17,8 @@ double r_factor(const Reconstruction& image, const Scan& scan) {
 TEST(Refine, BySomePassesImprovesTheFitAndByNoneChangesNothing) {
   const Scan scan = small_scan();
   const Reconstruction flat = empty_reconstruction(scan, Interpolation::probe_fourier);
-  EXPECT_TRUE(at::equal(refine(scan, flat, 0).object, flat.object));
-  EXPECT_LT(r_factor(refine(scan, flat, 10), scan), 0.5 * r_factor(flat, scan));
+  EXPECT_TRUE(at::equal(refine(scan, flat, {.passes = 0}).object, flat.object));
+  EXPECT_LT(r_factor(refine(scan, flat, {.passes = 10}), scan), 0.5 * r_factor(flat, scan));
 }
 
 TEST(Refine, RefusesWhatIsNeitherNoneNorAutoNorANumber) {

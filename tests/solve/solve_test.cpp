@@ -145,6 +145,29 @@ TEST(Chain, RefusesAStartOfAnotherPatternSizeWithBothSizes) {
   }
 }
 
+TEST(Chain, KeepsPositionsThatRunAwayOnItsCanvas) {
+  const Scan scan = small_scan();
+  for (const char* solver : {"ml", "lsqml", "lbfgs"}) {
+    SolverOptions options = plain({{solver, 20}});
+    options.positions = PositionFreedom::affine;
+    options.position_step = 10;
+    const Reconstruction image = solve(scan, {}, options).image;
+    EXPECT_TRUE(at::isfinite(image.positions).all().item<bool>()) << solver;
+    const auto room = static_cast<double>(make_problem(scan, options).room_px);
+    EXPECT_LE((image.positions - scan.positions()).abs().max().item<double>(), room) << solver;
+  }
+}
+
+TEST(Chain, RefusesToRefineWhatItsSolversDoNot) {
+  for (const char* solver : {"epie", "rpie", "dm", "raar"}) {
+    SolverOptions background = plain({{solver, 1}}), positions = background;
+    background.background = true;
+    positions.positions = PositionFreedom::jitter;
+    EXPECT_THROW(solve(small_scan(), {}, background), InvalidInput) << solver;
+    EXPECT_THROW(solve(small_scan(), {}, positions), InvalidInput) << solver;
+  }
+}
+
 TEST(Chain, RefusesAPositionWhosePatchLeavesTheCanvas) {
   const Scan scan = small_scan();
   const SolverProblem problem = make_problem(scan, plain({{"ml", 1}}));
@@ -194,6 +217,16 @@ TEST_P(Resume, InTheMiddleOfAChainEndsWhereTheUninterruptedChainEnds) {
   EXPECT_TRUE(at::equal(resumed.image.positions, straight.positions));
   EXPECT_EQ(resumed.image.loss, straight.loss);
   EXPECT_FALSE(std::filesystem::exists(file));
+}
+
+TEST_P(Resume, FromTheCheckpointOfOtherPositionsIsRefused) {
+  const Scan scan = small_scan();
+  const SolverWatch watch{.stop = [](std::int64_t passes) { return passes == 1; },
+                          .checkpoint = folder_ / "checkpoint.h5",
+                          .resume = true};
+  ASSERT_EQ(solve(scan, {}, plain({{GetParam(), 3}}), watch).end, ChainEnd::interrupted);
+  const Scan mirrored = scan.with_positions(scan.positions().flip(1));
+  EXPECT_THROW(solve(mirrored, {}, plain({{GetParam(), 3}}), watch), InvalidInput);
 }
 
 TEST_P(Resume, FromTheCheckpointOfOtherOptionsIsRefused) {

@@ -37,6 +37,33 @@ TEST(ProbeModes, OrthogonalOnesLeaveEveryIntensityAndAreSortedByPower) {
   EXPECT_GE(gram[1][1].item<float>(), gram[2][2].item<float>());
 }
 
+TEST(Positions, AStepIsNoLongerThanItsLimitAndLeavesTheCommonShift) {
+  const at::Tensor positions = small_scan().positions();
+  const at::Tensor slopes = 1e6 * noise({36, 2}, at::kDouble) + 3e6;
+  for (const PositionFreedom freedom : {PositionFreedom::jitter, PositionFreedom::affine}) {
+    at::Tensor mean;
+    const at::Tensor step = position_step(slopes, mean, positions, 10, 0.1, freedom);
+    EXPECT_LT(step.mean(0).abs().max().item<double>(), 1e-9);
+    EXPECT_LT(step.abs().max().item<double>(), 0.2);
+    EXPECT_GT(step.abs().max().item<double>(), 0.05);
+  }
+}
+
+TEST(Positions, WithoutSlopesOrCurvatureStayWhereTheyAre) {
+  const at::Tensor positions = small_scan().positions(), none = at::zeros_like(positions);
+  at::Tensor mean;
+  EXPECT_EQ(position_step(none, mean, positions, 10, 0.1, PositionFreedom::affine)
+                .abs()
+                .max()
+                .item<double>(),
+            0);
+  EXPECT_EQ(position_step(none + 1, mean, positions, 0, 0.1, PositionFreedom::affine)
+                .abs()
+                .max()
+                .item<double>(),
+            0);
+}
+
 TEST(Positions, ThoseThatAreNotUsedFollowTheGrid) {
   const Scan scan = small_scan();
   const at::Tensor turn = at::tensor({0.01, 0.02, -0.02, 0.01}, at::kDouble).view({2, 2});

@@ -117,6 +117,29 @@ TEST_F(Train, MovesPositionsTowardsTheTrueOnes) {
   EXPECT_LT(spread(placed_by(model, scan).positions() - scan_.positions()), 0.75 * spread(errors));
 }
 
+TEST_F(Train, KeepsTheModesThatTheScanHas) {
+  const Scan two = scan_.with_probe(at::cat({scan_.probe(), 0.3 * scan_.probe().flip(1)}));
+  EXPECT_EQ(train(two, groups_, small_options()).probe.size(0), 2);
+}
+
+TEST_F(Train, RefusesANearFieldScan) {
+  ScanFields fields{.counts = scan_.counts(),
+                    .positions = scan_.positions(),
+                    .probe = scan_.probe(),
+                    .mask = {},
+                    .frame_use = {},
+                    .truth = {},
+                    .geometry = {.near_field = true},
+                    .source = "shadows.cxi",
+                    .input_hash = ""};
+  try {
+    train(Scan(fields), groups_, small_options());
+    FAIL() << "expected a refusal";
+  } catch (const InvalidInput& error) {
+    EXPECT_NE(std::string(error.what()).find("shadows.cxi"), std::string::npos);
+  }
+}
+
 TEST_F(Train, TrainsAsManyProbeModesAsAreAskedFor) {
   TrainOptions options = small_options();
   options.probe_modes = 3;
