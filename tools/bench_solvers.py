@@ -92,7 +92,7 @@ def spokes(bench):
 def network_to_solver(bench):
     """How soon a solver that starts from the network's image is where a cold one ends."""
     network, n = bench.reconstruct(STAR_128, "network", 1, *HELD_OUT)
-    words = (*HELD_OUT, "--solver", "lsqml:50")
+    words = (*HELD_OUT, "--background", "--solver", "lsqml:50")
     _, _, cold = solve(bench, STAR_128, "cold", *words, "--every", NEVER)
     _, _, warm = solve(bench, STAR_128, "warm", *words, "--every", 1, "--start",
                        network / "reconstruction.h5")

@@ -154,7 +154,8 @@ TEST(Chain, KeepsPositionsThatRunAwayOnItsCanvas) {
     const Reconstruction image = solve(scan, {}, options).image;
     EXPECT_TRUE(at::isfinite(image.positions).all().item<bool>()) << solver;
     const auto room = static_cast<double>(make_problem(scan, options).room_px);
-    EXPECT_LE((image.positions - scan.positions()).abs().max().item<double>(), room + 1e-9) << solver;
+    EXPECT_LE((image.positions - scan.positions()).abs().max().item<double>(), room + 1e-9)
+        << solver;
   }
 }
 
