@@ -90,21 +90,28 @@ def spokes(bench):
 
 
 def network_to_solver(bench):
-    """How soon a solver that starts from the network's image is where a cold one ends."""
+    """How soon a solver that starts from the network's image is where a cold one ends: by `ml`, which
+    `reconstruct` runs, and, for comparison, by the cold solver itself. All fit a background, as the
+    network does."""
     network, n = bench.reconstruct(STAR_128, "network", 1, *HELD_OUT)
-    words = (*HELD_OUT, "--background", "--solver", "lsqml:50")
-    _, _, cold = solve(bench, STAR_128, "cold", *words, "--every", NEVER)
-    _, _, warm = solve(bench, STAR_128, "warm", *words, "--every", 1, "--start",
-                       network / "reconstruction.h5")
+    start = ("--background", "--start", network / "reconstruction.h5")
     deviance = "held_out_deviance_per_photon"
+    _, _, cold = solve(bench, STAR_128, "cold", *HELD_OUT, "--background", "--solver", "lsqml:50",
+                       "--every", NEVER)
+    _, _, same = solve(bench, STAR_128, "same", *HELD_OUT, *start, "--solver", "lsqml:50",
+                       "--every", 1)
+    _, _, warm = solve(bench, STAR_128, "warm", *HELD_OUT, *start, "--solver", "ml:3", "--every",
+                       NEVER)
     aim, seconds = float(cold[-1][deviance]), float(cold[-1]["seconds"])
-    there = [float(row["seconds"]) for row in warm if float(row[deviance]) <= aim]
     bench.line("star 128: held-out deviance after 50 cold passes of lsqml", aim)
     bench.line("star 128: of the network's image", n["held_out.deviance_per_photon"])
-    bench.line("star 128: of 50 passes from the network's image", float(warm[-1][deviance]))
+    bench.line("star 128: of 3 passes of ml from it", float(warm[-1][deviance]), aim)
     bench.line("star 128: time of the cold start", seconds, unit="s")
-    bench.line("star 128: time from the network's image over that of the cold start",
-               there[0] / seconds if there else float("inf"), 0.25)
+    bench.line("star 128: time of these 3 passes over it", float(warm[-1]["seconds"]) / seconds,
+               None if bench.options.no_seconds else 0.25)
+    there = [int(row["pass"]) for row in same if float(row[deviance]) <= aim]
+    bench.line("star 128: passes of lsqml from the network's image over the cold 50",
+               there[0] / 50 if there else float("inf"))
 
 
 def simulated(bench):
