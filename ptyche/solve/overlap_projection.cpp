@@ -1,6 +1,7 @@
 #include "ptyche/solve/overlap_projection.h"
 
 #include "ptyche/solve/projection.h"
+#include "ptyche/solve/side_steps.h"
 
 namespace ptyche {
 namespace {
@@ -29,6 +30,8 @@ class OverlapProjection : public Solver {
     const double misfit = cpu::reflect_sweep(memory, options);
     set_ = true;
     projection_.leave(state);
+    constrain(problem, state);
+    side_.after_projections(problem, state, pass);
     return misfit;
   }
 
@@ -36,11 +39,13 @@ class OverlapProjection : public Solver {
   bool rests_on_plateau() const override { return false; }
 
   void save(Hdf5File& file, const std::string& group) const override {
+    side_.save(file, group);
     if (!set_ || projection_.waves().numel() > kLargestSaved) return;
     file.write(group + "/exit_waves", projection_.waves());
     file.write(group + "/misfit", projection_.misfit());
   }
   void load(const Hdf5File& file, const std::string& group) override {
+    side_.load(file, group);
     if (!file.has(group + "/exit_waves")) return;
     loaded_ = file.read(group + "/exit_waves").values;
     loaded_misfit_ = file.read(group + "/misfit").values;
@@ -58,6 +63,7 @@ class OverlapProjection : public Solver {
   cpu::Reflection<float> how_;
   bool within_noise_;
   Projection projection_{true, kBatch};
+  SideSteps side_;
   at::Tensor loaded_, loaded_misfit_;
   bool set_ = false;
 };

@@ -1,6 +1,7 @@
 #include "ptyche/solve/pie.h"
 
 #include "ptyche/core/random.h"
+#include "ptyche/solve/side_steps.h"
 
 namespace ptyche {
 namespace {
@@ -17,17 +18,20 @@ class PieSolver : public Solver {
     const double misfit =
         pie_pass(projection_.enter(problem, state), options, problem.options.seed, pass.total);
     projection_.leave(state);
+    constrain(problem, state);
+    side_.after_projections(problem, state, pass);
     return misfit;
   }
 
   bool rests_on_plateau() const override { return false; }
 
-  void save(Hdf5File&, const std::string&) const override {}
-  void load(const Hdf5File&, const std::string&) override {}
+  void save(Hdf5File& file, const std::string& group) const override { side_.save(file, group); }
+  void load(const Hdf5File& file, const std::string& group) override { side_.load(file, group); }
 
  private:
   cpu::PieOptions options_;
   Projection projection_{false, kPieBatch};
+  SideSteps side_;
 };
 
 }  // namespace

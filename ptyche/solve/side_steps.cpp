@@ -39,6 +39,16 @@ void SideSteps::after_pass(const SolverProblem& problem, SolverState& state, con
   state.moves.clamp_(-room, room);
 }
 
+void SideSteps::after_projections(const SolverProblem& problem, SolverState& state,
+                                  const Pass& pass) {
+  const SolverOptions& options = problem.options;
+  if (options.positions == PositionFreedom::none && !options.background) return;
+  const double factor = pass.step_factor(options.last_step);
+  for (const at::Tensor& batch : shuffled_batches(problem, options.batch, pass))
+    after_batch(problem, state, batch, gradient(problem, state, batch), factor);
+  after_pass(problem, state, pass, factor);
+}
+
 void SideSteps::save(Hdf5File& file, const std::string& group) const {
   write_moments(file, group + "/background", background_);
   if (mean_slopes_.defined()) file.write(group + "/mean_slopes", mean_slopes_);

@@ -18,6 +18,9 @@ class SideSteps {
                    const SolverGradient& gradient, double factor);
   void after_pass(const SolverProblem& problem, SolverState& state, const Pass& pass,
                   double factor);
+  /// Both, by one look at all patterns, for solvers that follow no gradient themselves; nothing
+  /// where the options free neither.
+  void after_projections(const SolverProblem& problem, SolverState& state, const Pass& pass);
   void save(Hdf5File& file, const std::string& group) const;
   void load(const Hdf5File& file, const std::string& group);
 

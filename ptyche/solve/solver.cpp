@@ -15,9 +15,9 @@ double Pass::step_factor(double last) const {
 
 const std::vector<SolverEntry>& solvers() {
   static const std::vector<SolverEntry> all{
-      {"ml", "maximum likelihood by mini-batches: the best image", make_ml, true},
-      {"lbfgs", "maximum likelihood by whole passes of L-BFGS: a last polish", make_lbfgs, true},
-      {"lsqml", "least-squares maximum likelihood with optimal steps", make_lsqml, true},
+      {"ml", "maximum likelihood by mini-batches: the best image", make_ml},
+      {"lbfgs", "maximum likelihood by whole passes of L-BFGS: a last polish", make_lbfgs},
+      {"lsqml", "least-squares maximum likelihood with optimal steps", make_lsqml},
       {"epie", "ePIE: pattern by pattern, the classic", make_epie},
       {"rpie", "rPIE: pattern by pattern, steps bounded where the probe is dim", make_rpie},
       {"dm", "difference map: far from the solution the surest, never at rest", make_dm},

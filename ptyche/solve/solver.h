@@ -39,7 +39,6 @@ class Solver {
 struct SolverEntry {
   std::string name, summary;
   std::unique_ptr<Solver> (*make)();
-  bool refines_more = false;  ///< than object and probe: positions, background
 };
 const std::vector<SolverEntry>& solvers();
 

@@ -1,6 +1,5 @@
 #include "ptyche/solve/solver_options.h"
 
-#include <algorithm>
 #include <charconv>
 #include <cmath>
 
@@ -29,14 +28,6 @@ void require_positive(const char* name, double value) {
 
 void require_within(const char* name, double value, double low, double high) {
   require(value >= low && value <= high, "{}: expected {}..{}, found {}", name, low, high, value);
-}
-
-bool refines_more(const std::vector<ChainLink>& chain) {
-  return std::ranges::any_of(chain, [](const ChainLink& link) {
-    return std::ranges::any_of(solvers(), [&](const SolverEntry& entry) {
-      return entry.name == link.solver && entry.refines_more;
-    });
-  });
 }
 
 }  // namespace
@@ -68,10 +59,6 @@ PositionFreedom position_freedom_from(const std::string& name) {
 
 void check(const SolverOptions& options) {
   require(!options.chain.empty(), "solver chain: expected at least one solver, found none");
-  require(refines_more(options.chain) ||
-              (options.positions == PositionFreedom::none && !options.background),
-          "solver chain: {} refines neither positions nor a background; ml, lsqml and lbfgs do",
-          to_string(options.chain));
   require(options.modes >= 1 && options.modes <= 32, "modes: expected 1..32, found {}",
           options.modes);
   require(options.batch >= 1, "batch: expected at least 1, found {}", options.batch);
