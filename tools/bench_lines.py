@@ -60,12 +60,13 @@ def score(*words):
     return None
 
 
-def main(description, checks, need_shared):
+def main(description, checks, need_shared, seeds=1):
     parser = argparse.ArgumentParser(description=description,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("ptyche", nargs="?", default=str(ROOT / "build" / "release" / "ptyche"))
     parser.add_argument("--only", choices=checks)
-    parser.add_argument("--seeds", type=int, default=5)
+    if seeds > 1:
+        parser.add_argument("--seeds", type=int, default=seeds)
     parser.add_argument("--no-seconds", action="store_true")
     parser.add_argument("--work", type=pathlib.Path, default=ROOT / "out" / "bench")
     bench = Bench(parser.parse_args())

@@ -1,9 +1,10 @@
 #include "ptyche/commands/parse.h"
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <filesystem>
 
 #include "ptyche/commands/option_value.h"
 #include "ptyche/commands/suggest.h"
@@ -12,19 +13,23 @@
 namespace ptyche {
 namespace {
 
-/// "-o,--output-dir,--output_dir".
-std::string spellings(const Option& option) {
-  std::string names = option.short_name.empty() ? "" : "-" + option.short_name + ",";
-  names += "--" + option.name;
+/// --output-dir and --output_dir, one of them where they are the same.
+std::vector<std::string> spellings(const Option& option) {
   std::string underscored = option.name;
-  std::replace(underscored.begin(), underscored.end(), '-', '_');
-  if (underscored != option.name) names += ",--" + underscored;
-  return names;
+  std::ranges::replace(underscored, '-', '_');
+  if (underscored == option.name) return {"--" + option.name};
+  return {"--" + option.name, "--" + underscored};
+}
+
+/// "-o,--output-dir,--output_dir".
+std::string declaration(const Option& option) {
+  const std::string short_name = option.short_name.empty() ? "" : "-" + option.short_name + ",";
+  return short_name + fmt::format("{}", fmt::join(spellings(option), ","));
 }
 
 CLI::Option* declare(CLI::App& app, const Option& option) {
-  if (std::holds_alternative<bool*>(option.target)) return app.add_flag(spellings(option));
-  return app.add_option(spellings(option))->take_last();
+  if (std::holds_alternative<bool*>(option.target)) return app.add_flag(declaration(option));
+  return app.add_option(declaration(option))->take_last();
 }
 
 /// CLI11 splits the words; it fills no variable, so that the config file can come in between.
@@ -93,19 +98,23 @@ void fill_options(const Command& command, const Parser& parser, std::set<std::st
   }
 }
 
-bool is_named(const std::string& word, const Option& option) {
-  std::string underscored = option.name;
-  std::replace(underscored.begin(), underscored.end(), '-', '_');
-  return word == "--" + option.name || word == "--" + underscored;
+/// `next` stands behind an option that may be bare: one of its values, or a word of its own. Throws
+/// UsageError for what can only be a slip of the first.
+bool is_value(const Option& option, const std::string& next) {
+  if (std::ranges::find(option.choices, next) != option.choices.end()) return true;
+  const std::string meant = did_you_mean(next, option.choices);
+  if (meant.empty() || next.starts_with("-") || std::filesystem::exists(next)) return false;
+  throw UsageError(fmt::format("--{}: expected one of {}; found '{}'{}", option.name,
+                               fmt::join(option.choices, ", "), next, meant));
 }
 
 /// The words with what a bare option means put behind it.
 std::vector<std::string> with_implied(const Command& command, std::vector<std::string> words) {
   for (std::size_t i = 0; i < words.size(); ++i)
     for (const Option& option : command.options) {
-      if (option.implied.empty() || !is_named(words[i], option)) continue;
-      const bool said = i + 1 < words.size() &&
-                        std::ranges::find(option.choices, words[i + 1]) != option.choices.end();
+      const std::vector<std::string> names = spellings(option);
+      if (option.implied.empty() || std::ranges::find(names, words[i]) == names.end()) continue;
+      const bool said = i + 1 < words.size() && is_value(option, words[i + 1]);
       if (!said) words[i] += "=" + option.implied;
     }
   return words;

@@ -8,8 +8,7 @@
 namespace ptyche {
 
 /// neighbours  (seeds, pool) int64 frame numbers: column 0 is the seed pattern itself, the others
-/// its
-///             nearest neighbours by distance; drawn from per epoch (group/draw_groups.h)
+///             its nearest neighbours by distance; drawn from per epoch (group/draw_groups.h)
 /// size        patterns on a group's canvas, 1..64
 /// merged      how many of them are merged into it, 1..size; the others are only predicted
 struct Groups {

@@ -30,20 +30,20 @@ struct ScanFields {
 /// A checked scan. Tensors are shared, never written to.
 class Scan {
  public:
-  /// counts     (n, N, N) uint8, int16, int32 or float32, >= 0 and finite, N even, zero frequency
-  /// at
-  ///            (N/2, N/2), unit photons
+  /// counts     (n, N, N) uint8, int16, int32 or float32, >= 0 and finite, N even, unit photons,
+  ///            zero frequency at (N/2, N/2)
   /// positions  (n, 2) float64, (row, col) of the object pixel under probe pixel (N/2, N/2)
   /// probe      (modes, N, N) complex64, unit sqrt(photon)
   /// mask       (N, N) bool, true = counted; undefined = all true
   /// frame_use  (n) uint8 FrameUse; undefined = all used
   /// truth      (rows, cols) complex64, the object in the frame of the positions; may be undefined
-  /// true_positions  (n, 2) float64 like `positions`, of a simulated scan that gives wrong ones;
-  /// may
-  ///                 be undefined
+  /// true_positions  (n, 2) float64 like `positions`, of a simulated scan that gives wrong ones, or
+  ///                 undefined
   /// Throws InvalidInput naming the array, what was expected and what came.
   explicit Scan(ScanFields fields);
 
+  /// All of them, to make another scan of.
+  const ScanFields& fields() const { return fields_; }
   const at::Tensor& counts() const { return fields_.counts; }
   const at::Tensor& positions() const { return fields_.positions; }
   const at::Tensor& probe() const { return fields_.probe; }

@@ -6,11 +6,9 @@
 // that
 //   store the sample's own movement have the opposite sign: read them with --flip-x --flip-y.
 // - mask is the standard's bit field: 0 = good pixel, anything else but CXI_PIXEL_HAS_SIGNAL
-// (0x1000)
-//   = bad; we write 1 = CXI_PIXEL_INVALID. The same rule holds for masks stored as bool.
+//   (0x1000) = bad; we write 1 = CXI_PIXEL_INVALID. The same rule holds for masks stored as bool.
 // - data are counts with the zero frequency at (N/2, N/2); energy is in joules.
-// - the group /ptyche marks our own files: truth, true positions, and the exact energy and object
-// pixel.
+// - the group /ptyche marks our own files: truth, true positions, exact energy and object pixel.
 #pragma once
 
 #include <filesystem>

@@ -24,8 +24,9 @@ ComputeDevice compute_device_from(const std::string& name) {
 std::vector<EngineCoverage> engine_coverage() {
   return {
       {.engine = Engine::fused,
-       .operators = "merge, extract, exit wave, far field, background, mask, Poisson and amplitude "
-                    "loss; gradients by patch, object, probe, position, background",
+       .operators =
+           "merge, extract, exit wave, far and near field, background, mask, Poisson and amplitude "
+           "loss; gradients by patch, object, probe, position, background",
        .number_types = "complex64, complex128",
        .devices =
            fmt::format("CPU ({} kernels); CUDA for the physics, the network stays on the CPU "
@@ -33,9 +34,9 @@ std::vector<EngineCoverage> engine_coverage() {
                        cpu::kernels<float>().name, cuda::describe_device()),
        .sizes = fmt::format("N with no prime factor above {} on the CPU, any on CUDA",
                             cpu::kLargestRadix),
-       .limits = "far field only; first derivatives"},
+       .limits = "first derivatives; CUDA: far field only"},
       {.engine = Engine::reference,
-       .operators = "every operator, near field, translate and warp among them",
+       .operators = "every operator, translate and warp among them",
        .number_types = "complex64, complex128",
        .devices = "CPU",
        .sizes = "any even N",
@@ -50,8 +51,10 @@ void require_device(Engine engine, ComputeDevice device) {
   with_context("--device cuda", [] { cuda::require_device(); });
 }
 
-void require_fused_covers(const at::Tensor& patches, ComputeDevice device) {
+void require_fused_covers(const at::Tensor& patches, ComputeDevice device, bool near_field) {
   const std::int64_t size = patches.size(-1);
+  require(device == ComputeDevice::cpu || !near_field,
+          "engine fused: CUDA covers the far field only; --device cpu covers the near field");
   require_device(Engine::fused, device);
   require(device == ComputeDevice::cuda || cpu::has_fft_plan(size),
           "engine fused: patterns of {0} x {0} have a prime factor above {1}; --engine reference "

@@ -5,6 +5,7 @@
 
 #include "ptyche/physics/amplitude_loss.h"
 #include "ptyche/physics/poisson_loss.h"
+#include "ptyche/physics/to_detector.h"
 
 namespace ptyche {
 namespace {
@@ -66,6 +67,13 @@ void fill_options(const FusedSetting& setting, cpu::LossCall<T>& call) {
   call.cols = setting.layout.cols;
 }
 
+/// Undefined in the far field.
+at::Tensor transfer_of(const FusedSetting& setting, const at::Tensor& picture) {
+  const NearFieldOptions& near = setting.options.near_field;
+  if (near.wavelength_m == 0) return {};
+  return detector_transfer(setting.layout.pattern_size, near).to(picture.scalar_type());
+}
+
 template <class T>
 void fill_inputs(const FusedSetting& setting, FusedCall<T>& buffers) {
   cpu::LossCall<T>& call = buffers.call;
@@ -75,6 +83,7 @@ void fill_inputs(const FusedSetting& setting, FusedCall<T>& buffers) {
   call.counts = pointer<T>(buffers.counts);
   call.mask = buffers.mask.template data_ptr<bool>();
   call.background = pointer<T>(buffers.background);
+  call.transfer = pointer<T>(buffers.transfer);
   place_patterns(setting.layout, call.places);
   sort_patterns(setting, call);
   if (!setting.merged.defined()) {
@@ -116,6 +125,7 @@ FusedCall<T> make_fused_call(const FusedSetting& setting, const at::Tensor& pict
       .counts = setting.counts.to(real).contiguous(),
       .mask = setting.mask.contiguous(),
       .weight = {},
+      .transfer = transfer_of(setting, picture),
       .picture_gradient = {},
       .probe_gradient = {},
       .background_gradient = {},

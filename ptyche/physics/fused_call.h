@@ -18,7 +18,7 @@ struct FusedSetting {
 /// What the kernels read and write, as contiguous tensors of one precision.
 template <class T>
 struct FusedCall {
-  at::Tensor picture, probe, background, counts, mask, weight;
+  at::Tensor picture, probe, background, counts, mask, weight, transfer;
   at::Tensor picture_gradient, probe_gradient, background_gradient, place_gradient;
   cpu::LossCall<T> call;
 };

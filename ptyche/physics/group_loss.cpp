@@ -78,8 +78,8 @@ GroupLoss group_loss(const at::Tensor& patches, const at::Tensor& merged, const 
               patches.size(2) == size && patches.is_complex(),
           "loss: expected complex patches {0} x {1} x {1} for {0} merged patterns, found {2}",
           merged.numel(), size, fmt::join(patches.sizes(), " x "));
-  if (options.engine == Engine::fused && options.near_field.wavelength_m == 0) {
-    require_fused_covers(patches, options.device);
+  if (options.engine == Engine::fused) {
+    require_fused_covers(patches, options.device, options.near_field.wavelength_m > 0);
     return fused_group_loss(patches, merged, probe, layout, measured, options);
   }
   require_device(Engine::reference, options.device);
@@ -110,8 +110,8 @@ at::Tensor object_loss(const at::Tensor& object, const at::Tensor& probe, const 
       .rows = object.size(0),
       .cols = object.size(1)};
   check(layout, probe, measured);
-  if (options.engine == Engine::fused && options.near_field.wavelength_m == 0) {
-    require_fused_covers(object, options.device);
+  if (options.engine == Engine::fused) {
+    require_fused_covers(object, options.device, options.near_field.wavelength_m > 0);
     return fused_object_loss(object, probe, layout, measured, options);
   }
   require_device(Engine::reference, options.device);

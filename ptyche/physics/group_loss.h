@@ -23,7 +23,7 @@ struct LossOptions {
   LossKind kind = LossKind::poisson;
   MergeOptions merge = {};
   ComputeDevice device = ComputeDevice::cpu;
-  NearFieldOptions near_field = {};  ///< none = far field; always computed by the reference engine
+  NearFieldOptions near_field = {};  ///< none = far field
 };
 
 /// loss      scalar, the sum over patterns and pixels

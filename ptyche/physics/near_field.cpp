@@ -9,9 +9,7 @@
 namespace ptyche {
 namespace {
 
-void check(const at::Tensor& waves, const NearFieldOptions& options) {
-  require(waves.dim() >= 2 && waves.is_complex(),
-          "near field: expected complex waves (..., rows, cols), found {}", describe(waves));
+void check(const NearFieldOptions& options) {
   require(options.wavelength_m > 0 && std::isfinite(options.wavelength_m),
           "wavelength_m: expected a positive number, found {}", options.wavelength_m);
   require(options.pixel_m > 0 && std::isfinite(options.pixel_m),
@@ -20,11 +18,13 @@ void check(const at::Tensor& waves, const NearFieldOptions& options) {
           options.distance_m);
 }
 
-/// (rows, cols) complex128 in FFT order.
-at::Tensor transfer_function(const at::Tensor& waves, const NearFieldOptions& options) {
-  const auto real = waves.options().dtype(at::kDouble);
-  const at::Tensor row = at::fft_fftfreq(waves.size(-2), options.pixel_m, real).unsqueeze(1);
-  const at::Tensor col = at::fft_fftfreq(waves.size(-1), options.pixel_m, real);
+}  // namespace
+
+at::Tensor near_field_transfer(std::int64_t rows, std::int64_t cols,
+                               const NearFieldOptions& options) {
+  check(options);
+  const at::Tensor row = at::fft_fftfreq(rows, options.pixel_m, at::kDouble).unsqueeze(1);
+  const at::Tensor col = at::fft_fftfreq(cols, options.pixel_m, at::kDouble);
   const double wave_number = 1 / options.wavelength_m;
   const at::Tensor transverse = row.square() + col.square();
   const at::Tensor along = wave_number * wave_number - transverse;  // squared
@@ -35,8 +35,6 @@ at::Tensor transfer_function(const at::Tensor& waves, const NearFieldOptions& op
       at::exp(-2 * std::numbers::pi * std::abs(options.distance_m) * (-along).clamp_min(0).sqrt());
   return at::polar(decay, 2 * std::numbers::pi * options.distance_m * lag);
 }
-
-}  // namespace
 
 NearFieldOptions near_field_of(const Geometry& geometry) {
   if (!geometry.near_field) return {};
@@ -50,8 +48,10 @@ NearFieldOptions near_field_of(const Geometry& geometry) {
 }
 
 at::Tensor propagate_near_field(const at::Tensor& waves, const NearFieldOptions& options) {
-  check(waves, options);
-  const at::Tensor transfer = transfer_function(waves, options).to(waves.scalar_type());
+  require(waves.dim() >= 2 && waves.is_complex(),
+          "near field: expected complex waves (..., rows, cols), found {}", describe(waves));
+  const at::Tensor transfer =
+      near_field_transfer(waves.size(-2), waves.size(-1), options).to(waves.options());
   return at::fft_ifft2(at::fft_fft2(waves) * transfer);
 }
 

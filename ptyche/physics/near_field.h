@@ -18,6 +18,11 @@ struct NearFieldOptions {
 /// InvalidInput naming the lengths that are missing.
 NearFieldOptions near_field_of(const Geometry& geometry);
 
+/// exp(...) of propagate_near_field for waves (rows, cols): complex128 in FFT order. Throws
+/// InvalidInput for options out of range.
+at::Tensor near_field_transfer(std::int64_t rows, std::int64_t cols,
+                               const NearFieldOptions& options);
+
 /// Waves after a distance z of free space, by the angular spectrum (Goodman, Introduction to
 /// Fourier Optics, 3rd ed., ch. 3.10), sampled as the waves are and periodic on their frame:
 ///   FFT2 out = FFT2 in * exp(2 pi i z (sqrt(1 / lambda^2 - f^2) - 1 / lambda)).

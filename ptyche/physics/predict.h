@@ -12,8 +12,7 @@ namespace ptyche {
 ///   object      (rows, cols) complex
 ///   probe       (modes, N, N) complex, sqrt(photon)
 ///   positions   (k, 2) float64, (row, col) of the object index under probe pixel (N/2, N/2); a
-///   patch
-///               that leaves the object is an InvalidInput
+///               patch that leaves the object is an InvalidInput
 ///   background  (N, N) counts in FFT order, or undefined
 ///   near        where the detector is, see to_detector
 /// Returns (k, N, N) counts in FFT order. Differentiable in object, probe and background.

@@ -9,4 +9,9 @@ at::Tensor to_detector(const at::Tensor& exit_waves, const NearFieldOptions& nea
   return at::fft_ifftshift(propagate_near_field(exit_waves, near), at::IntArrayRef{-2, -1});
 }
 
+at::Tensor detector_transfer(std::int64_t size, const NearFieldOptions& near) {
+  const at::Tensor sign = 1 - 2 * at::arange(size, at::kDouble).remainder(2);
+  return near_field_transfer(size, size, near) * sign * sign.unsqueeze(1);
+}
+
 }  // namespace ptyche

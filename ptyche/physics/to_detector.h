@@ -11,4 +11,10 @@ namespace ptyche {
 /// Differentiable. Throws InvalidInput as propagate_near_field does.
 at::Tensor to_detector(const at::Tensor& exit_waves, const NearFieldOptions& near);
 
+/// The same as a factor on the spectrum: what FFT2 of exit waves (N, N), N even, is multiplied with
+/// so that its inverse FFT2 lies at the detector in FFT order: near_field_transfer times
+/// (-1)^(row + col), which moves the middle to (0, 0). complex128. Throws as near_field_transfer
+/// does.
+at::Tensor detector_transfer(std::int64_t size, const NearFieldOptions& near);
+
 }  // namespace ptyche

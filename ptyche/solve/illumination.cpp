@@ -65,7 +65,7 @@ at::Tensor gathered_product(const at::Tensor& a, const at::Tensor& b, const at::
 at::Tensor power_of(const at::Tensor& values) {
   const at::Tensor from = values.contiguous();
   at::Tensor power = at::empty(values.sizes(), at::kFloat);
-  const auto* value = from.const_data_ptr<c10::complex<float>>();
+  const auto* value = from.const_data_ptr<Pixel>();
   auto* to = power.data_ptr<float>();
   for (std::int64_t i = 0; i < power.numel(); ++i) to[i] = std::norm(value[i]);
   return power;

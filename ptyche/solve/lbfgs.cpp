@@ -86,31 +86,30 @@ class Lbfgs : public Solver {
   double pass(const SolverProblem& problem, SolverState& state, const Pass& pass) override {
     (void)pass;
     if (!units_.defined() || point_.numel() != line_of(state).numel()) start(problem, state);
-    const double loss = loss_;
+    const double likelihood = here_.likelihood;
     const at::Tensor step = direction();
-    const double promise = slope_.dot(step).item<double>();
+    const double promise = here_.slope.dot(step).item<double>();
     double length = 1;
     for (int trial = 0; trial < kTrials; ++trial, length *= kShorter) {
       const at::Tensor next = point_ - length * step;
-      const auto [next_loss, next_slope] = evaluate(problem, state, next);
-      if (!(next_loss <= loss_ - kEnough * length * promise)) continue;
-      remember(next - point_, next_slope - slope_);
+      Value there = evaluate(problem, state, next);
+      if (!(there.loss <= here_.loss - kEnough * length * promise)) continue;
+      remember(next - point_, there.slope - here_.slope);
       point_ = next;
-      slope_ = next_slope;
-      loss_ = next_loss;
+      here_ = there;
       break;
     }
     state = from_point(problem, point_, state);
     constrain(problem, state);
-    return loss;
+    return likelihood;
   }
 
   void save(Hdf5File& file, const std::string& group) const override {
     if (!units_.defined()) return;
     file.write(group + "/units", units_);
     file.write(group + "/point", point_);
-    file.write(group + "/slope", slope_);
-    file.write(group + "/loss", at::tensor({loss_}, at::kDouble));
+    file.write(group + "/slope", here_.slope);
+    file.write(group + "/loss", at::tensor({here_.likelihood, here_.loss}, at::kDouble));
     if (steps_.empty()) return;
     file.write(group + "/steps", at::stack(std::vector<at::Tensor>(steps_.begin(), steps_.end())));
     file.write(group + "/changes",
@@ -121,8 +120,8 @@ class Lbfgs : public Solver {
     if (!file.has(group + "/units")) return;
     units_ = file.read(group + "/units").values;
     point_ = file.read(group + "/point").values;
-    slope_ = file.read(group + "/slope").values;
-    loss_ = file.read(group + "/loss").values.item<double>();
+    const at::Tensor loss = file.read(group + "/loss").values;
+    here_ = {loss[0].item<double>(), loss[1].item<double>(), file.read(group + "/slope").values};
     if (!file.has(group + "/steps")) return;
     for (const at::Tensor& step : file.read(group + "/steps").values.unbind(0))
       steps_.push_back(step);
@@ -131,6 +130,12 @@ class Lbfgs : public Solver {
   }
 
  private:
+  /// What is minimised, with the prior on the object, and its slope.
+  struct Value {
+    double likelihood = 0, loss = 0;
+    at::Tensor slope;
+  };
+
   static at::Tensor line_of(const SolverState& state) {
     return in_line(state.object, state.probe, state.background_root, state.moves);
   }
@@ -140,7 +145,7 @@ class Lbfgs : public Solver {
     changes_.clear();
     units_ = units_of(problem, state);
     point_ = line_of(state) / units_;
-    std::tie(loss_, slope_) = evaluate(problem, state, point_);
+    here_ = evaluate(problem, state, point_);
   }
 
   SolverState from_point(const SolverProblem& problem, const at::Tensor& point,
@@ -151,23 +156,25 @@ class Lbfgs : public Solver {
     return state;
   }
 
-  /// Loss and slope by the scaled variables. What is kept has no slope.
-  std::pair<double, at::Tensor> evaluate(const SolverProblem& problem, const SolverState& like,
-                                         const at::Tensor& point) const {
+  /// Slope by the scaled variables. What is kept has none.
+  Value evaluate(const SolverProblem& problem, const SolverState& like,
+                 const at::Tensor& point) const {
     const SolverState state = from_point(problem, point, like);
     SolverGradient slope = gradient(problem, state, all_patterns(problem));
     if (problem.options.fixed_probe) slope.probe.zero_();
-    if (problem.options.object_slope > 0)
-      slope.loss += add_smoothness(state.object, problem.options.object_slope, 1, slope.object);
+    const double prior =
+        problem.options.object_slope > 0
+            ? add_smoothness(state.object, problem.options.object_slope, 1, slope.object)
+            : 0;
     const at::Tensor moves =
         allowed_moves(slope.moves.to(at::kDouble), problem.positions, problem.options.positions);
-    return {slope.loss,
+    return {slope.loss, slope.loss + prior,
             in_line(slope.object, slope.probe, slope.background_root, moves).mul_(units_)};
   }
 
   /// The two-loop recursion: an estimate of (Hessian)^-1 slope.
   at::Tensor direction() const {
-    at::Tensor along = slope_.clone();
+    at::Tensor along = here_.slope.clone();
     std::vector<double> weight(steps_.size());
     for (std::size_t i = steps_.size(); i-- > 0;) {
       weight[i] = (steps_[i].dot(along) / steps_[i].dot(changes_[i])).item<double>();
@@ -192,9 +199,9 @@ class Lbfgs : public Solver {
     changes_.pop_front();
   }
 
-  at::Tensor units_, point_, slope_;
+  at::Tensor units_, point_;
+  Value here_;
   std::deque<at::Tensor> steps_, changes_;
-  double loss_ = 0;
 };
 
 }  // namespace

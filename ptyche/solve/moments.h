@@ -18,15 +18,14 @@ struct Moments {
 
 struct MomentOptions {
   double keep_mean = 0.9, keep_square = 0.99;  ///< shares of the old means that a step keeps
-  double floor =
-      0.001;  ///< in shares of the largest root mean square: damps what no pattern lights
+  double floor = 0.001;  ///< share of the largest root mean square: damps what no pattern lights
 };
 
 /// One step of Adam (Kingma & Ba, ICLR 2015, algorithm 1) with one second moment |g|^2 per complex
 /// number, so that a change of phase changes nothing: value -= rate mean / (sqrt(square) + floor).
-/// `value` float32, float64 or complex64, contiguous, written in place. Where
-/// the first axis has grown, the new entries begin with the squares of the first one; a value of
-/// any other shape than before starts anew.
+/// `value` float32, float64 or complex64, contiguous, written in place. Where the first axis has
+/// grown, the new entries begin with the squares of the first one; a value of any other shape than
+/// before starts anew.
 void moment_step(at::Tensor& value, const at::Tensor& gradient, Moments& moments, double rate,
                  const MomentOptions& options = {});
 

@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "ptyche/core/error.h"
+#include "ptyche/physics/to_detector.h"
 
 namespace ptyche {
 namespace {
@@ -66,7 +67,7 @@ void require_on_canvas(const SolverProblem& problem, const SolverState& state,
 }
 
 cpu::LossCall<float> call_of(const SolverProblem& problem, const at::Tensor& object,
-                             const at::Tensor& probe) {
+                             const at::Tensor& probe, const at::Tensor& transfer) {
   cpu::LossCall<float> call;
   call.size = problem.pattern_size();
   call.modes = probe.size(0);
@@ -77,6 +78,7 @@ cpu::LossCall<float> call_of(const SolverProblem& problem, const at::Tensor& obj
   call.probe = numbers(probe);
   call.object = numbers(object);
   call.mask = numbers<bool>(problem.mask);
+  call.transfer = transfer.defined() ? numbers(transfer) : nullptr;
   return call;
 }
 
@@ -103,12 +105,13 @@ void require_projection_memory(std::int64_t patterns, std::int64_t size, std::in
 }
 
 void Projection::renew(const SolverProblem& problem, const SolverState& state) {
-  require(problem.near_field.wavelength_m == 0,
-          "epie, rpie, dm and raar know the far field only; ml, lbfgs and lsqml solve near-field "
-          "scans");
   memory_.reset();
   const at::Tensor object = state.object.contiguous(), probe = state.probe.contiguous();
-  const cpu::LossCall<float> call = call_of(problem, object, probe);
+  const NearFieldOptions& near = problem.near_field;
+  const at::Tensor transfer =
+      near.wavelength_m > 0 ? detector_transfer(problem.pattern_size(), near).to(at::kComplexFloat)
+                            : at::Tensor();
+  const cpu::LossCall<float> call = call_of(problem, object, probe, transfer);
   require_projection_memory(call.patterns, call.size, call.modes, keep_waves_);
   const auto threads = static_cast<int>(std::min<std::int64_t>(at::get_num_threads(), kMaxThreads));
   memory_ = std::make_unique<cpu::ProjectionMemory<float>>(call, keep_waves_, batch_, threads);

@@ -18,7 +18,8 @@ namespace {
 // Of the mean counts, what a new background starts with (at 0 its slope would be 0 for ever), and
 // what one that is taken over has at least.
 constexpr double kFirstBackground = 0.05, kLeastBackground = 0.0005;
-constexpr std::int64_t kGrid = 16;  // canvases are rounded up to it
+constexpr double kSamePosition = 1e-3;  // px
+constexpr std::int64_t kGrid = 16;      // canvases are rounded up to it
 
 at::Tensor rounded_up(const at::Tensor& object) {
   const auto up = [](std::int64_t length) { return (length + kGrid - 1) / kGrid * kGrid; };
@@ -41,11 +42,19 @@ void paste(at::Tensor& canvas, const at::Tensor& from, std::int64_t row, std::in
 /// Moves that the start brings along; none where its positions are not those of this scan.
 at::Tensor moves_of(const SolverProblem& problem, const Reconstruction& start) {
   const at::Tensor none = at::zeros_like(problem.positions);
-  if (problem.options.positions == PositionFreedom::none) return none;
   if (start.positions.size(0) != problem.scan.frames()) return none;
   const at::Tensor moves = start.positions.index_select(0, problem.frames) - problem.positions;
+  const double largest = moves.abs().max().item<double>();
+  if (problem.options.positions == PositionFreedom::none) {
+    if (largest > kSamePosition)
+      warn(
+          "the start's positions are up to {:.3g} px from this scan's, which are taken; "
+          "--refine-positions goes on with the start's",
+          largest);
+    return none;
+  }
   const auto room = static_cast<double>(problem.room_px);
-  if (moves.abs().max().item<double>() <= room) return moves.contiguous();
+  if (largest <= room) return moves.contiguous();
   warn("the start's positions are more than {} px from this scan's; these are taken", room);
   return none;
 }

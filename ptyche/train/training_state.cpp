@@ -20,14 +20,13 @@ namespace ptyche {
 namespace {
 
 constexpr const char* kGroup = "training";
-constexpr double kFirstModePower = 0.1;       // of every further mode, over the first one's
 constexpr double kFirstBackgroundRoot = 0.2;  // sqrt(counts); at 0 its gradient would be 0 for ever
 
 at::Tensor starting_probe(const Scan& scan, const TrainOptions& options) {
   require(options.probe_start == "solver" || options.probe_start == "guess",
           "probe start: expected solver or guess, found {}", options.probe_start);
   const std::int64_t modes = std::max(options.probe_modes, scan.probe().size(0));
-  const Scan guess = scan.with_probe(with_modes(scan.probe(), modes, kFirstModePower));
+  const Scan guess = scan.with_probe(with_modes(scan.probe(), modes, SolverOptions().mode_power));
   if (options.probe_start == "guess") return guess.probe();
   RpieOptions solver = options.first_probe;
   solver.seed = options.seed;

@@ -16,10 +16,20 @@ Sample parsed(const Words& words) {
   return sample;
 }
 
+std::string device_that_may_be_bare(const Words& words) {
+  Sample sample;
+  Command command = sample_command(sample);
+  for (Option& option : command.options)
+    if (option.name == "device") option.implied = "cuda";
+  parse(command, words);
+  return sample.device;
+}
+
 /// The message with which `words` are refused; empty if they are accepted.
-std::string refusal(const Words& words) {
+template <class Parse>
+std::string refusal(const Words& words, const Parse& parse_words) {
   try {
-    parsed(words);
+    parse_words(words);
     return "";
   } catch (const UsageError& error) {
     return error.what();
@@ -71,19 +81,18 @@ TEST(Parse, TakesAFlagsValueAfterAnEqualsSign) {
 }
 
 TEST(Parse, TakesABareOptionForWhatItImplies) {
-  const auto device = [](const Words& words) {
-    Sample sample;
-    Command command = sample_command(sample);
-    for (Option& option : command.options)
-      if (option.name == "device") option.implied = "cuda";
-    parse(command, words);
-    return sample.device;
-  };
+  const auto device = device_that_may_be_bare;
   EXPECT_EQ(device({"--device", "scan.npz"}), "cuda");
   EXPECT_EQ(device({"scan.npz", "--device"}), "cuda");
   EXPECT_EQ(device({"--device", "cpu", "scan.npz"}), "cpu");
   EXPECT_EQ(device({"--device=cpu", "scan.npz"}), "cpu");
   EXPECT_EQ(device({"scan.npz"}), "auto");
+}
+
+TEST(Parse, TakesNoSlipOfAValueForAnArgument) {
+  EXPECT_NE(
+      refusal({"--device", "cud", "scan.npz"}, device_that_may_be_bare).find("did you mean 'cuda'"),
+      std::string::npos);
 }
 
 TEST(Parse, LetsTheLastOfSeveralWin) {
@@ -128,7 +137,7 @@ TEST(Parse, RefusesWhatItCannotUnderstandAndNamesIt) {
       {"an unknown choice", {"s", "--device", "cud"}, {"auto, cpu, cuda", "did you mean 'cuda'"}},
       {"a flag that is no flag", {"s", "--flip-x=perhaps"}, {"--flip-x", "perhaps"}}};
   for (const Refused& row : table) {
-    const std::string message = refusal(row.words);
+    const std::string message = refusal(row.words, parsed);
     EXPECT_NE(message, "") << row.what << " was accepted";
     for (const std::string& text : row.expected)
       EXPECT_NE(message.find(text), std::string::npos) << row.what << ": " << message;
@@ -136,7 +145,7 @@ TEST(Parse, RefusesWhatItCannotUnderstandAndNamesIt) {
 }
 
 TEST(Parse, SuggestsNothingForAWordThatIsFarFromAll) {
-  EXPECT_EQ(refusal({"s", "--zzzzzz"}).find("did you mean"), std::string::npos);
+  EXPECT_EQ(refusal({"s", "--zzzzzz"}, parsed).find("did you mean"), std::string::npos);
 }
 
 TEST(Parse, AsksForARequiredOptionByName) {

@@ -32,16 +32,7 @@ TEST(MakeGroups, NeverTakesAPatternThatIsHeldOut) {
 }
 
 TEST(MakeGroups, KeepsTheSeedAmongPatternsAtOnePosition) {
-  const Scan scan = small_scan(9);
-  ScanFields fields{.counts = scan.counts(),
-                    .positions = scan.positions().clone(),
-                    .probe = scan.probe(),
-                    .mask = {},
-                    .frame_use = {},
-                    .truth = {},
-                    .geometry = {},
-                    .source = "s",
-                    .input_hash = ""};
+  ScanFields fields = small_scan(9).fields();
   fields.positions.slice(0, 0, 8).copy_(fields.positions[0].expand({8, 2}));
   const Groups groups = make_groups(Scan(fields), {.size = 3, .merged = 2});
   for (std::int64_t row = 0; row < 9; ++row)

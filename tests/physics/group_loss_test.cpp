@@ -48,6 +48,18 @@ TEST(FusedEngine, AgreesWithTheReferenceInFloat64) {
                              1e-11);
 }
 
+TEST(FusedEngine, AgreesWithTheReferenceInTheNearField) {
+  for (const Interpolation interpolation : kBoth)
+    for (const std::int64_t size : {16, 20, 28, 32, 96, 128})
+      for (const std::int64_t modes : {1, 3})
+        expect_engines_agree({.size = size,
+                              .modes = modes,
+                              .group_sizes = {4, 1},
+                              .interpolation = interpolation,
+                              .near_field = true},
+                             1e-10);
+}
+
 TEST(FusedEngine, AgreesWithTheReferenceAtEverySize) {
   for (const Interpolation interpolation : kBoth)
     for (const std::int64_t size : {16, 20, 26, 28, 32, 64, 96, 100, 128, 256}) {

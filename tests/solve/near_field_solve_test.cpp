@@ -42,19 +42,23 @@ TEST_P(NearFieldSolver, ExplainsTheCountsFarBetterThanTheFlatObject) {
   EXPECT_LT(r_factor(solve(scan, {}, options).image, scan), 0.3 * r_factor(flat, scan));
 }
 
-INSTANTIATE_TEST_SUITE_P(Gradient, NearFieldSolver, testing::Values("ml", "lbfgs", "lsqml"),
-                         [](const auto& info) { return std::string(info.param); });
-
-TEST(NearField, IsRefusedByTheSolversThatKnowTheFarFieldOnly) {
-  SolverOptions options;
-  options.chain = {{"rpie", 1}};
-  try {
-    solve(near_field_scan(), {}, options);
-    FAIL() << "expected a refusal";
-  } catch (const InvalidInput& error) {
-    EXPECT_NE(std::string(error.what()).find("ml, lbfgs and lsqml"), std::string::npos);
-  }
+TEST_P(NearFieldSolver, NeverLooksAtAMaskedPixel) {
+  const auto image_with = [](int counts) {
+    ScanFields fields = near_field_scan().fields();
+    fields.mask = at::ones({32, 32}, at::kBool);
+    fields.mask[5][11] = false;
+    fields.counts = fields.counts.clone();
+    fields.counts.select(1, 5).select(1, 11).fill_(counts);
+    SolverOptions options;
+    options.chain = {{GetParam(), 3}};
+    return solve(Scan(fields), {}, options).image.object;
+  };
+  EXPECT_TRUE(at::equal(image_with(0), image_with(1000)));
 }
+
+INSTANTIATE_TEST_SUITE_P(Registry, NearFieldSolver,
+                         testing::Values("epie", "rpie", "dm", "raar", "lsqml", "ml", "lbfgs"),
+                         [](const auto& info) { return std::string(info.param); });
 
 TEST(NearField, WithoutLengthsIsRefusedByTheirNames) {
   SimulateOptions options;

@@ -29,19 +29,12 @@ struct Case {
 };
 
 Scan two_mode_scan() {
-  const Scan scan = small_scan();
-  at::Tensor mask = at::ones({16, 16}, at::kBool);
-  mask[5][9] = false;
-  const at::Tensor probe = scan.probe()[0];
-  return Scan({.counts = scan.counts(),
-               .positions = scan.positions(),
-               .probe = at::stack({probe, 0.3 * probe.roll({1, 2}, {0, 1})}),
-               .mask = mask,
-               .frame_use = {},
-               .truth = {},
-               .geometry = {},
-               .source = "s",
-               .input_hash = ""});
+  ScanFields fields = small_scan().fields();
+  fields.mask = at::ones({16, 16}, at::kBool);
+  fields.mask[5][9] = false;
+  const at::Tensor probe = fields.probe[0];
+  fields.probe = at::stack({probe, 0.3 * probe.roll({1, 2}, {0, 1})});
+  return Scan(fields);
 }
 
 Case two_modes(Interpolation interpolation) {
@@ -267,16 +260,10 @@ TEST_P(ProjectionSolvers, DoNotLookAtMaskedPixels) {
   const auto run = [&](double at_masked) {
     at::Tensor counts = scan.counts().clone();
     counts.select(1, 8).select(1, 8).fill_(at_masked);
-    const Scan changed({.counts = counts,
-                        .positions = scan.positions(),
-                        .probe = scan.probe(),
-                        .mask = mask,
-                        .frame_use = {},
-                        .truth = {},
-                        .geometry = {},
-                        .source = "s",
-                        .input_hash = ""});
-    return solve(changed, {}, options_of(GetParam(), 4)).image.object;
+    ScanFields fields = scan.fields();
+    fields.counts = counts;
+    fields.mask = mask;
+    return solve(Scan(fields), {}, options_of(GetParam(), 4)).image.object;
   };
   EXPECT_TRUE(at::equal(run(0), run(5000)));
 }

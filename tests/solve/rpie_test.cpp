@@ -51,15 +51,11 @@ TEST(Rpie, DoesNotLookAtMaskedPixelsOrHeldOutPatterns) {
     at::Tensor counts = scan.counts().clone();
     counts.select(1, 8).select(1, 8).fill_(at_masked);
     counts[4].fill_(in_held_out);
-    const Scan changed({.counts = counts,
-                        .positions = scan.positions(),
-                        .probe = scan.probe(),
-                        .mask = mask,
-                        .frame_use = use,
-                        .truth = {},
-                        .geometry = {},
-                        .source = "s",
-                        .input_hash = ""});
+    ScanFields fields = scan.fields();
+    fields.counts = counts;
+    fields.mask = mask;
+    fields.frame_use = use;
+    const Scan changed(fields);
     return rpie(changed, flat(changed), {.epochs = 2}).object;
   };
   EXPECT_TRUE(at::equal(run(0, 1), run(500, 3)));

@@ -52,16 +52,11 @@ TEST_P(EverySolver, SeesNothingOfWhatIsMaskedOrHeldOut) {
   counts.select(1, 3).select(1, 5).fill_(1000);
   counts[7].fill_(50);
   const auto run = [&](const at::Tensor& measured) {
-    const Scan seen({.counts = measured,
-                     .positions = scan.positions(),
-                     .probe = scan.probe(),
-                     .mask = mask,
-                     .frame_use = use,
-                     .truth = {},
-                     .geometry = {},
-                     .source = "",
-                     .input_hash = ""});
-    return solve(seen, {}, plain({{GetParam(), 3}})).image.object;
+    ScanFields fields = scan.fields();
+    fields.counts = measured;
+    fields.mask = mask;
+    fields.frame_use = use;
+    return solve(Scan(fields), {}, plain({{GetParam(), 3}})).image.object;
   };
   EXPECT_TRUE(at::equal(run(counts), run(scan.counts())));
 }
@@ -75,20 +70,12 @@ TEST_P(EverySolver, GoesOnFromAGivenImage) {
 
 TEST_P(EverySolver, RefusesAMaskThatHidesAllLight) {
   const Scan scan = small_scan();
-  const at::Tensor one = at::zeros({16, 16}, at::kBool);
-  one[0][0] = true;
-  at::Tensor counts = scan.counts().clone();
-  counts.select(1, 0).select(1, 0).zero_();
-  const Scan hidden({.counts = counts,
-                     .positions = scan.positions(),
-                     .probe = scan.probe(),
-                     .mask = one,
-                     .frame_use = {},
-                     .truth = {},
-                     .geometry = {},
-                     .source = "",
-                     .input_hash = ""});
-  EXPECT_THROW(solve(hidden, {}, plain({{GetParam(), 2}})), InvalidInput);
+  ScanFields fields = scan.fields();
+  fields.mask = at::zeros({16, 16}, at::kBool);
+  fields.mask[0][0] = true;
+  fields.counts = scan.counts().clone();
+  fields.counts.select(1, 0).select(1, 0).zero_();
+  EXPECT_THROW(solve(Scan(fields), {}, plain({{GetParam(), 2}})), InvalidInput);
 }
 
 TEST_P(EverySolver, BringsJitteredPositionsNearerToTheTrueOnes) {
@@ -206,6 +193,15 @@ class Resume : public testing::TestWithParam<std::string> {
   void TearDown() override { std::filesystem::remove_all(folder_); }
   std::filesystem::path folder_ = std::filesystem::temp_directory_path() /
                                   ("ptyche solve " + std::to_string(getpid()) + GetParam());
+
+  /// Three passes, stopped after the first; resumed with the same watch.
+  SolverWatch stopped_after_one_pass(const Scan& scan) const {
+    const SolverWatch watch{.stop = [](std::int64_t passes) { return passes == 1; },
+                            .checkpoint = folder_ / "checkpoint.h5",
+                            .resume = true};
+    EXPECT_EQ(solve(scan, {}, plain({{GetParam(), 3}}), watch).end, ChainEnd::interrupted);
+    return watch;
+  }
 };
 
 TEST_P(Resume, InTheMiddleOfAChainEndsWhereTheUninterruptedChainEnds) {
@@ -234,20 +230,14 @@ TEST_P(Resume, InTheMiddleOfAChainEndsWhereTheUninterruptedChainEnds) {
 
 TEST_P(Resume, FromTheCheckpointOfOtherPositionsIsRefused) {
   const Scan scan = small_scan();
-  const SolverWatch watch{.stop = [](std::int64_t passes) { return passes == 1; },
-                          .checkpoint = folder_ / "checkpoint.h5",
-                          .resume = true};
-  ASSERT_EQ(solve(scan, {}, plain({{GetParam(), 3}}), watch).end, ChainEnd::interrupted);
+  const SolverWatch watch = stopped_after_one_pass(scan);
   const Scan mirrored = scan.with_positions(scan.positions().flip(1));
   EXPECT_THROW(solve(mirrored, {}, plain({{GetParam(), 3}}), watch), InvalidInput);
 }
 
 TEST_P(Resume, FromTheCheckpointOfOtherOptionsIsRefused) {
   const Scan scan = small_scan();
-  const SolverWatch watch{.stop = [](std::int64_t passes) { return passes == 1; },
-                          .checkpoint = folder_ / "checkpoint.h5",
-                          .resume = true};
-  ASSERT_EQ(solve(scan, {}, plain({{GetParam(), 3}}), watch).end, ChainEnd::interrupted);
+  const SolverWatch watch = stopped_after_one_pass(scan);
   EXPECT_THROW(solve(scan, {}, plain({{GetParam(), 4}}), watch), InvalidInput);
 }
 

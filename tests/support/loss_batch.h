@@ -15,7 +15,7 @@ struct LossCase {
   Interpolation interpolation = Interpolation::bilinear;
   at::ScalarType real = at::kDouble;
   LossKind kind = LossKind::poisson;
-  bool half_merged = false, background = true;
+  bool half_merged = false, background = true, near_field = false;
 
   std::int64_t groups() const { return static_cast<std::int64_t>(group_sizes.size()); }
 };
@@ -64,9 +64,12 @@ inline std::vector<at::Tensor> loss_and_gradients(const LossCase& c, const LossB
   const at::Tensor background = batch.background.detach().clone().requires_grad_(true);
   const at::Tensor positions = batch.positions.detach().clone().requires_grad_(true);
   const CanvasLayout layout = lay_out(positions, batch.group, c.groups(), c.size, c.interpolation);
-  const GroupLoss result = group_loss(
-      patches, batch.merged, probe, layout,
-      {batch.counts, batch.mask, c.background ? background : at::Tensor()}, {engine, c.kind, {}});
+  LossOptions options{.engine = engine, .kind = c.kind};
+  if (c.near_field)
+    options.near_field = {.wavelength_m = 1e-10, .pixel_m = 1e-8, .distance_m = 5e-6};
+  const GroupLoss result =
+      group_loss(patches, batch.merged, probe, layout,
+                 {batch.counts, batch.mask, c.background ? background : at::Tensor()}, options);
   (result.loss * 0.7).backward();
   std::vector<at::Tensor> all{result.loss.detach(), at::scalar_tensor(result.contrast, at::kDouble),
                               patches.grad(), probe.grad(), positions.grad()};

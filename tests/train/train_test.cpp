@@ -123,15 +123,9 @@ TEST_F(Train, KeepsTheModesThatTheScanHas) {
 }
 
 TEST_F(Train, RefusesANearFieldScan) {
-  ScanFields fields{.counts = scan_.counts(),
-                    .positions = scan_.positions(),
-                    .probe = scan_.probe(),
-                    .mask = {},
-                    .frame_use = {},
-                    .truth = {},
-                    .geometry = {.near_field = true},
-                    .source = "shadows.cxi",
-                    .input_hash = ""};
+  ScanFields fields = scan_.fields();
+  fields.geometry.near_field = true;
+  fields.source = "shadows.cxi";
   try {
     train(Scan(fields), groups_, small_options());
     FAIL() << "expected a refusal";
@@ -150,15 +144,9 @@ TEST_F(Train, TrainsAsManyProbeModesAsAreAskedFor) {
 
 TEST_F(Train, FindsABackgroundThatWasPlanted) {
   const double planted = 6;
-  const Scan scan({.counts = scan_.counts() + planted,
-                   .positions = scan_.positions(),
-                   .probe = scan_.probe(),
-                   .mask = {},
-                   .frame_use = {},
-                   .truth = {},
-                   .geometry = {},
-                   .source = "s",
-                   .input_hash = ""});
+  ScanFields fields = scan_.fields();
+  fields.counts = scan_.counts() + planted;
+  const Scan scan(fields);
   TrainOptions options = small_options();
   options.epochs = 60;
   options.probe_start = "guess";

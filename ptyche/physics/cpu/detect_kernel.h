@@ -31,13 +31,12 @@ inline void compare(Vector<T> intensity, Vector<T> counts, T floor, Vector<T>& l
 }
 
 /// One vector of detector pixels: waves of all modes -> loss; the waves become the gradient's,
-/// d loss / d wave = 2 d loss / d I wave. Re and im of each mode lie `plane` apart. Returns the
-/// loss.
+/// d loss / d wave = 2 d loss / d I wave. Returns the loss.
 template <class T, LossKind Kind, bool OneMode>
-inline Vector<T> detect_pixels(const LossTask<T>& task, ThreadState<T>& state, std::int64_t at,
-                               std::int64_t plane, T scale) {
-  const std::int64_t modes = OneMode ? 1 : task.modes;
-  T* wave = state.waves + at;
+inline Vector<T> detect_pixels(const LossTask<T>& task, T* waves, const ThreadState<T>& state,
+                               std::int64_t at, T scale) {
+  const std::int64_t modes = OneMode ? 1 : task.modes, plane = task.size * task.stride;
+  T* wave = waves + at;
   Vector<T> intensity{};
   for (std::int64_t mode = 0; mode < modes; ++mode) {
     const Vector<T> re = load(wave + 2 * mode * plane), im = load(wave + (2 * mode + 1) * plane);
@@ -62,34 +61,36 @@ inline Vector<T> detect_pixels(const LossTask<T>& task, ThreadState<T>& state, s
   return loss * mask;
 }
 
-/// At the detector, for the strip of frequencies first..
+/// For the strip first.. of the waves (modes, 2) planes at the detector.
 template <class T, LossKind Kind, bool OneMode>
-inline void detect_strip(const LossTask<T>& task, ThreadState<T>& state, std::int64_t first) {
+inline void detect_strip(const LossTask<T>& task, T* waves, ThreadState<T>& state,
+                         std::int64_t first) {
   const T scale = 1 / static_cast<T>(task.size * task.size);
   const std::int64_t begin = first * task.size, end = begin + kStrip<T> * task.size;
   Vector<T> loss{};
   for (std::int64_t at = begin; at < end; at += kLanes<T>)
-    loss += detect_pixels<T, Kind, OneMode>(task, state, at, task.size * task.stride, scale);
+    loss += detect_pixels<T, Kind, OneMode>(task, waves, state, at, scale);
   state.loss += lane_sum<T>(loss);
 }
 
 template <class T, LossKind Kind>
-inline void detect_kind(const LossTask<T>& task, ThreadState<T>& state, std::int64_t first) {
+inline void detect_kind(const LossTask<T>& task, T* waves, ThreadState<T>& state,
+                        std::int64_t first) {
   if (task.modes == 1)
-    detect_strip<T, Kind, true>(task, state, first);
+    detect_strip<T, Kind, true>(task, waves, state, first);
   else
-    detect_strip<T, Kind, false>(task, state, first);
+    detect_strip<T, Kind, false>(task, waves, state, first);
 }
 
 template <class T>
-inline void detect(const LossTask<T>& task, ThreadState<T>& state, std::int64_t first) {
+inline void detect(const LossTask<T>& task, T* waves, ThreadState<T>& state, std::int64_t first) {
   switch (task.kind) {
     case LossKind::poisson:
-      return detect_kind<T, LossKind::poisson>(task, state, first);
+      return detect_kind<T, LossKind::poisson>(task, waves, state, first);
     case LossKind::amplitude_square:
-      return detect_kind<T, LossKind::amplitude_square>(task, state, first);
+      return detect_kind<T, LossKind::amplitude_square>(task, waves, state, first);
     case LossKind::amplitude_absolute:
-      return detect_kind<T, LossKind::amplitude_absolute>(task, state, first);
+      return detect_kind<T, LossKind::amplitude_absolute>(task, waves, state, first);
   }
 }
 

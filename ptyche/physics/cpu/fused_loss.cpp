@@ -217,9 +217,8 @@ void collect_background_gradient(Run<T>& run) {
   sum_threads(run, &ThreadState<T>::background_gradient, task.size * task.stride);
   const T* sum = run.threads.front().state.background_gradient;
   T* to = run.call.background_gradient;
-  for_striped(task.size, run.kernels.strip, [&](std::int64_t at, std::int64_t p, std::int64_t row) {
-    to[row * task.size + task.fft.order[p]] = sum[at];
-  });
+  for_detector(task, run.kernels.strip,
+               [&](std::int64_t at, std::int64_t pixel) { to[pixel] = sum[at]; });
 }
 
 template <class T>

@@ -25,6 +25,8 @@ struct LossCall {
   const T* counts = nullptr;        ///< (patterns, N, N)
   const bool* mask = nullptr;       ///< (N, N)
   const T* background = nullptr;    ///< (N, N) or nullptr
+  const T* transfer = nullptr;      ///< (N, N, 2) near field: of the spectrum, turns the detector's
+                                    ///< middle to (0, 0) as well; nullptr = far field
   const T* patches = nullptr;       ///< (merged, N, N, 2); nullptr for a whole object
   const T* object = nullptr;        ///< (rows, cols, 2); nullptr where patches are merged
   std::vector<Place> places;        ///< (patterns)

@@ -9,15 +9,30 @@ std::int64_t padded(std::int64_t size, int strip) { return (size + strip - 1) / 
 template <class T>
 std::int64_t table_numbers(const LossCall<T>& call, int strip) {
   const std::int64_t stride = padded(call.size, strip);
-  return (4 * call.modes + 2) * call.size * stride + stride;
+  return (4 * call.modes + (call.transfer ? 4 : 2)) * call.size * stride + stride;
 }
 
-/// (N, N) in FFT order -> turned plane.
+/// (N, N) in FFT order -> a plane at the detector.
 template <class T, class Value>
-void turn(const LossTask<T>& task, int strip, const Value* values, T* plane) {
-  for_striped(task.size, strip, [&](std::int64_t at, std::int64_t p, std::int64_t row) {
-    plane[at] = static_cast<T>(values[row * task.size + task.fft.order[p]]);
+void take_detector(const LossTask<T>& task, int strip, const Value* values, T* plane) {
+  for_detector(task, strip, [&](std::int64_t at, std::int64_t pixel) {
+    plane[at] = static_cast<T>(values[pixel]);
   });
+}
+
+/// Divided by N: what comes back from the Fourier space is N^2 times too large, and the wave in the
+/// far field N times.
+template <class T>
+void take_transfer(const LossCall<T>& call, int strip, LossTask<T>& task, Scratch<T>& memory) {
+  const std::int64_t plane = task.size * task.stride;
+  const Planes<T> to{memory.take(plane), memory.take(plane)};
+  const T scale = 1 / static_cast<T>(task.size);
+  for_striped(task.size, strip, [&](std::int64_t at, std::int64_t p, std::int64_t row) {
+    const T* from = call.transfer + 2 * (row * task.size + task.fft.order[p]);
+    to.re[at] = from[0] * scale;
+    to.im[at] = from[1] * scale;
+  });
+  task.transfer = to;
 }
 
 /// (N, N) interleaved -> natural planes.
@@ -82,24 +97,27 @@ SharedTables<T>::SharedTables(const LossCall<T>& call, const Kernels<T>& kernels
   probe = probe_planes(call, kernels, task, memory);
   (task.moved_probe ? task.spectrum : task.probe) = probe.data();
   fill_frequencies(task, memory.take(task.stride));
+  if (call.transfer) take_transfer(call, kernels.strip, task, memory);
   T* mask = memory.take(plane);
-  turn(task, kernels.strip, call.mask, mask);
+  take_detector(task, kernels.strip, call.mask, mask);
   task.mask = mask;
   if (!call.background) return;
   T* background = memory.take(plane);
-  turn(task, kernels.strip, call.background, background);
+  take_detector(task, kernels.strip, call.background, background);
   task.background = background;
 }
 
 template <class T>
 ThreadMemory<T>::ThreadMemory(const LossTask<T>& task, const LossCall<T>& call, int strip)
-    : memory(2 * task.size * strip + (6 * task.modes + 4) * task.size * task.stride +
+    : memory(2 * task.size * strip +
+             ((task.transfer.re ? 8 : 6) * task.modes + 4) * task.size * task.stride +
              3 * (task.size + 2) * task.frame + 4 * task.stride),
       canvas_memory(5 * (call.rows + 1) * (call.cols + 2 * kFrame), false) {
   const std::int64_t plane = task.size * task.stride;
   state.strip = {memory.take(task.size * strip), memory.take(task.size * strip)};
   state.waves = memory.take(2 * task.modes * plane);
   if (task.moved_probe) state.moved = memory.take(2 * task.modes * plane);
+  if (task.transfer.re) state.seen = memory.take(2 * task.modes * plane);
   state.probe_gradient = memory.take(2 * task.modes * plane);
   state.patch = {memory.take(plane), memory.take(plane)};
   const std::int64_t framed = (task.size + 2) * task.frame, origin = task.frame + kFrame;

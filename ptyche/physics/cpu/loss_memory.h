@@ -49,6 +49,14 @@ void for_striped(std::int64_t size, int strip, const Visit& visit) {
   }
 }
 
+/// visit(place in a plane at the detector, number of its pixel in FFT order).
+template <class T, class Visit>
+void for_detector(const LossTask<T>& task, int strip, const Visit& visit) {
+  for_striped(task.size, strip, [&](std::int64_t at, std::int64_t p, std::int64_t q) {
+    visit(at, task.transfer.re ? p * task.size + q : q * task.size + task.fft.order[p]);
+  });
+}
+
 extern template struct SharedTables<float>;
 extern template struct SharedTables<double>;
 extern template struct ThreadMemory<float>;

@@ -9,6 +9,7 @@
 //   turned   (p, q_row), Fourier space as the second pass of the FFT leaves it: columns first, row
 //   p
 //            holds frequency order[p] of the columns
+// What lies at the detector (its pixels in FFT order) is turned, in the near field natural.
 #pragma once
 
 #include "ptyche/physics/cpu/fft_tables.h"
@@ -53,8 +54,9 @@ struct LossTask {
   const Planes<T>* probe = nullptr;     ///< (modes) natural, unless moved_probe
   const Planes<T>* spectrum = nullptr;  ///< (modes) turned DFT of the probe / N^2, for moved_probe
   const T* frequencies = nullptr;       ///< (stride) cycles per pixel of FFT order, for moved_probe
-  const T* mask = nullptr;              ///< turned, 0 or 1
-  const T* background = nullptr;        ///< turned, counts
+  const T* mask = nullptr;              ///< at the detector, 0 or 1
+  const T* background = nullptr;        ///< at the detector, counts
+  Planes<T> transfer;  ///< near field: turned transfer function / N; none in the far field
 };
 
 /// What one thread owns: scratch of O(modes N^2), and sums over the patterns it has done.
@@ -63,13 +65,14 @@ struct ThreadState {
   Planes<T> strip;
   T* waves = nullptr;  ///< (modes, 2) planes
   T* moved = nullptr;  ///< (modes, 2) planes, for moved_probe
+  T* seen = nullptr;   ///< (modes, 2) planes at the detector, for the near field
   Planes<T> patch;
   T* weight = nullptr;               ///< framed, of the patch that is being merged
   Planes<T> patch_gradient;          ///< framed; holds weighted patches while they are merged
-  T* counts = nullptr;               ///< turned
+  T* counts = nullptr;               ///< at the detector
   T* phases = nullptr;               ///< (4, stride) cos and sin by row and by column
   T* probe_gradient = nullptr;       ///< (modes, 2) planes natural, or turned for moved_probe
-  T* background_gradient = nullptr;  ///< turned
+  T* background_gradient = nullptr;  ///< at the detector
   double loss = 0;
 };
 
@@ -120,10 +123,10 @@ struct Kernels {
                          const Canvas<T>& canvas, T* gradient, const ThreadState<T>&,
                          double* place_gradient) = nullptr;
 
-  // The projection solvers (projection_task.h). `amplitudes` is a turned plane.
+  // The projection solvers (projection_task.h). `amplitudes` is a plane at the detector.
 
-  /// Counts (N, N) in FFT order -> their square roots, turned.
-  void (*turn_amplitudes)(const LossTask<T>&, const T* counts, T* to) = nullptr;
+  /// Counts (N, N) in FFT order -> their square roots, at the detector.
+  void (*take_amplitudes)(const LossTask<T>&, const T* counts, T* to) = nullptr;
   /// ePIE and rPIE: the share of one pattern.
   void (*pie)(const LossTask<T>&, const Place&, const T* amplitudes, const Canvas<T>& object,
               const PieStep<T>&, ThreadState<T>&, Share<T>&) = nullptr;

@@ -19,7 +19,7 @@ constexpr Kernels<T> make_kernels(const char* name) {
           .divide = &divide<T>,
           .undivide = &undivide<T>,
           .patch_gradient = &patch_gradient<T>,
-          .turn_amplitudes = &turn_amplitudes<T>,
+          .take_amplitudes = &take_amplitudes<T>,
           .pie = &pie<T>,
           .reflect = &reflect<T>,
           .sum_probe = &sum_probe<T>,

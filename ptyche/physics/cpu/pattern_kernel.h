@@ -6,7 +6,7 @@
 
 #include "ptyche/physics/cpu/between_pixels.h"
 #include "ptyche/physics/cpu/detect_kernel.h"
-#include "ptyche/physics/cpu/square_fft.h"
+#include "ptyche/physics/cpu/travel_kernel.h"
 
 namespace ptyche::cpu::PTYCHE_ISA {
 
@@ -19,12 +19,9 @@ struct ModeBuffers {
 template <class T>
 inline ModeBuffers<T> mode_buffers(const LossTask<T>& task, const ThreadState<T>& state,
                                    std::int64_t mode) {
-  const std::int64_t plane = task.size * task.stride;
-  const auto pair = [&](T* planes) {
-    return Planes<T>{planes + 2 * mode * plane, planes + (2 * mode + 1) * plane};
-  };
-  return {pair(state.waves), task.moved_probe ? pair(state.moved) : task.probe[mode],
-          pair(state.probe_gradient)};
+  return {planes_of(task, state.waves, mode),
+          task.moved_probe ? planes_of(task, state.moved, mode) : task.probe[mode],
+          planes_of(task, state.probe_gradient, mode)};
 }
 
 /// strip = a b for columns first.. of two natural images.
@@ -38,6 +35,15 @@ inline void multiply_strip(Planes<T> a, Planes<T> b, std::int64_t size, std::int
     store(strip.re + i, ar * br - ai * bi);
     store(strip.im + i, ar * bi + ai * br);
   }
+}
+
+/// Counts (row, col) -> natural.
+template <class T>
+inline void strip_counts(const LossTask<T>& task, const T* counts, T* to) {
+  for (std::int64_t first = 0; first < task.size; first += kStrip<T>)
+    for (std::int64_t r = 0; r < task.size; ++r)
+      for (std::int64_t c = first; c < task.size && c < first + kStrip<T>; ++c)
+        to[striped<T>(task.size, r, first) + c - first] = counts[r * task.size + c];
 }
 
 /// Counts (row, col) -> turned.
@@ -58,6 +64,12 @@ inline void turn_counts(const LossTask<T>& task, const T* counts, T* to) {
       to[striped<T>(task.size, task.fft.position[c], r)] = counts[r * task.size + c];
 }
 
+/// Counts (N, N) in FFT order -> a plane at the detector.
+template <class T>
+inline void take_counts(const LossTask<T>& task, const T* counts, T* to) {
+  task.transfer.re ? strip_counts(task, counts, to) : turn_counts(task, counts, to);
+}
+
 /// Patch and counts of one pattern into the thread's planes.
 template <class T>
 inline void fetch(const LossTask<T>& task, const Place& place, const T* counts,
@@ -65,7 +77,7 @@ inline void fetch(const LossTask<T>& task, const Place& place, const T* counts,
   const Spot<T> spot(place);
   see<T>(canvas.re, canvas.stride, spot, task.size, state.patch.re);
   see<T>(canvas.im, canvas.stride, spot, task.size, state.patch.im);
-  turn_counts(task, counts, state.counts);
+  take_counts(task, counts, state.counts);
 }
 
 /// Phase factors exp(-2 pi i f d) by row and by column.
@@ -134,14 +146,8 @@ inline void send(const LossTask<T>& task, const ThreadState<T>& state) {
 /// Second half of the transform, loss, and the first half of the way back.
 template <class T>
 inline void meet(const LossTask<T>& task, ThreadState<T>& state) {
-  for (std::int64_t first = 0; first < task.stride; first += kStrip<T>) {
-    for (std::int64_t mode = 0; mode < task.modes; ++mode)
-      forward_fft(strip_of(mode_buffers(task, state, mode).wave, task.size, first), task.fft);
-    detect(task, state, first);
-    if (!task.want_gradient) continue;
-    for (std::int64_t mode = 0; mode < task.modes; ++mode)
-      backward_fft(strip_of(mode_buffers(task, state, mode).wave, task.size, first), task.fft);
-  }
+  at_detector(task, state, task.want_gradient,
+              [&](T* waves, std::int64_t first) { detect(task, waves, state, first); });
 }
 
 /// A strip of the exit wave's gradient: conj(probe) strip is the patch's (written for the first

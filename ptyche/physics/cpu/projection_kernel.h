@@ -19,10 +19,10 @@ inline T lane_max(Vector<T> values) {
   return most;
 }
 
-/// Counts (row, col) of one pattern -> square roots, turned.
+/// Counts (row, col) of one pattern -> square roots, at the detector.
 template <class T>
-void turn_amplitudes(const LossTask<T>& task, const T* counts, T* to) {
-  turn_counts(task, counts, to);
+void take_amplitudes(const LossTask<T>& task, const T* counts, T* to) {
+  take_counts(task, counts, to);
   for (std::int64_t i = 0; i < task.size * task.stride; i += kLanes<T>)
     store(to + i, root<T>(load(to + i)));
 }
@@ -38,9 +38,10 @@ inline Vector<T> amplitude_excess(const LossTask<T>& task, Vector<T> intensity, 
   return missing / (modelled + task.floor);
 }
 
-/// At the detector, for the strip of frequencies first..: all modes are brought to the measured
-/// amplitude in proportion (Thibault & Menzel, Nature 494, 68 (2013)); the waves become N^2 times
-/// smaller, as two unscaled transforms ask for, and with Change the difference alone is left.
+/// For the strip first.. of the waves (modes, 2) planes at the detector: all modes are brought to
+/// the measured amplitude in proportion (Thibault & Menzel, Nature 494, 68 (2013)); the waves
+/// become N^2 times smaller, as two unscaled transforms ask for, and with Change the difference
+/// alone is left.
 template <class T, bool Change>
 inline double project_strip(const LossTask<T>& task, T* waves, const T* amplitudes,
                             std::int64_t first, T trust) {
@@ -69,13 +70,9 @@ template <class T, bool Change>
 inline double project(const LossTask<T>& task, const ThreadState<T>& state, const T* amplitudes,
                       T trust = 1) {
   double misfit = 0;
-  for (std::int64_t first = 0; first < task.stride; first += kStrip<T>) {
-    for (std::int64_t mode = 0; mode < task.modes; ++mode)
-      forward_fft(strip_of(mode_buffers(task, state, mode).wave, task.size, first), task.fft);
-    misfit += project_strip<T, Change>(task, state.waves, amplitudes, first, trust);
-    for (std::int64_t mode = 0; mode < task.modes; ++mode)
-      backward_fft(strip_of(mode_buffers(task, state, mode).wave, task.size, first), task.fft);
-  }
+  at_detector(task, state, true, [&](T* waves, std::int64_t first) {
+    misfit += project_strip<T, Change>(task, waves, amplitudes, first, trust);
+  });
   return misfit;
 }
 
@@ -147,13 +144,6 @@ inline void unmove(const LossTask<T>& task, const ThreadState<T>& state, Planes<
         out.set(p, column, Add ? out.get(p, column) + scaled : scaled);
       }
   }
-}
-
-/// The planes of mode `mode` in a block of (modes, 2) planes.
-template <class T>
-inline Planes<T> planes_of(const LossTask<T>& task, T* block, std::int64_t mode) {
-  const std::int64_t plane = task.size * task.stride;
-  return {block + 2 * mode * plane, block + (2 * mode + 1) * plane};
 }
 
 /// Adds a share to rows first..last-1 of the sums (re, im, weight).

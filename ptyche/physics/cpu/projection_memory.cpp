@@ -10,7 +10,7 @@ std::int64_t numbers(const LossTask<T>& task, const LossCall<T>& call, std::int6
                      int threads, int strip) {
   const std::int64_t plane = task.size * task.stride, modes = 2 * task.modes * plane;
   const std::int64_t area = (call.rows + 1) * (call.cols + 2 * kFrame);
-  const std::int64_t thread = 2 * task.size * strip + 2 * modes + 2 * plane + 4 * task.stride;
+  const std::int64_t thread = 2 * task.size * strip + 3 * modes + 2 * plane + 4 * task.stride;
   const std::int64_t share = 3 * (task.size + 2) * task.frame + modes;
   // What is handed out begins at a cache line each time.
   const std::int64_t pieces = 16 * (batch + threads + 2);
@@ -72,6 +72,7 @@ void ProjectionMemory<T>::take_thread(int strip) {
   state.strip = {memory.take(task.size * strip), memory.take(task.size * strip)};
   state.waves = memory.take(mode_numbers());
   if (task.moved_probe) state.moved = memory.take(mode_numbers());
+  if (task.transfer.re) state.seen = memory.take(mode_numbers());
   state.patch = {memory.take(plane()), memory.take(plane())};
   state.phases = memory.take(4 * task.stride);
   threads.push_back(state);
@@ -91,7 +92,7 @@ template <class T>
 void ProjectionMemory<T>::take_counts(std::int64_t first, std::int64_t count, const T* counts) {
 #pragma omp parallel for num_threads(thread_count())
   for (std::int64_t i = 0; i < count; ++i)
-    kernels.turn_amplitudes(task, counts + i * task.size * task.size,
+    kernels.take_amplitudes(task, counts + i * task.size * task.size,
                             amplitudes + (first + i) * plane());
 }
 
@@ -134,9 +135,8 @@ template <class T>
 void ProjectionMemory<T>::take_background(const T* from) {
   task.background = from ? background : nullptr;
   if (!from) return;
-  for (std::int64_t r = 0; r < task.size; ++r)
-    for (std::int64_t c = 0; c < task.size; ++c)
-      background[striped_index(task.size, kernels.strip, task.fft.position[c], r)] = *from++;
+  for_detector(task, kernels.strip,
+               [&](std::int64_t at, std::int64_t pixel) { background[at] = from[pixel]; });
 }
 
 template <class T>

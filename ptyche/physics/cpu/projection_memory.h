@@ -16,8 +16,8 @@ inline constexpr double kProjectionFloor = 1e-6;
 /// who does what shows in a result.
 template <class T>
 struct ProjectionMemory {
-  /// From a call with size, modes, patterns, rows, cols, moved_probe, mask, object, probe and
-  /// places; there is no background before take_background, no amplitude before take_counts.
+  /// From a call with size, modes, patterns, rows, cols, moved_probe, mask, transfer, object, probe
+  /// and places; there is no background before take_background, no amplitude before take_counts.
   ProjectionMemory(const LossCall<T>& call, bool keep_waves, std::int64_t batch, int threads);
   ProjectionMemory(const ProjectionMemory&) = delete;
   ProjectionMemory& operator=(const ProjectionMemory&) = delete;
@@ -44,12 +44,12 @@ struct ProjectionMemory {
   Scratch<T> memory, pattern_memory;
   T* probe = nullptr;  ///< (modes, 2) planes, natural, or turned for moved_probe
   std::vector<Planes<T>> probe_planes;
-  T* amplitudes = nullptr;     ///< (patterns) turned planes
+  T* amplitudes = nullptr;     ///< (patterns) planes at the detector
   T* waves = nullptr;          ///< (patterns, modes, 2) natural planes
   std::vector<double> misfit;  ///< (patterns) of the last pass, for those that ask
   std::vector<double> noise;   ///< (patterns) the misfit that photon noise alone leaves
   Canvas<T> object, sums;      ///< sums over patterns: re, im, weight
-  T* background = nullptr;     ///< turned; task.background points here where there is one
+  T* background = nullptr;     ///< at the detector; task.background points here where there is one
   std::vector<ThreadState<T>> threads;
   std::vector<Share<T>> shares;  ///< (batch)
 
