@@ -38,18 +38,16 @@ Model new_model(const Scan& scan, const at::Tensor& probe, const NetworkOptions&
                 const StemOptions& stem, std::uint64_t seed) {
   Model model;
   model.stem_options = stem;
-  model.network_options = network;
-  model.network_options.channels = stem_channels(stem);
-  model.network_options.skip_channel = 2 * static_cast<std::int64_t>(stem.steps.size()) - 2;
-  if (network.stride == 0)
-    model.network_options.stride = std::max<std::int64_t>(1, scan.pattern_size() / 32);
+  model.network_options = completed(network, scan.pattern_size(), stem);
+  // First of all the network: one of a fixed ladder names the sizes that it knows.
+  model.network =
+      with_context(scan.source(), [&] { return make_network(model.network_options, seed); });
   const std::int64_t multiple = required_multiple(model.network_options);
   require(scan.pattern_size() % multiple == 0,
           "{}: patterns of {} x {} pixels do not fit the network {}, which needs a multiple of {}; "
           "--crop {} would",
           scan.source(), scan.pattern_size(), scan.pattern_size(), network.name, multiple,
           scan.pattern_size() / multiple * multiple);
-  model.network = make_network(model.network_options, seed);
   model.stem_probe = probe.clone();
   model.probe = probe.clone();
   model.input_scale = input_scale_of(scan);

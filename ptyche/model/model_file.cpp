@@ -17,14 +17,23 @@ constexpr const char* kGroup = "ptyche_model";
 
 std::string path_of(const std::string& name) { return std::string(kGroup) + "/" + name; }
 
+nlohmann::json json_of(const NetworkOptions& options) {
+  return {{"name", options.name},
+          {"channels", options.channels},
+          {"widths", options.widths},
+          {"blocks", options.blocks},
+          {"stride", options.stride},
+          {"skip_channel", options.skip_channel},
+          {"pattern_size", options.pattern_size},
+          {"gridsize", options.gridsize},
+          {"filters_scale", options.filters_scale},
+          {"object_big", options.object_big},
+          {"probe_big", options.probe_big},
+          {"amplitude_activation", options.amplitude_activation}};
+}
+
 nlohmann::json options_json(const Model& model) {
-  return {{"network",
-           {{"name", model.network_options.name},
-            {"channels", model.network_options.channels},
-            {"widths", model.network_options.widths},
-            {"blocks", model.network_options.blocks},
-            {"stride", model.network_options.stride},
-            {"skip_channel", model.network_options.skip_channel}}},
+  return {{"network", json_of(model.network_options)},
           {"stem",
            {{"steps", model.stem_options.steps},
             {"regularisation", model.stem_options.regularisation}}},
@@ -33,15 +42,26 @@ nlohmann::json options_json(const Model& model) {
           {"input_hash", model.input_hash}};
 }
 
+/// Files written before there were other networks than the U-Net lack what only those need.
+NetworkOptions network_options_from(const nlohmann::json& json) {
+  const NetworkOptions absent;
+  return {.name = json.at("name"),
+          .channels = json.at("channels"),
+          .pattern_size = json.value("pattern_size", absent.pattern_size),
+          .widths = json.at("widths"),
+          .blocks = json.at("blocks"),
+          .stride = json.at("stride"),
+          .skip_channel = json.at("skip_channel"),
+          .gridsize = json.value("gridsize", absent.gridsize),
+          .filters_scale = json.value("filters_scale", absent.filters_scale),
+          .object_big = json.value("object_big", absent.object_big),
+          .probe_big = json.value("probe_big", absent.probe_big),
+          .amplitude_activation = json.value("amplitude_activation", absent.amplitude_activation)};
+}
+
 /// Fills all that is not a tensor.
 void apply_options(Model& model, const nlohmann::json& options) {
-  const auto& network = options.at("network");
-  model.network_options = {.name = network.at("name"),
-                           .channels = network.at("channels"),
-                           .widths = network.at("widths"),
-                           .blocks = network.at("blocks"),
-                           .stride = network.at("stride"),
-                           .skip_channel = network.at("skip_channel")};
+  model.network_options = network_options_from(options.at("network"));
   model.stem_options = {.steps = options.at("stem").at("steps"),
                         .regularisation = options.at("stem").at("regularisation")};
   model.input_scale = options.at("input_scale");

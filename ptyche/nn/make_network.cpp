@@ -1,81 +1,76 @@
-#include <ATen/CPUGeneratorImpl.h>
-#include <ATen/core/grad_mode.h>
 #include <fmt/format.h>
 
 #include <array>
-#include <cmath>
-#include <functional>
 
 #include "ptyche/core/error.h"
-#include "ptyche/core/random.h"
+#include "ptyche/nn/draw_weights.h"
 #include "ptyche/nn/patch_network.h"
+#include "ptyche/nn/ptychopinn_network.h"
+#include "ptyche/nn/supervised_network.h"
 #include "ptyche/nn/unet.h"
 
 namespace ptyche {
 namespace {
 
-using Factory = std::function<std::shared_ptr<PatchNetwork>(const NetworkOptions&)>;
-
 struct Entry {
   const char* name;
-  Factory make;
+  NetworkOptions (*completed)(NetworkOptions options, const StemOptions& stem);
+  void (*check)(const NetworkOptions& options);
+  std::int64_t (*required_multiple)(const NetworkOptions& options);
+  std::shared_ptr<PatchNetwork> (*make)(const NetworkOptions& options);
+  void (*draw_weights)(torch::nn::Module& network, std::uint64_t seed);
 };
 
+template <typename Network>
+constexpr Entry entry(const char* name, decltype(Entry::draw_weights) draw_weights) {
+  return {.name = name,
+          .completed = Network::completed,
+          .check = Network::check,
+          .required_multiple = Network::required_multiple,
+          .make = [](const NetworkOptions& options) -> std::shared_ptr<PatchNetwork> {
+            return std::make_shared<Network>(options);
+          },
+          .draw_weights = draw_weights};
+}
+
 /// Every network that there is; add a line to add one.
-const std::array<Entry, 1>& registry() {
-  static const std::array<Entry, 1> entries{
-      {{"unet", [](const NetworkOptions& options) { return std::make_shared<UNet>(options); }}}};
-  return entries;
-}
+constexpr std::array<Entry, 3> kRegistry{
+    entry<UNet>("unet", draw_residual_weights),
+    entry<PtychoPinnNetwork>("ptychopinn", draw_glorot_weights),
+    entry<SupervisedNetwork>("supervised", draw_glorot_weights)};
 
-/// Weights uniform in +-1/sqrt(fan-in) (LeCun 1998); layers that close a residual path start at 0.
-void draw_weights(PatchNetwork& network, std::uint64_t seed) {
-  const at::NoGradGuard no_grad;
-  RandomStream stream(seed, Purpose::network_weights);
-  const std::uint64_t generator_seed = (static_cast<std::uint64_t>(stream()) << 32) | stream();
-  at::Generator generator = at::detail::createCPUGenerator(generator_seed);
-  for (const auto& module : network.named_modules()) {
-    auto* convolution = module.value()->as<torch::nn::Conv2d>();
-    if (convolution == nullptr) continue;
-    const bool closes = module.key() == "head" || module.key().ends_with("second");
-    const auto fan_in = static_cast<double>(convolution->weight[0].numel());
-    const double bound = closes ? 0 : 1 / std::sqrt(fan_in);
-    convolution->weight.uniform_(-bound, bound, generator);
-    convolution->bias.uniform_(-bound, bound, generator);
+const Entry& entry_of(const std::string& name) {
+  std::string names;
+  for (const Entry& known : kRegistry) {
+    if (name == known.name) return known;
+    names += std::string(names.empty() ? "" : ", ") + known.name;
   }
-}
-
-void check(const NetworkOptions& options) {
-  require(!options.widths.empty() && options.blocks >= 1 && options.stride >= 1,
-          "network: expected at least one level, one block and a stride of 1, found {} levels, {} "
-          "blocks, stride {}",
-          options.widths.size(), options.blocks, options.stride);
-  for (const std::int64_t width : options.widths)
-    require(width >= 8 && width % 8 == 0, "network width: expected a multiple of 8, found {}",
-            width);
+  throw InvalidInput(fmt::format("network: expected one of {}, found {}", names, name));
 }
 
 }  // namespace
 
+NetworkOptions completed(const NetworkOptions& asked, std::int64_t pattern_size,
+                         const StemOptions& stem) {
+  NetworkOptions options = asked;
+  options.pattern_size = pattern_size;
+  return entry_of(asked.name).completed(std::move(options), stem);
+}
+
 std::int64_t required_multiple(const NetworkOptions& options) {
-  return options.stride << (options.widths.size() - 1);
+  return entry_of(options.name).required_multiple(options);
 }
 
 std::shared_ptr<PatchNetwork> make_network(const NetworkOptions& options, std::uint64_t seed) {
-  check(options);
-  std::string names;
-  for (const Entry& entry : registry()) {
-    names += std::string(names.empty() ? "" : ", ") + entry.name;
-    if (options.name != entry.name) continue;
-    auto network = entry.make(options);
-    draw_weights(*network, seed);
-    network->to(at::kFloat);
-    for (at::Tensor& parameter : network->parameters())
-      if (parameter.dim() == 4)
-        parameter.set_data(parameter.contiguous(at::MemoryFormat::ChannelsLast));
-    return network;
-  }
-  throw InvalidInput(fmt::format("network: expected one of {}, found {}", names, options.name));
+  const Entry& found = entry_of(options.name);
+  found.check(options);
+  auto network = found.make(options);
+  found.draw_weights(*network, seed);
+  network->to(at::kFloat);
+  for (at::Tensor& parameter : network->parameters())
+    if (parameter.dim() == 4)
+      parameter.set_data(parameter.contiguous(at::MemoryFormat::ChannelsLast));
+  return network;
 }
 
 }  // namespace ptyche

@@ -7,18 +7,35 @@
 
 namespace ptyche {
 
+struct StemOptions;
+
 /// All that is needed to build a network again from a file.
 struct NetworkOptions {
-  std::string name = "unet";
-  std::int64_t channels = 6;                        ///< input channels
+  std::string name = "unet";      ///< unet | ptychopinn | supervised
+  std::int64_t channels = 6;      ///< input channels
+  std::int64_t pattern_size = 0;  ///< N; the U-Net is the same network for every N
+  // The U-Net's:
   std::vector<std::int64_t> widths = {24, 48, 64};  ///< features per level, multiples of 8
   std::int64_t blocks = 1;                          ///< residual blocks per level and side
   std::int64_t stride = 0;  ///< pixels per side folded into features at the door; 0 = N / 32
   std::int64_t skip_channel =
       2;  ///< first of the two input channels (Re, Im of O - 1) added at the end
+  // Those of the original's networks, with its defaults:
+  std::int64_t gridsize = 1;       ///< C = gridsize^2 patterns go in together, 1..3; supervised: 1
+  std::int64_t filters_scale = 2;  ///< factor of all numbers of features (n_filters_scale), >= 1
+  bool object_big = true;          ///< a patch per pattern comes out; else one for all C
+  bool probe_big = true;           ///< the patch has a border of low resolution; else one of zeros
+  std::string amplitude_activation = "sigmoid";  ///< sigmoid | swish | softplus | relu
 };
 
-/// Side lengths must be multiples of this for the network to halve them at every level.
+/// `asked` with all that the patterns decide filled in: the pattern size and the input channels
+/// (the U-Net's come from the stem, the others' are the C patterns), the U-Net's skip channel, and
+/// its stride where that is 0. Throws InvalidInput naming the networks that exist.
+NetworkOptions completed(const NetworkOptions& asked, std::int64_t pattern_size,
+                         const StemOptions& stem);
+
+/// Side lengths must be multiples of this for the network to halve them at every level. Throws
+/// InvalidInput naming the networks that exist.
 std::int64_t required_multiple(const NetworkOptions& options);
 
 }  // namespace ptyche

@@ -10,10 +10,12 @@
 
 namespace ptyche {
 
-/// Maps (k, channels, N, N) float32 to patches (k, N, N) complex64.
 class PatchNetwork : public torch::nn::Module {
  public:
+  /// Maps (k, channels, N, N) float32 to patches (k * patches_per_input, N, N) complex64, those of
+  /// input i in rows i * patches_per_input and on.
   virtual at::Tensor forward(const at::Tensor& channels) = 0;
+  virtual std::int64_t patches_per_input() const { return 1; }
 };
 
 /// Builds the network called `options.name`, its weights drawn from (seed,

@@ -1,16 +1,16 @@
 #include "ptyche/nn/unet.h"
 
-#include <fmt/format.h>
+#include <algorithm>
+
+#include "ptyche/core/error.h"
+#include "ptyche/nn/physics_stem.h"
+#include "ptyche/nn/resample.h"
 
 namespace ptyche {
 namespace {
 
 using torch::nn::Conv2d;
 using torch::nn::Conv2dOptions;
-
-at::Tensor twice_as_large(const at::Tensor& x) {
-  return at::upsample_nearest2d(x, {2 * x.size(2), 2 * x.size(3)});
-}
 
 at::Tensor run(const std::vector<std::shared_ptr<ResidualBlock>>& blocks, at::Tensor x) {
   for (const auto& block : blocks) x = block->forward(x);
@@ -67,6 +67,27 @@ at::Tensor UNet::forward(const at::Tensor& channels) {
   const at::Tensor skip = channels.slice(1, options_.skip_channel, options_.skip_channel + 2);
   const at::Tensor object = correction.to(at::kFloat) + gain_ * skip;
   return at::complex(1 + object.select(1, 0), object.select(1, 1));
+}
+
+NetworkOptions UNet::completed(NetworkOptions options, const StemOptions& stem) {
+  options.channels = stem_channels(stem);
+  options.skip_channel = 2 * static_cast<std::int64_t>(stem.steps.size()) - 2;
+  if (options.stride == 0) options.stride = std::max<std::int64_t>(1, options.pattern_size / 32);
+  return options;
+}
+
+void UNet::check(const NetworkOptions& options) {
+  require(!options.widths.empty() && options.blocks >= 1 && options.stride >= 1,
+          "network: expected at least one level, one block and a stride of 1, found {} levels, {} "
+          "blocks, stride {}",
+          options.widths.size(), options.blocks, options.stride);
+  for (const std::int64_t width : options.widths)
+    require(width >= 8 && width % 8 == 0, "network width: expected a multiple of 8, found {}",
+            width);
+}
+
+std::int64_t UNet::required_multiple(const NetworkOptions& options) {
+  return options.stride << (options.widths.size() - 1);
 }
 
 }  // namespace ptyche

@@ -15,6 +15,11 @@ class UNet : public PatchNetwork {
   explicit UNet(const NetworkOptions& options);
   at::Tensor forward(const at::Tensor& channels) override;
 
+  // What the registry asks for (network_options.h).
+  static NetworkOptions completed(NetworkOptions options, const StemOptions& stem);
+  static void check(const NetworkOptions& options);
+  static std::int64_t required_multiple(const NetworkOptions& options);
+
  private:
   NetworkOptions options_;
   torch::nn::Conv2d entry_, head_;

@@ -136,7 +136,7 @@ std::string training_key(const Scan& scan, const Groups& groups, const TrainOpti
       "input {} used {} ({}) mask {} groups {}/{} x {} epochs {} rates {} {} warm-up {} {} limit "
       "{} "
       "averaging {} fixed {} modes {} positions {} {} background {} {} start {} {} network {} {} "
-      "{} {} stem {} {} seed {}",
+      "{} {} grid {} x {} big {} {} {} stem {} {} seed {}",
       scan.input_hash(), used.size(0), number, scan.mask().sum().item<std::int64_t>(),
       groups.merged, groups.size, options.groups_per_batch, options.epochs, options.learning_rate,
       options.probe_learning_rate, options.probe_warm_up, options.warm_up_steps,
@@ -144,8 +144,9 @@ std::string training_key(const Scan& scan, const Groups& groups, const TrainOpti
       static_cast<int>(options.positions), options.position_step, options.background,
       options.background_rate, options.probe_start, options.first_probe.epochs,
       options.network.name, fmt::join(options.network.widths, "-"), options.network.blocks,
-      options.network.stride, fmt::join(options.stem.steps, "-"), options.stem.regularisation,
-      options.seed);
+      options.network.stride, options.network.gridsize, options.network.filters_scale,
+      options.network.object_big, options.network.probe_big, options.network.amplitude_activation,
+      fmt::join(options.stem.steps, "-"), options.stem.regularisation, options.seed);
 }
 
 void write_checkpoint(const std::filesystem::path& file, const TrainingState& state,

@@ -1,63 +1,12 @@
 // Families b and c: cutting patches out of a canvas, and merging them on one.
 #include <gtest/gtest.h>
 
-#include <cmath>
-
 #include "ptyche/physics/merge.h"
 #include "ptyche/physics/translate.h"
-#include "tests/support/golden.h"
+#include "tests/support/golden_canvases.h"
 
 namespace ptyche {
 namespace {
-
-constexpr double kFloor = 0.001;  // the original's, in the denominator
-
-/// The canvases of one file inside wider ones, where no patch is ever cut off.
-struct Canvases {
-  Canvases(const GoldenFile& golden, const at::Tensor& offsets)
-      : size(golden.integer("N")),
-        side(golden.integer("M")),
-        margin(static_cast<std::int64_t>(std::ceil(offsets.abs().max().item<double>())) + 1) {
-    const std::int64_t groups = offsets.size(0), each = offsets.size(1);
-    // Content moves by -offset on merging, so the patch's corner does.
-    const double middle = static_cast<double>((side - size) / 2 + margin);
-    layout.corners = middle - offsets.to(at::kDouble).reshape({-1, 2});
-    layout.fractions = at::zeros_like(layout.corners);
-    layout.group = at::arange(groups, at::kLong).repeat_interleave(each);
-    layout.interpolation = Interpolation::bilinear;
-    layout.pattern_size = size;
-    layout.groups = groups;
-    layout.rows = layout.cols = side + 2 * margin;
-  }
-
-  at::Tensor widened(const at::Tensor& canvases) const {
-    return at::constant_pad_nd(canvases, {margin, margin, margin, margin});
-  }
-  at::Tensor cropped(const at::Tensor& canvases) const {
-    return canvases.narrow(1, margin, side).narrow(2, margin, side);
-  }
-
-  std::int64_t size, side, margin;
-  CanvasLayout layout;
-};
-
-/// Offsets less their mean over the whole batch, as the original centres them.
-at::Tensor centred(const at::Tensor& offsets) {
-  const at::Tensor wide = offsets.to(at::kDouble);
-  return wide - wide.mean(at::IntArrayRef{0, 1}, true);
-}
-
-/// (B, N, N, C) as (B * C, N, N), group-major.
-at::Tensor flat(const at::Tensor& patches) {
-  return patches.permute({0, 3, 1, 2}).flatten(0, 1).contiguous();
-}
-
-/// Ones in the central N/2 square.
-at::Tensor central_mask(std::int64_t size, at::ScalarType type = at::kFloat) {
-  at::Tensor mask = at::zeros({size, size}, type);
-  mask.narrow(0, size / 4, size / 2).narrow(1, size / 4, size / 2).fill_(1);
-  return mask;
-}
 
 TEST(GoldenExtract, CutsTheOriginalsPatches) {
   for_each_golden("b_extract", [](const GoldenFile& golden) {
@@ -83,14 +32,12 @@ TEST(GoldenMerge, IsTheOriginalsWithItsMaskAndFloor) {
     const Canvases on(golden, centred(golden.offsets("offsets_xy")));
     const at::Tensor mask = central_mask(on.size);
     const at::Tensor all = mask.expand({on.layout.corners.size(0), -1, -1});
-    EXPECT_TRUE(agrees(on.cropped(spread(all.contiguous(), on.layout)) + kFloor,
+    EXPECT_TRUE(agrees(on.cropped(spread(all.contiguous(), on.layout)) + kGoldenFloor,
                        golden.array("norm_canvas")));
-    const at::Tensor merged =
-        on.cropped(merge(flat(golden.array("patches_full")), mask, on.layout, {.floor = kFloor}));
+    const at::Tensor merged = on.cropped(
+        merge(flat(golden.array("patches_full")), mask, on.layout, {.floor = kGoldenFloor}));
     EXPECT_TRUE(agrees(merged, golden.array("merged_from_centre")));
-    const std::int64_t first = (on.side - on.size) / 2;
-    EXPECT_TRUE(agrees(merged.narrow(1, first, on.size).narrow(2, first, on.size),
-                       golden.array("trimmed_from_centre")));
+    EXPECT_TRUE(agrees(on.trimmed(merged), golden.array("trimmed_from_centre")));
   });
 }
 
@@ -105,11 +52,11 @@ TEST(GoldenMerge, HasTheOriginalsGradient) {
     const auto loss = [&](const at::Tensor& merged) {
       return at::real(on.cropped(merged) * weight.conj()).sum();
     };
-    loss(merge(patches, mask, on.layout, {.floor = kFloor})).backward();
+    loss(merge(patches, mask, on.layout, {.floor = kGoldenFloor})).backward();
     EXPECT_TRUE(agrees(patches.grad(), expected * mask));
     patches.mutable_grad() = at::Tensor();
     const at::Tensor all = mask.expand_as(patches).contiguous();
-    loss(spread(patches, on.layout) / (spread(all, on.layout) + kFloor)).backward();
+    loss(spread(patches, on.layout) / (spread(all, on.layout) + kGoldenFloor)).backward();
     EXPECT_TRUE(agrees(patches.grad(), expected));
   });
 }
@@ -121,7 +68,7 @@ TEST(GoldenMerge, GivesNothingBeyondItsMaskWhereTheOriginalGivesAThousandfold) {
     const Canvases on(golden, centred(golden.offsets("offsets_xy")));
     const at::Tensor patches = flat(golden.array("patches_full"));
     const at::Tensor merged =
-        on.cropped(merge(patches, central_mask(on.size), on.layout, {.floor = kFloor}));
+        on.cropped(merge(patches, central_mask(on.size), on.layout, {.floor = kGoldenFloor}));
     const double largest = patches.abs().max().item<double>();
     EXPECT_LT(merged.abs().max().item<double>(), largest);
     EXPECT_GT(golden.array("BUG_merged_from_full").abs().max().item<double>(), 100 * largest);
@@ -155,8 +102,8 @@ TEST(GoldenMerge, PlacesEachGroupWhateverTheOthersAre) {
 TEST(GoldenMerge, KeepsGroupsApartWhereTheOriginalMixesThem) {
   for_each_golden("c_BUG_crosstalk", [](const GoldenFile& golden) {
     const Canvases on(golden, golden.offsets("offsets_xy"));
-    const at::Tensor merged = on.cropped(
-        merge(flat(golden.array("patches")), central_mask(on.size), on.layout, {.floor = kFloor}));
+    const at::Tensor merged = on.cropped(merge(flat(golden.array("patches")), central_mask(on.size),
+                                               on.layout, {.floor = kGoldenFloor}));
     EXPECT_TRUE(agrees(merged, golden.array("correct_per_group")));
     const at::Tensor fault = golden.array("reference_output_one_canvas");
     EXPECT_EQ(fault.size(0), 1);

@@ -94,7 +94,9 @@ TEST(MakeNetwork, NamesTheNetworksThatExist) {
     make_network(options, 1);
     FAIL();
   } catch (const InvalidInput& error) {
-    EXPECT_NE(std::string(error.what()).find("one of unet, found transformer"), std::string::npos);
+    EXPECT_NE(
+        std::string(error.what()).find("one of unet, ptychopinn, supervised, found transformer"),
+        std::string::npos);
   }
 }
 

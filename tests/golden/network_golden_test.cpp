@@ -1,0 +1,234 @@
+// Family n: the original's whole network with weights that a formula gives.
+#include <ATen/core/grad_mode.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "ptyche/nn/patch_network.h"
+#include "ptyche/physics/amplitude_loss.h"
+#include "ptyche/physics/exit_wave.h"
+#include "ptyche/physics/fourier.h"
+#include "ptyche/physics/measure.h"
+#include "ptyche/physics/poisson_loss.h"
+#include "ptyche/train/adam.h"
+#include "tests/support/golden_canvases.h"
+
+namespace ptyche {
+namespace {
+
+constexpr double kNoFloor = 1e-30;  // the original's losses have none; this one is too small to see
+
+/// Number i of tensor k of the golden weights, in [-1, 1): splitmix64.
+double golden_uniform(std::uint64_t i, std::uint64_t k) {
+  std::uint64_t z = (1 + i + (k << 32)) * 0x9E3779B97F4A7C15;
+  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9;
+  z = (z ^ (z >> 27)) * 0x94D049BB133111EB;
+  z ^= z >> 31;
+  return 2 * static_cast<double>(z >> 11) * 0x1p-53 - 1;
+}
+
+/// A kernel (out, in, rows, cols) in the original's order (rows, cols, in, out); a bias as it is.
+at::Tensor in_golden_order(const at::Tensor& parameter) {
+  return parameter.dim() == 4 ? parameter.permute({2, 3, 1, 0}) : parameter;
+}
+
+void fill_with_golden_weights(PatchNetwork& network) {
+  const at::NoGradGuard no_grad;
+  std::uint64_t k = 0;
+  for (at::Tensor& parameter : network.parameters()) {
+    const bool kernel = parameter.dim() == 4;
+    const double bound = kernel ? std::sqrt(6.0 / double(parameter[0].numel())) : 0.05;
+    const at::Tensor ordered = in_golden_order(parameter);
+    at::Tensor values = at::empty(ordered.sizes(), at::kFloat);
+    for (std::int64_t i = 0; i < values.numel(); ++i)
+      values.data_ptr<float>()[i] =
+          static_cast<float>(bound * golden_uniform(static_cast<std::uint64_t>(i), k));
+    ordered.copy_(values);
+    ++k;
+  }
+}
+
+/// The network of one file, its batch, and the original's way from patches to a loss.
+class Original {
+ public:
+  explicit Original(const GoldenFile& golden)
+      : golden_(golden),
+        object_big_(golden.integer("object_big") != 0),
+        scale_(golden.number("intensity_scale")),
+        network_(make_network(options_of(golden), 1)),
+        amplitudes_(golden.array("X").permute({0, 3, 1, 2}).contiguous()),
+        offsets_(golden.offsets("offsets_xy")),
+        // A lone patch is padded where it is.
+        merging_(golden,
+                 object_big_ ? centred(offsets_) : at::zeros_like(offsets_.narrow(1, 0, 1))),
+        seeing_(golden, offsets_) {
+    fill_with_golden_weights(*network_);
+  }
+
+  PatchNetwork& network() { return *network_; }
+  at::Tensor patches() { return network_->forward(amplitudes_); }
+
+  /// (B, N, N, C) of (B * C, N, N), and only as many pixels as the file holds.
+  at::Tensor like(const at::Tensor& images, const at::Tensor& golden) const {
+    const std::int64_t batch = amplitudes_.size(0), size = images.size(-1);
+    const std::int64_t step = size / golden.size(1);
+    const at::Tensor last = images.view({batch, -1, size, size}).permute({0, 2, 3, 1});
+    return last.slice(1, 0, size, step).slice(2, 0, size, step);
+  }
+
+  /// One canvas per group. The original divides patches by the sum of central squares, whatever is
+  /// outside those: there, by its floor alone.
+  at::Tensor canvases(const at::Tensor& patches) const {
+    const at::Tensor sum = spread(patches, merging_.layout);
+    if (!object_big_) return merging_.cropped(sum);
+    const at::Tensor squares = central_mask(merging_.size).expand_as(patches).contiguous();
+    return merging_.cropped(sum / (spread(squares, merging_.layout) + kGoldenFloor));
+  }
+
+  /// The same as ours is: one weight above and below the fraction bar.
+  at::Tensor canvases_under_mask(const at::Tensor& patches) const {
+    return merging_.cropped(
+        merge(patches, central_mask(merging_.size), merging_.layout, {.floor = kGoldenFloor}));
+  }
+
+  at::Tensor trimmed(const at::Tensor& canvases) const { return merging_.trimmed(canvases); }
+
+  /// (B * C, N, N) expected counts.
+  at::Tensor intensity(const at::Tensor& canvases) const {
+    const at::Tensor seen = extract(seeing_.widened(canvases), seeing_.layout);
+    const at::Tensor probe = golden_.array("probe").unsqueeze(0);
+    return to_centred(measure(propagate(exit_wave(probe, seen)))) * (scale_ * scale_);
+  }
+
+  at::Tensor loss(const at::Tensor& intensity) const {
+    const at::Tensor counts = (scale_ * amplitudes_).square().flatten(0, 1);
+    const at::Tensor mask = at::ones(intensity.sizes().slice(1), at::kBool);
+    if (golden_.number("nll_weight") == 0)
+      return amplitude_loss(
+          intensity, counts, mask,
+          {.norm = AmplitudeNorm::absolute, .reduction = Reduction::mean, .floor = 0});
+    // The original does not subtract the value at a perfect fit.
+    return poisson_loss(intensity, counts, mask,
+                        {.reduction = Reduction::mean, .floor = kNoFloor}) +
+           (counts - at::xlogy(counts, counts)).mean();
+  }
+  at::Tensor loss() { return loss(intensity(canvases(patches()))); }
+
+  /// Whether this file shows the fault of a border that is divided by the floor alone.
+  bool has_thousandfold_border() const { return object_big_ && golden_.integer("probe_big") != 0; }
+
+ private:
+  static NetworkOptions options_of(const GoldenFile& golden) {
+    const std::int64_t grid = golden.integer("gridsize");
+    return {.name = "ptychopinn",
+            .channels = grid * grid,
+            .pattern_size = golden.integer("N"),
+            .gridsize = grid,
+            .object_big = golden.integer("object_big") != 0,
+            .probe_big = golden.integer("probe_big") != 0};
+  }
+
+  const GoldenFile& golden_;
+  bool object_big_;
+  double scale_;
+  std::shared_ptr<PatchNetwork> network_;
+  at::Tensor amplitudes_, offsets_;
+  Canvases merging_, seeing_;
+};
+
+/// Runs `check` on every file of the family.
+void for_each_network(const std::function<void(const GoldenFile&, Original&)>& check) {
+  for_each_golden("n_network", [&](const GoldenFile& golden) {
+    Original original(golden);
+    check(golden, original);
+  });
+}
+
+std::vector<double> values_of(const GoldenFile& golden, const std::string& name) {
+  const at::Tensor array = golden.array(name).to(at::kDouble);
+  return {array.data_ptr<double>(), array.data_ptr<double>() + array.numel()};
+}
+
+TEST(GoldenNetwork, HasTheOriginalsParameters) {
+  for_each_network([](const GoldenFile& golden, Original& original) {
+    std::int64_t count = 0;
+    for (const at::Tensor& parameter : original.network().parameters()) count += parameter.numel();
+    EXPECT_EQ(count, golden.integer("n_params"));
+    EXPECT_EQ(original.network().parameters().size(), golden.array("grad_norms").size(0));
+  });
+}
+
+TEST(GoldenNetwork, GivesTheOriginalsPatches) {
+  for_each_network([](const GoldenFile& golden, Original& original) {
+    const at::NoGradGuard no_grad;
+    const at::Tensor expected = golden.array("decoder_object"), patches = original.patches();
+    EXPECT_EQ(patches.size(0) / expected.size(0), original.network().patches_per_input());
+    EXPECT_TRUE(agrees(original.like(patches, expected), expected));
+  });
+}
+
+// With object_big and probe_big, out_trimmed_obj has the original's fault: its border is a
+// thousandfold, and out_pred_amp, loss0 and the gradients follow from that. The same formula gives
+// the same numbers here.
+TEST(GoldenNetwork, GivesTheOriginalsAmplitudesAndLoss) {
+  for_each_network([](const GoldenFile& golden, Original& original) {
+    const at::NoGradGuard no_grad;
+    const at::Tensor canvases = original.canvases(original.patches());
+    const at::Tensor object = golden.array("out_trimmed_obj").unsqueeze(-1);
+    EXPECT_TRUE(agrees(original.like(original.trimmed(canvases), object), object));
+    const at::Tensor intensity = original.intensity(canvases);
+    const at::Tensor expected = golden.array("out_pred_amp");
+    EXPECT_TRUE(agrees(original.like(intensity.sqrt(), expected), expected));
+    EXPECT_NEAR(original.loss(intensity).item<double>() / golden.number("loss0"), 1, 1e-4);
+  });
+}
+
+// What is right instead: nothing beyond the squares that the patches are weighed by, and the same
+// inside them.
+TEST(GoldenNetwork, LosesTheThousandfoldBorderUnderOurMerge) {
+  for_each_network([](const GoldenFile& golden, Original& original) {
+    if (!original.has_thousandfold_border()) return;
+    const at::NoGradGuard no_grad;
+    const at::Tensor patches = original.patches();
+    const double largest = patches.abs().max().item<double>();
+    EXPECT_LT(original.canvases_under_mask(patches).abs().max().item<double>(), largest);
+    EXPECT_GT(golden.array("out_trimmed_obj").abs().max().item<double>(), 100 * largest);
+  });
+}
+
+TEST(GoldenNetwork, HasTheOriginalsGradients) {
+  for_each_network([](const GoldenFile& golden, Original& original) {
+    original.loss().backward();
+    const std::vector<double> norms = values_of(golden, "grad_norms");
+    const at::Tensor first = golden.array("grad_first5");
+    const std::vector<at::Tensor> parameters = original.network().parameters();
+    for (std::size_t k = 0; k < parameters.size(); ++k) {
+      const at::Tensor gradient = in_golden_order(parameters[k].grad()).flatten();
+      EXPECT_NEAR(gradient.norm().item<double>() / norms[k], 1, 0.01) << "tensor " << k;
+      const std::int64_t count = std::min<std::int64_t>(5, gradient.size(0));
+      const at::Tensor expected = first[static_cast<std::int64_t>(k)].narrow(0, 0, count);
+      EXPECT_TRUE(agrees(gradient.narrow(0, 0, count), expected, 0.01, 0.01)) << "tensor " << k;
+    }
+  });
+}
+
+TEST(GoldenNetwork, ComesWhereTheOriginalDoesInFourStepsOfAdam) {
+  for_each_network([](const GoldenFile& golden, Original& original) {
+    const std::vector<at::Tensor> parameters = original.network().parameters();
+    AdamState adam = new_adam_state(parameters);
+    for (int step = 1; step <= 4; ++step) {
+      original.loss().backward();
+      // The original adds its epsilon before the variance is corrected for its start at 0.
+      const double epsilon = 1e-7 / std::sqrt(1 - std::pow(0.999, step));
+      adam_step(parameters, adam, 1e-3, {.beta1 = 0.9, .beta2 = 0.999, .epsilon = epsilon});
+    }
+    const at::NoGradGuard no_grad;
+    EXPECT_NEAR(original.loss().item<double>() / golden.number("loss_after_4_adam_steps"), 1, 0.01);
+    const std::vector<double> norms = values_of(golden, "weight_norms_after_4");
+    for (std::size_t k = 0; k < parameters.size(); ++k)
+      EXPECT_NEAR(parameters[k].norm().item<double>() / norms[k], 1, 0.01) << "tensor " << k;
+  });
+}
+
+}  // namespace
+}  // namespace ptyche
