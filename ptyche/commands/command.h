@@ -33,6 +33,7 @@ struct Option {
   std::string short_name = {};  ///< one letter: "o" is -o; empty = none
   bool required = false;        ///< must be given, on the command line or in the config file
   std::string implied = {};     ///< of the choices, what the bare option means; empty = none
+  std::vector<std::string> aliases = {};  ///< other names, as PtychoPINN calls it
 };
 
 /// One positional argument.

@@ -41,13 +41,17 @@ void run_command_line(const std::vector<Command>& commands, const std::vector<st
     fmt::print("{}", command_help(command));
     return;
   }
+  Given given;
   try {
-    parse(command, rest);
+    given = parse(command, rest);
   } catch (const UsageError& error) {
     throw UsageError(fmt::format("{}\nptyche {} --help lists its arguments and options",
                                  error.what(), command.name));
   }
-  command.run();
+  if (given.show_config)
+    fmt::print("{}", config_text(command, given));
+  else
+    command.run();
 }
 
 }  // namespace ptyche

@@ -1,5 +1,6 @@
 #include <fmt/ranges.h>
 #include <toml++/toml.h>
+#include <yaml-cpp/yaml.h>
 
 #include <algorithm>
 
@@ -30,7 +31,7 @@ const Option& option_named(const Command& command, const std::string& key) {
   std::replace(name.begin(), name.end(), '_', '-');
   std::vector<std::string> known;
   for (const Option& option : command.options) {
-    if (option.name == name) return option;
+    if (option.name == name || std::ranges::count(option.aliases, name) > 0) return option;
     known.push_back(option.name);
   }
   throw InvalidInput(fmt::format("'{}' is not an option of ptyche {}{}", key, command.name,
@@ -46,18 +47,75 @@ toml::table parse_toml(const std::filesystem::path& file) {
   }
 }
 
+/// One key of a config file.
+struct Entry {
+  std::string key, text;
+  std::size_t line = 0;
+};
+
+std::vector<Entry> entries_of_toml(const std::filesystem::path& file) {
+  std::vector<Entry> entries;
+  for (const auto& [key, node] : parse_toml(file)) {
+    const std::size_t line = node.source().begin.line;
+    entries.push_back({std::string(key.str()),
+                       with_context(fmt::format("{}:{}: --{}", file.string(), line, key.str()),
+                                    [&node = node] { return as_text(node); }),
+                       line});
+  }
+  return entries;
+}
+
+/// Sections only sort the keys.
+void add_entries(const YAML::Node& map, std::vector<Entry>& entries) {
+  for (const auto& item : map) {
+    const YAML::Node& value = item.second;
+    if (value.IsMap()) {
+      add_entries(value, entries);
+      continue;
+    }
+    if (value.IsNull()) continue;  // "key:" alone: the default
+    std::vector<std::string> words;
+    if (value.IsSequence())
+      for (const auto& element : value) words.push_back(element.as<std::string>());
+    else
+      words.push_back(value.as<std::string>());
+    entries.push_back({item.first.as<std::string>(), fmt::format("{}", fmt::join(words, ",")),
+                       static_cast<std::size_t>(item.first.Mark().line + 1)});
+  }
+}
+
+std::vector<Entry> entries_of_yaml(const std::filesystem::path& file) {
+  std::vector<Entry> entries;
+  try {
+    const YAML::Node root = YAML::Load(read_bytes(file));
+    require(root.IsMap() || root.IsNull(), "{}: expected keys and values, found something else",
+            file.string());
+    add_entries(root, entries);
+  } catch (const YAML::Exception& error) {
+    throw InvalidInput(fmt::format("{}:{}: {}", file.string(), error.mark.line + 1, error.msg));
+  }
+  return entries;
+}
+
+/// YAML says yes and no too, and True and False.
+std::string flag_text(const Option& option, const std::string& text) {
+  if (!std::holds_alternative<bool*>(option.target)) return text;
+  if (text == "True" || text == "yes" || text == "on") return "true";
+  if (text == "False" || text == "no" || text == "off") return "false";
+  return text;
+}
+
 }  // namespace
 
 std::set<std::string> read_config(const Command& command, const std::filesystem::path& file) {
+  const bool yaml = file.extension() == ".yaml" || file.extension() == ".yml";
   std::set<std::string> names;
-  for (const auto& [key, node] : parse_toml(file)) {
-    const std::string where = fmt::format("{}:{}", file.string(), node.source().begin.line);
-    with_context(where, [&key = key, &node = node, &command, &names] {
-      const Option& option = option_named(command, std::string(key.str()));
-      assign(option, with_context("--" + option.name, [&] { return as_text(node); }));
+  for (const Entry& entry : yaml ? entries_of_yaml(file) : entries_of_toml(file))
+    with_context(fmt::format("{}:{}", file.string(), entry.line), [&] {
+      const Option& option = option_named(command, entry.key);
+      assign(option, flag_text(option, entry.text));
       names.insert(option.name);
     });
-  }
   return names;
 }
 

@@ -77,6 +77,7 @@ std::string details(const Option& option) {
   if (!option.choices.empty()) parts.push_back(kind(option));
   if (const std::string range = range_text(option); !range.empty()) parts.push_back(range);
   if (!option.unit.empty()) parts.push_back("unit " + option.unit);
+  for (const std::string& alias : option.aliases) parts.push_back("also --" + alias);
   const std::string value = default_text(option);
   if (option.required || value == "on") parts.push_back(option.required ? value : "default on");
   if (!option.required && !value.empty() && !std::holds_alternative<bool*>(option.target))
@@ -108,13 +109,20 @@ std::string cell(const std::string& text) {
 
 std::string code(const std::string& text) { return text.empty() ? "" : "`" + text + "`"; }
 
+/// "; also `--nepochs`" for every other name.
+std::string also(const Option& option) {
+  std::string names;
+  for (const std::string& alias : option.aliases) names += "; also " + code("--" + alias);
+  return names;
+}
+
 std::string option_row(const Option& option) {
   const std::string letter = option.short_name.empty() ? "" : code("-" + option.short_name) + " ";
   const std::string range = range_text(option);
   const std::string values = kind(option) + (range.empty() ? "" : " " + range);
   return fmt::format("| {}{} | {} | {} | {} | {} |\n", letter, code("--" + option.name),
                      cell(code(values)), cell(code(default_text(option))), cell(option.unit),
-                     cell(option.help));
+                     cell(option.help + also(option)));
 }
 
 std::string command_section(const Command& command) {
@@ -155,7 +163,9 @@ std::string command_help(const Command& command) {
   page += "\nOptions\n";
   for (const Option& option : command.options)
     page += two_columns(left_column(option), option.help + details(option));
-  page += two_columns("      --config FILE.toml", "options from a file, one 'name = value' a line");
+  page += two_columns("      --config FILE",
+                      "options from a file, .toml: one 'name = value' a line, or .yaml");
+  page += two_columns("      --show-config", "every value and where it is from; nothing is run");
   page += two_columns("  -h, --help", "this text");
   if (!command.references.empty()) page += "\nReferences\n";
   for (const std::string& reference : command.references)
@@ -167,13 +177,26 @@ std::string commands_page(const std::vector<Command>& commands) {
   std::string page = "# Commands\n\n";
   page += "Printed by `ptyche __docs`; not edited by hand.\n\n";
   page +=
-      "Every command also takes `--config FILE.toml` (flat, keys are option names; the command "
-      "line\n"
-      "wins over the file, the file over the default) and `--help`. `_` may stand for `-` in the\n"
-      "name of an option. Exit codes: 0 done, 1 something is wrong with the input, 2 the command\n"
+      "Every command also takes `--config FILE` (keys are option names; flat TOML, or YAML whose\n"
+      "sections only sort the keys; the command line wins over the file, the file over the\n"
+      "default), `--show-config` (prints every value and where it is from, runs nothing) and\n"
+      "`--help`. `_` may stand for `-` in the name of an option. Exit codes: 0 done, 1 something "
+      "is wrong with the input, 2 the command\n"
       "line is not understood, 3 a fault of the program, 130 interrupted.\n";
   for (const Command& command : commands)
     if (!command.hidden) page += command_section(command);
+  return page;
+}
+
+std::string config_text(const Command& command, const Given& given) {
+  std::string page;
+  for (const Option& option : command.options) {
+    const bool by_words = given.by_words.contains(option.name);
+    const char* source = by_words                              ? "command line"
+                         : given.by_file.contains(option.name) ? "config file"
+                                                               : "default";
+    page += fmt::format("{:<28} {:<24} {}\n", option.name, value_text(option), source);
+  }
   return page;
 }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "ptyche/commands/command.h"
+#include "ptyche/commands/parse.h"
 
 namespace ptyche {
 
@@ -17,5 +18,8 @@ std::string command_help(const Command& command);
 
 /// docs/commands.md: the same of all verbs, in Markdown.
 std::string commands_page(const std::vector<Command>& commands);
+
+/// Every option with its value and where that is from, one a line.
+std::string config_text(const Command& command, const Given& given);
 
 }  // namespace ptyche

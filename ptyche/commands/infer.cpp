@@ -41,7 +41,7 @@ void run_infer(InferVerbOptions options, const std::string& options_json) {
   image.provenance.seed = model.seed;
   image.provenance.command = "ptyche infer";
   image.provenance.options_json = options_json;
-  for (const EpochRecord& record : model.history) image.loss.push_back(record.loss_per_photon);
+  for (const EpochRecord& record : model.history) image.loss.push_back(record.loss);
   const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start;
   write_image(options.output, image, scan, {.seconds = passed.count()}, {});
 }

@@ -32,6 +32,15 @@ struct ComputeChoices {
   void apply() const;
 };
 
+/// What training minimises, as the original's two weights; only which one is above 0 matters.
+struct LossWeights {
+  double nll = 1, mae = 0;
+
+  /// Throws InvalidInput unless exactly one is above 0.
+  LossKind kind() const;
+};
+
+std::vector<Option> loss_weight_option_list(LossWeights& weights);
 std::vector<Option> read_option_list(ReadChoices& choices);
 std::vector<Option> hold_out_option_list(ReadOptions& options);
 std::vector<Option> train_option_list(GroupOptions& group, TrainOptions& train);

@@ -6,11 +6,11 @@
 #include <charconv>
 #include <cmath>
 #include <nlohmann/json.hpp>
-#include <sstream>
 #include <type_traits>
 
 #include "ptyche/commands/suggest.h"
 #include "ptyche/core/error.h"
+#include "ptyche/core/parts.h"
 
 namespace ptyche {
 namespace {
@@ -64,8 +64,7 @@ std::string parse_text(const Option& option, const std::string& text) {
 std::vector<double> parse_list(const Option& option, const std::string& text) {
   std::vector<double> values;
   if (text.empty()) return values;
-  std::istringstream words(text + ",");  // getline would overlook an empty last word
-  for (std::string word; std::getline(words, word, ',');)
+  for (const std::string& word : parts_of(text, ','))
     values.push_back(parse_number<double>(option, word));
   return values;
 }

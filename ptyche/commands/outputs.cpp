@@ -8,7 +8,6 @@
 #include "ptyche/evaluate/evaluate.h"
 #include "ptyche/io/product.h"
 #include "ptyche/io/scores_json.h"
-#include "ptyche/model/model_file.h"
 
 namespace ptyche {
 namespace {
@@ -58,15 +57,6 @@ void print_scores(const std::vector<NamedScore>& scores) {
       fmt::print("{:<42} {:>11.5g}{}  {}\n", score.name, score.value, guesses_after(scores, index),
                  score.meaning);
   }
-}
-
-void write_training(const std::filesystem::path& folder, const Model& model) {
-  write_model(folder / "model.ptyche", model);
-  std::string table = "epoch,loss_per_photon,object_contrast,probe_change,learning_rate\n";
-  for (const EpochRecord& record : model.history)
-    table += fmt::format("{},{:.8g},{:.6g},{:.6g},{:.6g}\n", record.epoch, record.loss_per_photon,
-                         record.object_contrast, record.probe_change, record.learning_rate);
-  write_text(folder / "history.csv", table);
 }
 
 void write_image(const std::filesystem::path& folder, const Reconstruction& image, const Scan& scan,

@@ -7,13 +7,9 @@
 #include "ptyche/data/reconstruction.h"
 #include "ptyche/data/scan.h"
 #include "ptyche/evaluate/half_sets.h"
-#include "ptyche/model/model.h"
 #include "ptyche/report/report.h"
 
 namespace ptyche {
-
-/// model.ptyche and history.csv.
-void write_training(const std::filesystem::path& folder, const Model& model);
 
 /// Runs `reconstruct` on the even and on the odd patterns, writes half_even.h5, half_odd.h5 and
 /// half_sets.csv (the correlation's curve) and gives how far the two images agree.

@@ -13,12 +13,17 @@
 namespace ptyche {
 namespace {
 
-/// --output-dir and --output_dir, one of them where they are the same.
+/// --output-dir and --output_dir, and so on for its other names.
 std::vector<std::string> spellings(const Option& option) {
-  std::string underscored = option.name;
-  std::ranges::replace(underscored, '-', '_');
-  if (underscored == option.name) return {"--" + option.name};
-  return {"--" + option.name, "--" + underscored};
+  std::vector<std::string> names = {option.name};
+  names.insert(names.end(), option.aliases.begin(), option.aliases.end());
+  std::vector<std::string> all;
+  for (std::string name : names) {
+    all.push_back("--" + name);
+    std::ranges::replace(name, '-', '_');
+    if (all.back() != "--" + name) all.push_back("--" + name);
+  }
+  return all;
 }
 
 /// "-o,--output-dir,--output_dir".
@@ -41,11 +46,12 @@ struct Parser {
       arguments.push_back(app.add_option(argument.name));
     for (const Option& option : command.options) options.push_back(declare(app, option));
     config = app.add_option("--config")->take_last();
+    show_config = app.add_flag("--show-config,--show_config");
   }
 
   CLI::App app;
   std::vector<CLI::Option*> arguments, options;
-  CLI::Option* config;
+  CLI::Option *config, *show_config;
 };
 
 void split(Parser& parser, std::vector<std::string> words) {
@@ -60,7 +66,7 @@ void split(Parser& parser, std::vector<std::string> words) {
 }
 
 void refuse_extras(const Command& command, const std::vector<std::string>& extras) {
-  std::vector<std::string> known = {"--config", "--help"};
+  std::vector<std::string> known = {"--config", "--show-config", "--help"};
   for (const Option& option : command.options) known.push_back("--" + option.name);
   for (const std::string& word : extras) {
     if (!word.starts_with("-")) continue;
@@ -82,7 +88,7 @@ void fill_arguments(const Command& command, const Parser& parser) {
   }
 }
 
-void fill_options(const Command& command, const Parser& parser, std::set<std::string> given) {
+void fill_options(const Command& command, const Parser& parser, Given& given) {
   for (std::size_t i = 0; i < command.options.size(); ++i) {
     const Option& option = command.options[i];
     if (parser.options[i]->count() > 0) {
@@ -91,9 +97,10 @@ void fill_options(const Command& command, const Parser& parser, std::set<std::st
       } catch (const InvalidInput& error) {
         throw UsageError(error.what());
       }
-      given.insert(option.name);
+      given.by_words.insert(option.name);
     }
-    if (option.required && !given.contains(option.name))
+    if (option.required && !given.by_words.contains(option.name) &&
+        !given.by_file.contains(option.name))
       throw UsageError(fmt::format("--{} is missing ({})", option.name, option.help));
   }
 }
@@ -122,14 +129,17 @@ std::vector<std::string> with_implied(const Command& command, std::vector<std::s
 
 }  // namespace
 
-void parse(const Command& command, const std::vector<std::string>& words) {
+Given parse(const Command& command, const std::vector<std::string>& words) {
   Parser parser(command);
   split(parser, with_implied(command, words));
   refuse_extras(command, parser.app.remaining());
-  std::set<std::string> given;
-  if (parser.config->count() > 0) given = read_config(command, parser.config->results().back());
+  Given given;
+  given.show_config = parser.show_config->count() > 0;
+  if (parser.config->count() > 0)
+    given.by_file = read_config(command, parser.config->results().back());
   fill_arguments(command, parser);
-  fill_options(command, parser, std::move(given));
+  fill_options(command, parser, given);
+  return given;
 }
 
 }  // namespace ptyche

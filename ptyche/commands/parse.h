@@ -17,15 +17,22 @@ class UsageError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Fills the targets of `command` from `words` (those after the verb). Every command also takes
-/// `--config FILE.toml`; a value is the default, else the file's, else the command line's.
-/// Accepted: --name value, --name=value, -x value, --two_words for --two-words, --flag,
-/// --flag=false; the last of several wins. Throws UsageError naming option, expected and found;
-/// InvalidInput where the config file is at fault.
-void parse(const Command& command, const std::vector<std::string>& words);
+/// Which options were given, and where: names of Command::options; all others have their defaults.
+struct Given {
+  std::set<std::string> by_file, by_words;
+  bool show_config = false;  ///< the user wants to see the values, not to run
+};
 
-/// Sets options from a flat TOML file whose keys are option names, and returns the names it set.
-/// Throws InvalidInput with file and line for bad TOML, unknown keys and values out of range.
+/// Fills the targets of `command` from `words` (those after the verb). Every command also takes
+/// `--config FILE` and `--show-config`; a value is the default, else the file's, else the command
+/// line's. Accepted: --name value, --name=value, -x value, an option's other names, --two_words for
+/// --two-words, --flag, --flag=false; the last of several wins. Throws UsageError naming option,
+/// expected and found; InvalidInput where the config file is at fault.
+Given parse(const Command& command, const std::vector<std::string>& words);
+
+/// Sets options from a file whose keys are option names, and returns the names it set: TOML, or
+/// YAML (.yaml, .yml) with or without sections, as PtychoPINN has it. Throws InvalidInput with file
+/// and line for what is neither, unknown keys and values out of range.
 std::set<std::string> read_config(const Command& command, const std::filesystem::path& file);
 
 }  // namespace ptyche

@@ -12,6 +12,7 @@
 #include "ptyche/core/files.h"
 #include "ptyche/infer/infer.h"
 #include "ptyche/io/product.h"
+#include "ptyche/model/model_file.h"
 #include "ptyche/physics/data_fit.h"
 #include "ptyche/solve/refine.h"
 #include "ptyche/stitch/stitch.h"
@@ -58,7 +59,7 @@ void fill_provenance(Reconstruction& image, const Model& model, const std::strin
   image.provenance.seed = model.seed;
   image.provenance.command = "ptyche reconstruct";
   image.provenance.options_json = options_json;
-  for (const EpochRecord& record : model.history) image.loss.push_back(record.loss_per_photon);
+  for (const EpochRecord& record : model.history) image.loss.push_back(record.loss);
 }
 
 /// A scan to its image by a network of its own, without leaving a file: what each half set runs.

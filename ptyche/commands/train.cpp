@@ -8,6 +8,7 @@
 #include "ptyche/commands/outputs.h"
 #include "ptyche/commands/verbs.h"
 #include "ptyche/core/files.h"
+#include "ptyche/model/model_file.h"
 
 namespace ptyche {
 namespace {

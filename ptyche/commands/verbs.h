@@ -13,5 +13,6 @@ Command evaluate_command();
 Command compare_command();
 Command solve_command();
 Command info_command();
+Command grid_lines_command();
 
 }  // namespace ptyche

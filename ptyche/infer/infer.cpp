@@ -5,23 +5,51 @@
 #include "ptyche/core/error.h"
 #include "ptyche/core/interrupt.h"
 #include "ptyche/core/progress.h"
+#include "ptyche/group/fixed_groups.h"
 #include "ptyche/nn/patch_network.h"
 
 namespace ptyche {
+
+namespace {
+
+/// The scan with the patterns of one use in use, and no others.
+Scan only(const Scan& scan, FrameUse use) {
+  const at::Tensor chosen = scan.frame_use().eq(static_cast<int>(use));
+  return scan.with_frame_use(
+      at::where(chosen, static_cast<int>(FrameUse::used), static_cast<int>(FrameUse::rejected))
+          .to(at::kByte));
+}
+
+/// The patterns in the order in which the network sees them.
+at::Tensor frames_to_see(const Model& model, const Scan& scan, const InferOptions& options) {
+  const std::int64_t together = model.network->patches_per_input();
+  if (together == 1) return scan.frames_with(options.frames);
+  if (options.groups.defined()) return options.groups.flatten();
+  const Scan shown = only(scan, options.frames);
+  return fixed_groups(shown, {.gridsize = model.network_options.gridsize,
+                              .count = shown.frames_with(FrameUse::used).size(0),
+                              .neighbours = together - 1})
+      .flatten();
+}
+
+}  // namespace
 
 Patches infer(const Model& model, const Scan& scan, const InferOptions& options) {
   require_far_field(scan);
   const at::NoGradGuard no_grad;
   require(options.batch >= 1, "batch: expected at least 1, found {}", options.batch);
-  const at::Tensor frames = scan.frames_with(options.frames);
-  require(frames.size(0) > 0, "{}: no pattern to infer", scan.source());
+  require(scan.frames_with(options.frames).size(0) > 0, "{}: no pattern to infer", scan.source());
+  const at::Tensor frames = frames_to_see(model, scan, options);
+  // Whole groups at a time.
+  const std::int64_t together = model.network->patches_per_input();
+  const std::int64_t step = std::max<std::int64_t>(options.batch / together, 1) * together;
   const Autocast autocast(options.precision);
   std::vector<at::Tensor> patches;
   Progress progress("infer", frames.size(0), "patterns");
-  for (std::int64_t first = 0; first < frames.size(0); first += options.batch) {
+  for (std::int64_t first = 0; first < frames.size(0); first += step) {
     if (interrupted()) throw Interrupted("stopped during inference; the model file is complete");
-    const at::Tensor batch = frames.slice(0, first, first + options.batch);
-    patches.push_back(model.network->forward(input_channels(model, scan, batch)));
+    const at::Tensor batch = frames.slice(0, first, first + step);
+    patches.push_back(patches_of(model, input_channels(model, scan, batch)));
     progress.step(first + batch.size(0), first + batch.size(0), "");
   }
   return {.patches = at::cat(patches),

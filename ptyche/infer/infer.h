@@ -11,13 +11,16 @@
 namespace ptyche {
 
 struct InferOptions {
-  std::int64_t batch = 64;           ///< patterns at a time, >= 1; no influence on the result
+  std::int64_t batch = 64;  ///< patterns at a time, >= 1; no influence on the result
+  at::Tensor groups = {};  ///< (n, C) int64 frames that a network which looks at C patterns at once
+                           ///< is shown; undefined = around every pattern, its nearest ones
   FrameUse frames = FrameUse::used;  ///< which patterns
   Precision precision = Precision::automatic;
 };
 
-/// Patches of the scan's patterns of one use. Throws InvalidInput if there is none, or if the model
-/// was trained on another pattern size; Interrupted after Ctrl-C.
+/// Patches of the scan's patterns of one use; several of a pattern that is shown in several groups.
+/// Throws InvalidInput if there is none, or if the model was trained on another pattern size;
+/// Interrupted after Ctrl-C.
 Patches infer(const Model& model, const Scan& scan, const InferOptions& options);
 
 }  // namespace ptyche

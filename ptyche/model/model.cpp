@@ -6,6 +6,7 @@
 
 #include "ptyche/core/error.h"
 #include "ptyche/nn/patch_network.h"
+#include "ptyche/physics/fourier.h"
 #include "ptyche/physics/fourier_shift.h"
 
 namespace ptyche {
@@ -28,6 +29,8 @@ double input_scale_of(const Scan& scan) {
 at::Tensor channels_of_chunk(const Model& model, const Scan& scan, const at::Tensor& frames) {
   const at::Tensor mask = mask_in_fft_order(scan);
   const at::Tensor amplitudes = counts_in_fft_order(scan, frames).sqrt_() * mask;
+  if (!has_stem(model.network_options))
+    return to_centred(amplitudes).mul(model.input_scale).unsqueeze(1);
   const at::Tensor probes = fourier_shift(model.stem_probe, position_fractions(scan, frames));
   return physics_stem(amplitudes, mask, probes, model.input_scale, model.stem_options);
 }
@@ -50,7 +53,8 @@ Model new_model(const Scan& scan, const at::Tensor& probe, const NetworkOptions&
           scan.pattern_size() / multiple * multiple);
   model.stem_probe = probe.clone();
   model.probe = probe.clone();
-  model.input_scale = input_scale_of(scan);
+  // PtychoPINN's networks know patterns whose squares add up to (N / 2)^2.
+  model.input_scale = (has_stem(network) ? 1 : 0.5) * input_scale_of(scan);
   model.seed = seed;
   model.input_hash = scan.input_hash();
   return model;
@@ -67,6 +71,17 @@ Scan placed_by(const Model& model, const Scan& scan) {
   const bool moved = model.moves.defined() && model.input_hash == scan.input_hash() &&
                      model.moves.sizes() == scan.positions().sizes();
   return moved ? scan.with_positions(scan.positions() + model.moves) : scan;
+}
+
+at::Tensor patches_of(const Model& model, const at::Tensor& channels) {
+  const std::int64_t together = model.network->patches_per_input();
+  require(channels.size(0) % together == 0,
+          "network {}: expected patterns in groups of {}, found {} patterns",
+          model.network_options.name, together, channels.size(0));
+  if (together == 1) return model.network->forward(channels);
+  return model.network->forward(channels.contiguous()
+                                    .view({-1, together, channels.size(2), channels.size(3)})
+                                    .contiguous(at::MemoryFormat::ChannelsLast));
 }
 
 at::Tensor position_fractions(const Scan& scan, const at::Tensor& frames) {

@@ -19,8 +19,10 @@ class PatchNetwork;
 
 /// One line of history.csv.
 struct EpochRecord {
-  std::int64_t epoch = 0;      ///< from 1
-  double loss_per_photon = 0;  ///< Poisson loss (half the deviance) over the epoch's patterns
+  std::int64_t epoch = 0;  ///< from 1
+  /// Over the epoch's patterns: Poisson loss (half the deviance) per photon, or the misfit of the
+  /// amplitudes over their sum, or that of labels per pixel.
+  double loss = 0;
   double object_contrast = 0;  ///< standard deviation of the merged objects over their mean
   double probe_change = 0;     ///< |P - P_start| / |P_start|
   double learning_rate = 0;    ///< of the network, at the end of the epoch
@@ -61,6 +63,11 @@ Scan placed_by(const Model& model, const Scan& scan);
 /// The network's input for `frames` (k) int64: (k, channels, N, N) float32, channels_last.
 /// Throws InvalidInput if the scan's pattern size is not the model's.
 at::Tensor input_channels(const Model& model, const Scan& scan, const at::Tensor& frames);
+
+/// Patches (k, N, N) complex64 of the patterns whose channels (k, channels, N, N) are given. A
+/// network that looks at several patterns at once takes them in this order, patches_per_input at a
+/// time.
+at::Tensor patches_of(const Model& model, const at::Tensor& channels);
 
 /// Positions less their nearest whole pixel, (k, 2) float64 in [-0.5, 0.5].
 at::Tensor position_fractions(const Scan& scan, const at::Tensor& frames);

@@ -1,6 +1,7 @@
 #include "ptyche/model/model_file.h"
 
 #include <ATen/core/grad_mode.h>
+#include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
 
@@ -29,7 +30,8 @@ nlohmann::json json_of(const NetworkOptions& options) {
           {"filters_scale", options.filters_scale},
           {"object_big", options.object_big},
           {"probe_big", options.probe_big},
-          {"amplitude_activation", options.amplitude_activation}};
+          {"amplitude_activation", options.amplitude_activation},
+          {"amplitude_range", options.amplitude_range}};
 }
 
 nlohmann::json options_json(const Model& model) {
@@ -56,7 +58,8 @@ NetworkOptions network_options_from(const nlohmann::json& json) {
           .filters_scale = json.value("filters_scale", absent.filters_scale),
           .object_big = json.value("object_big", absent.object_big),
           .probe_big = json.value("probe_big", absent.probe_big),
-          .amplitude_activation = json.value("amplitude_activation", absent.amplitude_activation)};
+          .amplitude_activation = json.value("amplitude_activation", absent.amplitude_activation),
+          .amplitude_range = json.value("amplitude_range", absent.amplitude_range)};
 }
 
 /// Fills all that is not a tensor.
@@ -73,7 +76,7 @@ at::Tensor history_table(const std::vector<EpochRecord>& history) {
   at::Tensor table = at::zeros({static_cast<std::int64_t>(history.size()), 5}, at::kDouble);
   for (std::size_t i = 0; i < history.size(); ++i)
     table[static_cast<std::int64_t>(i)].copy_(
-        at::tensor({static_cast<double>(history[i].epoch), history[i].loss_per_photon,
+        at::tensor({static_cast<double>(history[i].epoch), history[i].loss,
                     history[i].object_contrast, history[i].probe_change, history[i].learning_rate},
                    at::kDouble));
   return table;
@@ -149,6 +152,15 @@ void write_model(const std::filesystem::path& file, const Model& model) {
 
 Model read_model(const std::filesystem::path& file) {
   return with_context(file.string(), [&] { return read_model_from(Hdf5File::open(file)); });
+}
+
+void write_training(const std::filesystem::path& folder, const Model& model) {
+  write_model(folder / "model.ptyche", model);
+  std::string table = "epoch,loss,object_contrast,probe_change,learning_rate\n";
+  for (const EpochRecord& record : model.history)
+    table += fmt::format("{},{:.8g},{:.6g},{:.6g},{:.6g}\n", record.epoch, record.loss,
+                         record.object_contrast, record.probe_change, record.learning_rate);
+  write_text(folder / "history.csv", table);
 }
 
 }  // namespace ptyche

@@ -11,6 +11,9 @@ namespace ptyche {
 /// Writes the model atomically. The same model gives the same bytes: no times, no paths.
 void write_model(const std::filesystem::path& file, const Model& model);
 
+/// model.ptyche and history.csv, one line per epoch, into a folder.
+void write_training(const std::filesystem::path& folder, const Model& model);
+
 /// Throws InvalidInput if the file is not a model, of another format version, or incomplete.
 Model read_model(const std::filesystem::path& file);
 

@@ -1,4 +1,4 @@
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <array>
 
@@ -14,6 +14,7 @@ namespace {
 
 struct Entry {
   const char* name;
+  bool has_stem;
   NetworkOptions (*completed)(NetworkOptions options, const StemOptions& stem);
   void (*check)(const NetworkOptions& options);
   std::int64_t (*required_multiple)(const NetworkOptions& options);
@@ -24,6 +25,7 @@ struct Entry {
 template <typename Network>
 constexpr Entry entry(const char* name, decltype(Entry::draw_weights) draw_weights) {
   return {.name = name,
+          .has_stem = Network::kHasStem,
           .completed = Network::completed,
           .check = Network::check,
           .required_multiple = Network::required_multiple,
@@ -56,6 +58,16 @@ NetworkOptions completed(const NetworkOptions& asked, std::int64_t pattern_size,
   options.pattern_size = pattern_size;
   return entry_of(asked.name).completed(std::move(options), stem);
 }
+
+std::string to_string(const NetworkOptions& o) {
+  return fmt::format(
+      "{} N {} channels {} widths {} x {} stride {} skip {} grid {} x {} big {} {} {} {}", o.name,
+      o.pattern_size, o.channels, fmt::join(o.widths, "-"), o.blocks, o.stride, o.skip_channel,
+      o.gridsize, o.filters_scale, o.object_big, o.probe_big, o.amplitude_activation,
+      o.amplitude_range);
+}
+
+bool has_stem(const NetworkOptions& options) { return entry_of(options.name).has_stem; }
 
 std::int64_t required_multiple(const NetworkOptions& options) {
   return entry_of(options.name).required_multiple(options);

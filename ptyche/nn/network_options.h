@@ -26,6 +26,7 @@ struct NetworkOptions {
   bool object_big = true;          ///< a patch per pattern comes out; else one for all C
   bool probe_big = true;           ///< the patch has a border of low resolution; else one of zeros
   std::string amplitude_activation = "sigmoid";  ///< sigmoid | swish | softplus | relu
+  double amplitude_range = 1;  ///< factor of all amplitudes that come out: a sigmoid's largest one
 };
 
 /// `asked` with all that the patterns decide filled in: the pattern size and the input channels
@@ -33,6 +34,13 @@ struct NetworkOptions {
 /// its stride where that is 0. Throws InvalidInput naming the networks that exist.
 NetworkOptions completed(const NetworkOptions& asked, std::int64_t pattern_size,
                          const StemOptions& stem);
+
+/// Every option in one line, for telling two networks apart.
+std::string to_string(const NetworkOptions& options);
+
+/// Whether the network's input is what the physics stem makes of a pattern, else its amplitudes
+/// alone. Throws InvalidInput naming the networks that exist.
+bool has_stem(const NetworkOptions& options);
 
 /// Side lengths must be multiples of this for the network to halve them at every level. Throws
 /// InvalidInput naming the networks that exist.

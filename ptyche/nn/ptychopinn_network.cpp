@@ -114,9 +114,11 @@ at::Tensor PtychoPinnNetwork::forward(const at::Tensor& amplitudes) {
   const MapDecoder::Maps amplitude = amplitude_->forward(features);
   const MapDecoder::Maps phase = phase_->forward(features);
   const at::Tensor centre =
-      from_polar(amplitude_activation_(amplitude.centre), std::numbers::pi * phase.centre.tanh());
+      from_polar(options_.amplitude_range * amplitude_activation_(amplitude.centre),
+                 std::numbers::pi * phase.centre.tanh());
   if (!options_.probe_big) return among_zeros(centre).flatten(0, 1);
-  const at::Tensor border = from_polar(at::silu(amplitude.border), at::silu(phase.border));
+  const at::Tensor border =
+      from_polar(options_.amplitude_range * at::silu(amplitude.border), at::silu(phase.border));
   return with_centre(border, centre).flatten(0, 1);
 }
 

@@ -37,6 +37,7 @@ class PtychoPinnNetwork : public PatchNetwork {
   std::int64_t patches_per_input() const override;
 
   // What the registry asks for (network_options.h).
+  static constexpr bool kHasStem = false;
   static NetworkOptions completed(NetworkOptions options, const StemOptions& stem);
   static void check(const NetworkOptions& options);
   static std::int64_t required_multiple(const NetworkOptions& options);

@@ -21,6 +21,7 @@ class SupervisedNetwork : public PatchNetwork {
   at::Tensor maps(const at::Tensor& amplitudes);
 
   // What the registry asks for (network_options.h).
+  static constexpr bool kHasStem = false;
   static NetworkOptions completed(NetworkOptions options, const StemOptions& stem);
   static void check(const NetworkOptions& options);
   static std::int64_t required_multiple(const NetworkOptions& options);

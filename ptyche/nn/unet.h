@@ -16,6 +16,7 @@ class UNet : public PatchNetwork {
   at::Tensor forward(const at::Tensor& channels) override;
 
   // What the registry asks for (network_options.h).
+  static constexpr bool kHasStem = true;
   static NetworkOptions completed(NetworkOptions options, const StemOptions& stem);
   static void check(const NetworkOptions& options);
   static std::int64_t required_multiple(const NetworkOptions& options);

@@ -5,7 +5,7 @@
 
 #include "ptyche/core/error.h"
 #include "ptyche/physics/fourier.h"
-#include "ptyche/physics/noise_floor.h"
+#include "ptyche/physics/photon_noise.h"
 #include "ptyche/physics/predict.h"
 
 namespace ptyche {
@@ -144,7 +144,7 @@ DataFit data_fit(const Reconstruction& image, const Scan& scan, const at::Tensor
     const at::Tensor intensity = pixels.of(
         predict_intensity(padded.object, probe, indices, image.interpolation, background, near));
     add(measured, pixels.of(counts_in_fft_order(scan, batch)), intensity);
-    add(drawn, poisson_draws(intensity, batch), intensity);
+    add(drawn, poisson_draws(intensity, batch, 0, Purpose::noise_floor), intensity);
   }
   // Over the measured photons too, so that deviance over floor is a ratio of deviances.
   return {frames.numel(), measured.r_factor(), drawn.r_factor(), measured.deviance_per_photon(),

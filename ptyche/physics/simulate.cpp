@@ -1,6 +1,5 @@
 #include "ptyche/physics/simulate.h"
 
-#include <ATen/Parallel.h>
 #include <ATen/core/grad_mode.h>
 
 #include <cmath>
@@ -8,6 +7,7 @@
 #include "ptyche/core/error.h"
 #include "ptyche/core/random.h"
 #include "ptyche/physics/objects.h"
+#include "ptyche/physics/photon_noise.h"
 #include "ptyche/physics/predict.h"
 #include "ptyche/physics/probes.h"
 #include "ptyche/physics/scan_positions.h"
@@ -54,19 +54,6 @@ at::Tensor probe_at(const SimulateOptions& options, double defocus) {
                      .zernike_rad = options.zernike_rad});
 }
 
-/// Replaces expected counts (k, N, N) by Poisson draws; every frame has its own stream.
-void add_noise(at::Tensor& counts, std::int64_t first_frame, std::uint64_t seed) {
-  const std::int64_t pixels = counts.size(1) * counts.size(2);
-  double* const data = counts.data_ptr<double>();
-  at::parallel_for(0, counts.size(0), 1, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t frame = begin; frame < end; ++frame) {
-      RandomStream stream(seed, Purpose::noise, static_cast<std::uint64_t>(first_frame + frame));
-      for (double* value = data + frame * pixels; value < data + (frame + 1) * pixels; ++value)
-        *value = static_cast<double>(stream.poisson(*value));
-    }
-  });
-}
-
 /// What the file says of positions that are not known exactly: turned and stretched about their
 /// middle, each off by its own error.
 at::Tensor given_positions(const at::Tensor& positions, const SimulateOptions& options) {
@@ -100,8 +87,9 @@ at::Tensor measure(const at::Tensor& object, const at::Tensor& probe, const at::
     const at::Tensor intensity = predict_intensity(
         object.to(at::kComplexDouble), probe.to(at::kComplexDouble),
         positions.slice(0, first, last), Interpolation::probe_fourier, /*background=*/{}, near);
-    at::Tensor counts = at::fft_fftshift(intensity, at::IntArrayRef{1, 2}).contiguous();
-    if (options.noise) add_noise(counts, first, options.seed);
+    at::Tensor counts = at::fft_fftshift(intensity, at::IntArrayRef{1, 2});
+    if (options.noise)
+      counts = poisson_draws(counts, at::arange(first, last), options.seed, Purpose::noise);
     parts.push_back(counts.to(options.noise ? at::kInt : at::kFloat));
   }
   return at::cat(parts);

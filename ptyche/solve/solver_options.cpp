@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "ptyche/core/error.h"
+#include "ptyche/core/parts.h"
 #include "ptyche/solve/solver.h"
 
 namespace ptyche {
@@ -34,11 +35,7 @@ void require_within(const char* name, double value, double low, double high) {
 
 std::vector<ChainLink> chain_from(const std::string& text) {
   std::vector<ChainLink> chain;
-  for (std::size_t first = 0; first <= text.size();) {
-    const std::size_t comma = std::min(text.find(',', first), text.size());
-    chain.push_back(link_from(text.substr(first, comma - first)));
-    first = comma + 1;
-  }
+  for (const std::string& link : parts_of(text, ',')) chain.push_back(link_from(link));
   return chain;
 }
 

@@ -56,11 +56,11 @@ void end_epoch(TrainingState& state, std::int64_t batches, double learning_rate)
   const at::Tensor& start = state.model.stem_probe;
   state.model.history.push_back(
       {.epoch = state.epoch + 1,
-       .loss_per_photon = state.loss_sum / state.photon_sum,
+       .loss = state.loss_sum / state.size_sum,
        .object_contrast = state.contrast_sum / static_cast<double>(batches),
        .probe_change = ((probe - start).norm() / start.norm()).item<double>(),
        .learning_rate = learning_rate});
-  state.loss_sum = state.photon_sum = state.contrast_sum = 0;
+  state.loss_sum = state.size_sum = state.contrast_sum = 0;
   state.batch = 0;
   ++state.epoch;
 }
@@ -110,9 +110,9 @@ Model train(const Scan& scan, const Groups& groups, const TrainOptions& options)
     while (state.batch < static_cast<std::int64_t>(batches.size())) {
       const StepResult result = train_step(state, placed, *inputs,
                                            batches[static_cast<std::size_t>(state.batch)], options);
-      progress.step(state.step, state.step * groups.merged * options.groups_per_batch,
-                    fmt::format("epoch {}/{}  loss {:.5f}", state.epoch + 1, options.epochs,
-                                result.loss_per_photon));
+      progress.step(
+          state.step, state.step * groups.merged * options.groups_per_batch,
+          fmt::format("epoch {}/{}  loss {:.5f}", state.epoch + 1, options.epochs, result.loss));
       if (state.batch == static_cast<std::int64_t>(batches.size())) break;
       checkpoints.after_step(state);
     }

@@ -11,6 +11,7 @@
 #include "ptyche/model/model.h"
 #include "ptyche/model/precision.h"
 #include "ptyche/physics/engine.h"
+#include "ptyche/physics/loss_kind.h"
 #include "ptyche/solve/rpie.h"
 #include "ptyche/solve/solver_options.h"
 
@@ -34,6 +35,7 @@ struct TrainOptions {
   std::string probe_start = "solver";  ///< solver (rPIE) | guess (the scan's probe)
   RpieOptions first_probe;             ///< how the solver is run
   NetworkOptions network;
+  LossKind loss = LossKind::poisson;  ///< between expected and measured counts
   StemOptions stem;
   Precision precision = Precision::automatic;
   Engine engine = Engine::fused;              ///< how merge, forward model and loss are computed

@@ -8,6 +8,7 @@
 #include "ptyche/core/error.h"
 #include "ptyche/nn/patch_network.h"
 #include "ptyche/physics/group_loss.h"
+#include "ptyche/train/label_loss.h"
 
 namespace ptyche {
 namespace {
@@ -22,16 +23,27 @@ CanvasLayout layout_of(const Scan& scan, const GroupBatch& batch, const TrainOpt
 
 /// Network, merge, forward model, misfit: the whole of the method in one function.
 GroupLoss evaluate_batch(const TrainingState& state, const CanvasLayout& layout,
-                         const InputCache& inputs, const GroupBatch& batch,
+                         const at::Tensor& channels, const GroupBatch& batch,
                          const Measured& measured, const TrainOptions& options) {
   at::Tensor patches;
   {
     const Autocast autocast(options.precision);
-    patches =
-        state.model.network->forward(inputs.channels(batch.frames.index_select(0, batch.merged)));
+    patches = patches_of(state.model, channels);
   }
   return group_loss(patches, batch.merged, at::view_as_complex(state.probe_parts), layout, measured,
-                    {.engine = options.engine, .device = options.device});
+                    {.engine = options.engine, .kind = options.loss, .device = options.device});
+}
+
+/// The loss of a batch and what it is divided by: photons, amplitudes, or patches with labels.
+struct BatchLoss {
+  GroupLoss sum;
+  double size = 1;
+};
+
+/// Its photons, or the sum of its amplitudes.
+double size_of(const Measured& measured, LossKind kind) {
+  const at::Tensor counted = measured.counts * measured.mask;
+  return (kind == LossKind::poisson ? counted : counted.sqrt()).sum(at::kDouble).item<double>();
 }
 
 /// The patterns of a batch, and the background that is being trained.
@@ -41,6 +53,19 @@ Measured measured_of(const TrainingState& state, const Scan& scan, const InputCa
   return {.counts = inputs.counts(batch.frames),
           .mask = mask_in_fft_order(scan),
           .background = with_background ? state.background_root.square() : at::Tensor()};
+}
+
+BatchLoss loss_of(const TrainingState& state, const CanvasLayout& layout, const Scan& scan,
+                  const InputCache& inputs, const GroupBatch& batch, const TrainOptions& options) {
+  const at::Tensor frames = batch.frames.index_select(0, batch.merged);
+  const at::Tensor channels = inputs.channels(frames);
+  if (auto* supervised = dynamic_cast<SupervisedNetwork*>(state.model.network.get())) {
+    const Autocast autocast(options.precision);
+    return {label_loss(*supervised, channels, scan, frames), static_cast<double>(frames.size(0))};
+  }
+  const Measured measured = measured_of(state, scan, inputs, batch);
+  return {evaluate_batch(state, layout, channels, batch, measured, options),
+          size_of(measured, options.loss)};
 }
 
 void average(std::vector<at::Tensor>& means, const std::vector<at::Tensor>& values, double weight) {
@@ -89,11 +114,9 @@ double learning_rate_factor(std::int64_t step, std::int64_t total_steps,
 
 StepResult train_step(TrainingState& state, const Scan& scan, const InputCache& inputs,
                       const GroupBatch& batch, const TrainOptions& options) {
-  const Measured measured = measured_of(state, scan, inputs, batch);
-  const double photons = (measured.counts * measured.mask).sum(at::kDouble).item<double>();
   const CanvasLayout layout = layout_of(scan, batch, options);
-  const GroupLoss misfit = evaluate_batch(state, layout, inputs, batch, measured, options);
-  const at::Tensor loss = misfit.loss / photons;
+  const auto [misfit, size] = loss_of(state, layout, scan, inputs, batch, options);
+  const at::Tensor loss = misfit.loss / size;
   const auto value = loss.item<double>();
   require(std::isfinite(value),
           "training: the loss is not finite at step {}; a smaller "
@@ -101,11 +124,11 @@ StepResult train_step(TrainingState& state, const Scan& scan, const InputCache& 
           state.step + 1);
   loss.backward();
   if (layout.fractions.grad().defined() && !warming_up(state, options))
-    state.slopes.index_add_(0, batch.frames, layout.fractions.grad(), photons);
+    state.slopes.index_add_(0, batch.frames, layout.fractions.grad(), size);
   move(state, options);
   const StepResult result{value, misfit.contrast};
-  state.loss_sum += value * photons;
-  state.photon_sum += photons;
+  state.loss_sum += value * size;
+  state.size_sum += size;
   state.contrast_sum += result.object_contrast;
   ++state.batch;
   ++state.step;

@@ -7,7 +7,7 @@
 namespace ptyche {
 
 struct StepResult {
-  double loss_per_photon = 0;
+  double loss = 0;             ///< as EpochRecord's
   double object_contrast = 0;  ///< standard deviation of the merged objects over their mean
 };
 

@@ -63,7 +63,7 @@ std::vector<std::pair<std::string, at::Tensor>> named_tensors(const TrainingStat
 at::Tensor counters(const TrainingState& state) {
   return at::tensor({static_cast<double>(state.epoch), static_cast<double>(state.batch),
                      static_cast<double>(state.step), static_cast<double>(state.total_steps),
-                     state.loss_sum, state.photon_sum, state.contrast_sum, state.rate},
+                     state.loss_sum, state.size_sum, state.contrast_sum, state.rate},
                     at::kDouble);
 }
 
@@ -74,7 +74,7 @@ void set_counters(TrainingState& state, const at::Tensor& values) {
   state.step = static_cast<std::int64_t>(value[2]);
   state.total_steps = static_cast<std::int64_t>(value[3]);
   state.loss_sum = value[4];
-  state.photon_sum = value[5];
+  state.size_sum = value[5];
   state.contrast_sum = value[6];
   state.rate = value[7];
 }
@@ -135,18 +135,16 @@ std::string training_key(const Scan& scan, const Groups& groups, const TrainOpti
   return fmt::format(
       "input {} used {} ({}) mask {} groups {}/{} x {} epochs {} rates {} {} warm-up {} {} limit "
       "{} "
-      "averaging {} fixed {} modes {} positions {} {} background {} {} start {} {} network {} {} "
-      "{} {} grid {} x {} big {} {} {} stem {} {} seed {}",
+      "averaging {} fixed {} modes {} positions {} {} background {} {} start {} {} network {} "
+      "stem {} {} loss {} seed {}",
       scan.input_hash(), used.size(0), number, scan.mask().sum().item<std::int64_t>(),
       groups.merged, groups.size, options.groups_per_batch, options.epochs, options.learning_rate,
       options.probe_learning_rate, options.probe_warm_up, options.warm_up_steps,
       options.gradient_limit, options.averaging, options.fixed_probe, options.probe_modes,
       static_cast<int>(options.positions), options.position_step, options.background,
       options.background_rate, options.probe_start, options.first_probe.epochs,
-      options.network.name, fmt::join(options.network.widths, "-"), options.network.blocks,
-      options.network.stride, options.network.gridsize, options.network.filters_scale,
-      options.network.object_big, options.network.probe_big, options.network.amplitude_activation,
-      fmt::join(options.stem.steps, "-"), options.stem.regularisation, options.seed);
+      to_string(options.network), fmt::join(options.stem.steps, "-"), options.stem.regularisation,
+      static_cast<int>(options.loss), options.seed);
 }
 
 void write_checkpoint(const std::filesystem::path& file, const TrainingState& state,

@@ -28,7 +28,7 @@ struct TrainingState {
   AdamState network_adam, probe_adam, background_adam;
   std::int64_t epoch = 0, batch = 0, step = 0, total_steps = 0;
   double rate = 1;  // factor on all learning rates; halved by every return from the flat state
-  double loss_sum = 0, photon_sum = 0, contrast_sum = 0;
+  double loss_sum = 0, size_sum = 0, contrast_sum = 0;
 };
 
 /// The state before the first step: a new network on the probe that training starts from.

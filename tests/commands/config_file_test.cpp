@@ -1,8 +1,9 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <regex>
 
-#include "ptyche/commands/parse.h"
+#include "ptyche/commands/help.h"
 #include "ptyche/core/error.h"
 #include "tests/commands/sample_command.h"
 
@@ -84,6 +85,36 @@ TEST_F(ConfigFile, RefusesValuesOutOfRangeOrOfAnotherType) {
   EXPECT_NE(refusal("flip-x = 1\n").find("true or false"), std::string::npos);
   EXPECT_NE(refusal("learning-rate = inf\n").find("number"), std::string::npos);
   EXPECT_NE(refusal("device = 'gpu'\n").find("auto, cpu, cuda"), std::string::npos);
+}
+
+TEST_F(ConfigFile, MayBeYamlWithSections) {
+  file_.replace_extension(".yaml");
+  const Sample sample = parsed(
+      "epochs: 5\nmodel:\n  learning_rate: 1e-5\n  centre: [31.5, 32]\nflip_x: True\nseed:\n");
+  EXPECT_EQ(sample.epochs, 5);
+  EXPECT_EQ(sample.learning_rate, 1e-5);
+  EXPECT_EQ(sample.centre, (std::vector<double>{31.5, 32}));
+  EXPECT_TRUE(sample.flip_x);
+}
+
+TEST_F(ConfigFile, NamesTheLineOfBadYamlAndOfAnUnknownKey) {
+  file_.replace_extension(".yaml");
+  EXPECT_NE(refusal("epochs: 5\nseed: [3\n").find(file_.string() + ":"), std::string::npos);
+  EXPECT_NE(refusal("epochs: 5\nepoch: 3\n").find(file_.string() + ":2"), std::string::npos);
+  EXPECT_NE(refusal("- a\n- b\n").find("keys and values"), std::string::npos);
+}
+
+TEST_F(ConfigFile, ShowsEveryValueAndWhereItIsFrom) {
+  std::ofstream(file_) << "epochs = 5\n";
+  Sample sample;
+  const Command command = sample_command(sample);
+  const Given given =
+      parse(command, {"s", "--config", file_.string(), "--seed", "9", "--show-config"});
+  EXPECT_TRUE(given.show_config);
+  const std::string text = config_text(command, given);
+  for (const char* line :
+       {"epochs +5 +config file", "seed +9 +command line", "device +auto +default"})
+    EXPECT_TRUE(std::regex_search(text, std::regex(line))) << line;
 }
 
 TEST_F(ConfigFile, RefusesTables) {

@@ -8,7 +8,7 @@
 #include "ptyche/physics/default_probe.h"
 #include "ptyche/physics/grid_scan.h"
 #include "ptyche/physics/line_drawing.h"
-#include "ptyche/physics/noise_floor.h"
+#include "ptyche/physics/photon_noise.h"
 #include "ptyche/physics/probe_mask.h"
 #include "tests/support/golden.h"
 
@@ -161,7 +161,8 @@ TEST(GoldenGrid, CountsAsManyPhotonsAsTheOriginal) {
   for_each_golden("h_grid_sim", [](const GoldenFile& golden) {
     const Grid grid(golden);
     const at::Tensor expected = (grid.patterns.scale * grid.patterns.amplitudes).square();
-    const at::Tensor counts = poisson_draws(expected, at::arange(expected.size(0), at::kLong));
+    const at::Tensor counts =
+        poisson_draws(expected, at::arange(expected.size(0), at::kLong), 0, Purpose::noise);
     const double photons = golden.number("nphotons");
     EXPECT_NEAR(expected.sum({1, 2}).mean().item<double>() / photons, 1, 1e-9);
     // Two independent draws: five standard deviations of their difference.

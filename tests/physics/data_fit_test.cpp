@@ -6,7 +6,7 @@
 
 #include "ptyche/core/error.h"
 #include "ptyche/core/random.h"
-#include "ptyche/physics/noise_floor.h"
+#include "ptyche/physics/photon_noise.h"
 #include "ptyche/physics/predict.h"
 
 namespace ptyche {
@@ -163,8 +163,10 @@ TEST(DataFit, RefusesNoPatternsAndAProbeOfAnotherSize) {
 
 TEST(PoissonDraws, DependOnTheFrameAlone) {
   const at::Tensor intensity = 3 + numbers(4 * 50).view({4, 50}).sin();
-  const at::Tensor all = poisson_draws(intensity, at::tensor({7, 2, 9, 4}, at::kLong));
-  const at::Tensor one = poisson_draws(intensity.narrow(0, 2, 1), at::tensor({9}, at::kLong));
+  const at::Tensor all =
+      poisson_draws(intensity, at::tensor({7, 2, 9, 4}, at::kLong), 0, Purpose::noise_floor);
+  const at::Tensor one =
+      poisson_draws(intensity.narrow(0, 2, 1), at::tensor({9}, at::kLong), 0, Purpose::noise_floor);
   EXPECT_TRUE(at::equal(all.narrow(0, 2, 1), one));
   EXPECT_FALSE(at::equal(all[0], all[1]));
 }

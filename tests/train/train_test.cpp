@@ -52,7 +52,7 @@ TEST_F(Train, LowersTheLoss) {
   options.epochs = 12;
   const Model model = train(scan_, groups_, options);
   EXPECT_EQ(model.history.size(), 12u);
-  EXPECT_LT(model.history.back().loss_per_photon, 0.5 * model.history.front().loss_per_photon);
+  EXPECT_LT(model.history.back().loss, 0.5 * model.history.front().loss);
 }
 
 TEST_F(Train, GivesTheSameFileBitForBitForTheSameSeed) {

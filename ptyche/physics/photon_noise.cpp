@@ -1,12 +1,11 @@
-#include "ptyche/physics/noise_floor.h"
+#include "ptyche/physics/photon_noise.h"
 
 #include <ATen/Parallel.h>
 
-#include "ptyche/core/random.h"
-
 namespace ptyche {
 
-at::Tensor poisson_draws(const at::Tensor& intensity, const at::Tensor& frames) {
+at::Tensor poisson_draws(const at::Tensor& intensity, const at::Tensor& frames, std::uint64_t seed,
+                         Purpose purpose) {
   const at::Tensor means = intensity.contiguous();
   at::Tensor draws = at::empty_like(means);
   const std::int64_t row = means.numel() / std::max<std::int64_t>(means.size(0), 1);
@@ -16,7 +15,7 @@ at::Tensor poisson_draws(const at::Tensor& intensity, const at::Tensor& frames) 
   const std::int64_t* frame = indices.const_data_ptr<std::int64_t>();
   at::parallel_for(0, means.size(0), 1, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t k = begin; k < end; ++k) {
-      RandomStream stream(0, Purpose::noise_floor, static_cast<std::uint64_t>(frame[k]));
+      RandomStream stream(seed, purpose, static_cast<std::uint64_t>(frame[k]));
       for (std::int64_t i = k * row; i < (k + 1) * row; ++i)
         draw[i] = static_cast<double>(stream.poisson(mean[i]));
     }
