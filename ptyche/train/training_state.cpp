@@ -79,6 +79,18 @@ void set_counters(TrainingState& state, const at::Tensor& values) {
   state.rate = value[7];
 }
 
+/// A number that changes with the list and its order.
+std::int64_t order_number(const at::Tensor& list) {
+  return list.mul(at::arange(1, list.size(0) + 1)).sum().item<std::int64_t>();
+}
+
+/// What tells groups that were chosen once from others; nothing for drawn ones.
+std::string fixed_groups_text(const Groups& groups) {
+  if (!groups.are_fixed()) return "";
+  return fmt::format(" fixed groups {} ({}) order {}", groups.fixed.size(0),
+                     order_number(groups.fixed.reshape(-1)), groups.seed);
+}
+
 }  // namespace
 
 TrainingState state_around(Model model, std::int64_t frames) {
@@ -131,21 +143,24 @@ void require_gradients(TrainingState& state, const TrainOptions& options) {
 
 std::string training_key(const Scan& scan, const Groups& groups, const TrainOptions& options) {
   const at::Tensor used = scan.frames_with(FrameUse::used);
-  const auto number = used.mul(at::arange(1, used.size(0) + 1)).sum().item<std::int64_t>();
   return fmt::format(
-      "input {} used {} ({}) mask {} groups {}/{} x {} epochs {} rates {} {} warm-up {} {} limit "
-      "{} "
-      "averaging {} fixed {} modes {} positions {} {} background {} {} start {} {} network {} {} "
-      "{} {} stem {} {} seed {}",
-      scan.input_hash(), used.size(0), number, scan.mask().sum().item<std::int64_t>(),
-      groups.merged, groups.size, options.groups_per_batch, options.epochs, options.learning_rate,
-      options.probe_learning_rate, options.probe_warm_up, options.warm_up_steps,
-      options.gradient_limit, options.averaging, options.fixed_probe, options.probe_modes,
-      static_cast<int>(options.positions), options.position_step, options.background,
-      options.background_rate, options.probe_start, options.first_probe.epochs,
-      options.network.name, fmt::join(options.network.widths, "-"), options.network.blocks,
-      options.network.stride, fmt::join(options.stem.steps, "-"), options.stem.regularisation,
-      options.seed);
+             "input {} used {} ({}) mask {} groups {}/{} x {} epochs {} rates {} {} warm-up {} {} "
+             "limit "
+             "{} "
+             "averaging {} fixed {} modes {} positions {} {} background {} {} start {} {} network "
+             "{} {} "
+             "{} {} stem {} {} seed {}",
+             scan.input_hash(), used.size(0), order_number(used),
+             scan.mask().sum().item<std::int64_t>(), groups.merged, groups.size,
+             options.groups_per_batch, options.epochs, options.learning_rate,
+             options.probe_learning_rate, options.probe_warm_up, options.warm_up_steps,
+             options.gradient_limit, options.averaging, options.fixed_probe, options.probe_modes,
+             static_cast<int>(options.positions), options.position_step, options.background,
+             options.background_rate, options.probe_start, options.first_probe.epochs,
+             options.network.name, fmt::join(options.network.widths, "-"), options.network.blocks,
+             options.network.stride, fmt::join(options.stem.steps, "-"),
+             options.stem.regularisation, options.seed) +
+         fixed_groups_text(groups);
 }
 
 void write_checkpoint(const std::filesystem::path& file, const TrainingState& state,
