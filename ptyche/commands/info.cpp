@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <memory>
 
+#include "ptyche/commands/describe_groups.h"
 #include "ptyche/commands/describe_scan.h"
 #include "ptyche/commands/option_lists.h"
 #include "ptyche/commands/parse.h"
@@ -69,22 +70,38 @@ void print_engines() {
 
 struct InfoChoices {
   ReadChoices scan;
-  bool engines = false;
+  GroupingChoices grouping;
+  bool engines = false, groups = false;
+  std::uint64_t seed = 1;
 };
+
+void print_facts(const std::vector<Fact>& facts) {
+  for (const Fact& fact : facts) print_line(fact.name, fact.value);
+}
+
+void print_scan(const InfoChoices& info) {
+  const Scan scan = read_scan(info.scan.resolved());
+  print_facts(describe(scan));
+  if (!info.groups) return;
+  const GroupingChoices& grouping = info.grouping;
+  print_facts(describe_groups(subsample(scan, grouping.resolved_subsample()),
+                              grouping.resolved_groups(info.seed)));
+}
 
 void run_info(const InfoChoices& info) {
   if (info.engines) return print_engines();
-  const ReadChoices& choices = info.scan;
-  const auto& file = choices.read.file;
+  const auto& file = info.scan.read.file;
   if (file.empty()) throw UsageError("info: expected a FILE, or --engines");
-  switch (content_of(file)) {
+  const Content content = content_of(file);
+  if (info.groups && content != Content::scan)
+    throw UsageError(fmt::format("info --groups: expected a scan, {} is none", file.string()));
+  switch (content) {
     case Content::model:
       return print_model(read_model(file));
     case Content::reconstruction:
       return print_reconstruction(read_reconstruction(file));
     case Content::scan:
-      for (const Fact& fact : describe(read_scan(choices.resolved())))
-        print_line(fact.name, fact.value);
+      return print_scan(info);
   }
 }
 
@@ -92,11 +109,15 @@ void run_info(const InfoChoices& info) {
 
 Command info_command() {
   const auto choices = std::make_shared<InfoChoices>();
-  std::vector<Option> engines{
+  std::vector<Option> topics{
       {.name = "engines",
        .target = &choices->engines,
        .unit = "",
-       .help = "what each engine of the physics covers, instead of a file"}};
+       .help = "what each engine of the physics covers, instead of a file"},
+      {.name = "groups",
+       .target = &choices->groups,
+       .unit = "",
+       .help = "of a scan also the groups that --gridsize and the like make, and their overlap"}};
   return {.name = "info",
           .summary = "what is in a file: shapes, counts, overlap, dose",
           .description =
@@ -106,7 +127,11 @@ Command info_command() {
                          .target = &choices->scan.read.file,
                          .help = "scan, reconstruction.h5 or model.ptyche",
                          .required = false}},
-          .options = joined({engines, read_option_list(choices->scan)}),
+          .options = joined(
+              {topics,
+               grouping_option_list(choices->grouping),
+               {{.name = "seed", .target = &choices->seed, .unit = "", .help = "draws the groups"}},
+               read_option_list(choices->scan)}),
           .references = {},
           .run = [choices] { run_info(*choices); }};
 }

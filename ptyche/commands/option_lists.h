@@ -6,7 +6,9 @@
 #include <vector>
 
 #include "ptyche/commands/command.h"
+#include "ptyche/group/fixed_groups.h"
 #include "ptyche/group/make_groups.h"
+#include "ptyche/group/subsample.h"
 #include "ptyche/infer/infer.h"
 #include "ptyche/io/read_scan.h"
 #include "ptyche/train/train.h"
@@ -40,10 +42,23 @@ struct LossWeights {
   LossKind kind() const;
 };
 
+/// Groups that are chosen once, out of some of the patterns.
+struct GroupingChoices {
+  FixedGroupOptions groups;
+  SubsampleOptions subsample;
+  std::string grouping = "nearest";
+
+  /// What the choices mean; `seed` draws the groups.
+  FixedGroupOptions resolved_groups(std::uint64_t seed) const;
+  SubsampleOptions resolved_subsample() const;
+};
+
 std::vector<Option> loss_weight_option_list(LossWeights& weights);
 std::vector<Option> read_option_list(ReadChoices& choices);
 std::vector<Option> hold_out_option_list(ReadOptions& options);
 std::vector<Option> train_option_list(GroupOptions& group, TrainOptions& train);
+/// Names and defaults are the original's.
+std::vector<Option> grouping_option_list(GroupingChoices& choices);
 /// --refine-positions, a PositionFreedom in words, and the step that goes with it.
 std::vector<Option> position_option_list(std::string& freedom, double& step_px);
 std::vector<Option> compute_option_list(ComputeChoices& choices);

@@ -21,6 +21,9 @@ enum class Purpose : std::uint32_t {
   noise = 9,
   noise_floor = 10,
   position_errors = 11,
+  group_seeds = 12,
+  group_members = 13,
+  subsample = 14,
 };
 
 /// The bijection Philox4x32-10 (Salmon et al., SC'11, doi 10.1145/2063384.2063405): 128 random bits

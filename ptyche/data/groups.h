@@ -7,14 +7,24 @@
 
 namespace ptyche {
 
-/// neighbours  (seeds, pool) int64 frame numbers: column 0 is the seed pattern itself, the others
-///             its nearest neighbours by distance; drawn from per epoch (group/draw_groups.h)
-/// size        patterns on a group's canvas, 1..64
-/// merged      how many of them are merged into it, 1..size; the others are only predicted
+/// Groups are either drawn anew in every epoch or chosen once; one of the two tensors is defined.
+///
+/// Drawn (group/make_groups.h):
+///   neighbours  (seeds, pool) int64 frame numbers: column 0 is the seed pattern itself, the others
+///               its nearest neighbours by distance; an epoch goes once over the patterns
+///   size        patterns on a group's canvas, 1..64
+///   merged      how many of them are merged into it, 1..size; the others are only predicted
+/// Chosen once (group/fixed_groups.h):
+///   fixed       (n, C) int64 frame numbers; an epoch shows every group once, in a new order
+///   size        C
+///   merged      C: all patterns of a group are merged
 struct Groups {
   at::Tensor neighbours;
   std::int64_t size = 1, merged = 1;
   std::uint64_t seed = 1;
+  at::Tensor fixed = {};
+
+  bool are_fixed() const { return fixed.defined(); }
 };
 
 /// Some groups of one epoch: frame `frames[i]` belongs to group `group[i]`.

@@ -1,51 +1,13 @@
 #include "ptyche/group/make_groups.h"
 
 #include <algorithm>
-#include <nanoflann.hpp>
 
 #include "ptyche/core/error.h"
 #include "ptyche/core/random.h"
+#include "ptyche/group/nearest_points.h"
 
 namespace ptyche {
 namespace {
-
-/// What nanoflann asks of a set of points.
-struct PointCloud {
-  const double* points;
-  std::size_t count;
-  std::size_t kdtree_get_point_count() const { return count; }
-  double kdtree_get_pt(std::size_t point, std::size_t axis) const {
-    return points[2 * point + axis];
-  }
-  template <class Box>
-  bool kdtree_get_bbox(Box&) const {
-    return false;
-  }
-};
-
-using Tree = nanoflann::KDTreeSingleIndexAdaptor<nanoflann::L2_Simple_Adaptor<double, PointCloud>,
-                                                 PointCloud, 2, std::size_t>;
-
-/// Row indices (n, size) of the nearest points, the point itself first.
-at::Tensor nearest(const at::Tensor& points, std::int64_t size) {
-  const auto count = static_cast<std::size_t>(points.size(0));
-  const PointCloud cloud{points.data_ptr<double>(), count};
-  const Tree tree(2, cloud);
-  at::Tensor found = at::empty({points.size(0), size}, at::kLong);
-  std::vector<std::size_t> indices(static_cast<std::size_t>(size));
-  std::vector<double> distances(indices.size());
-  for (std::size_t point = 0; point < count; ++point) {
-    tree.knnSearch(cloud.points + 2 * point, indices.size(), indices.data(), distances.data());
-    // Several patterns at one position: the search may put another one first, or leave this one
-    // out.
-    auto self = std::find(indices.begin(), indices.end(), point);
-    if (self == indices.end()) *--self = point;
-    std::iter_swap(indices.begin(), self);
-    std::copy(indices.begin(), indices.end(),
-              found.data_ptr<std::int64_t>() + point * indices.size());
-  }
-  return found;
-}
 
 /// The places 0..size-1 of a group's members that are merged, ascending, each shifted by `first`.
 void append_merged(std::vector<std::int64_t>& places, const Groups& groups, std::int64_t first,
@@ -71,6 +33,22 @@ GroupBatch make_batch(const Groups& groups, const std::vector<std::int64_t>& see
           .count = count};
 }
 
+/// Batches of fixed groups in the given order, all of their patterns merged.
+std::vector<GroupBatch> fixed_batches(const Groups& groups, const std::vector<std::int64_t>& order,
+                                      std::int64_t groups_per_batch) {
+  const at::Tensor rows = at::tensor(order, at::kLong);
+  std::vector<GroupBatch> batches;
+  for (std::int64_t first = 0; first < rows.size(0); first += groups_per_batch) {
+    const at::Tensor chosen = rows.slice(0, first, first + groups_per_batch);
+    const std::int64_t count = chosen.size(0);
+    batches.push_back({.frames = groups.fixed.index_select(0, chosen).reshape(-1),
+                       .group = at::arange(count, at::kLong).repeat_interleave(groups.size),
+                       .merged = at::arange(count * groups.size, at::kLong),
+                       .count = count});
+  }
+  return batches;
+}
+
 void check(const GroupOptions& options) {
   require(options.size >= 1 && options.size <= 64, "group size: expected 1..64 patterns, found {}",
           options.size);
@@ -88,8 +66,7 @@ Groups make_groups(const Scan& scan, const GroupOptions& options) {
           "{}: a group needs {} patterns, the scan has {} that may be used; choose a smaller "
           "--group-size",
           scan.source(), options.size, used.size(0));
-  const at::Tensor rows =
-      nearest(scan.positions().index_select(0, used).contiguous(), options.size);
+  const at::Tensor rows = nearest_points(scan.positions().index_select(0, used), options.size);
   return {.neighbours = used.index_select(0, rows.view(-1)).view_as(rows),
           .size = options.size,
           .merged = options.merged > 0 ? options.merged : (options.size + 1) / 2,
@@ -98,10 +75,11 @@ Groups make_groups(const Scan& scan, const GroupOptions& options) {
 
 std::vector<GroupBatch> draw_epoch(const Groups& groups, std::int64_t groups_per_batch,
                                    std::int64_t epoch) {
-  const std::int64_t seeds = groups.neighbours.size(0);
+  const std::int64_t seeds = groups.are_fixed() ? groups.fixed.size(0) : groups.neighbours.size(0);
   const auto epoch_index = static_cast<std::uint64_t>(epoch);
   const auto order =
       permutation(seeds, RandomStream(groups.seed, Purpose::group_order, epoch_index));
+  if (groups.are_fixed()) return fixed_batches(groups, order, groups_per_batch);
   const std::int64_t count = (seeds + groups.merged - 1) / groups.merged;
   std::vector<GroupBatch> batches;
   for (std::int64_t first = 0; first < count; first += groups_per_batch) {
@@ -111,6 +89,13 @@ std::vector<GroupBatch> draw_epoch(const Groups& groups, std::int64_t groups_per
         epoch_index * static_cast<std::uint64_t>(count) + static_cast<std::uint64_t>(first)));
   }
   return batches;
+}
+
+double visits_per_epoch(const Groups& groups) {
+  if (!groups.are_fixed())
+    return static_cast<double>(groups.size) / static_cast<double>(groups.merged);
+  const std::int64_t patterns = std::get<0>(at::_unique(groups.fixed)).size(0);
+  return static_cast<double>(groups.fixed.numel()) / static_cast<double>(patterns);
 }
 
 }  // namespace ptyche

@@ -1,4 +1,4 @@
-// Neighbours by position -> Groups.
+// Neighbours by position -> Groups -> batches of an epoch.
 #pragma once
 
 #include <cstdint>
@@ -19,12 +19,17 @@ struct GroupOptions {
 /// Throws InvalidInput if the scan has fewer used patterns than a group, saying how many it has.
 Groups make_groups(const Scan& scan, const GroupOptions& options);
 
-/// One epoch: batches of `groups_per_batch` groups around random seed patterns, so many that about
-/// as many patches are merged as the scan has patterns. The same (seed, epoch) gives the same
-/// batches. Of each group a random choice is merged, and the merged object must predict them all: a
-/// pattern that was left out is an honest test of its neighbours' patches, which keeps the network
-/// from fitting the noise of each pattern (the idea of Noise2Self, Batson & Royer, ICML 2019).
+/// One epoch: batches of `groups_per_batch` groups, fewer in the last one. The same (seed, epoch)
+/// gives the same batches.
+/// Drawn groups: around random seed patterns, so many that about as many patches are merged as the
+/// scan has patterns. Of each group a random choice is merged, and the merged object must predict
+/// them all: a pattern that was left out is an honest test of its neighbours' patches, which keeps
+/// the network from fitting the noise of each pattern (the idea of Noise2Self, Batson & Royer, ICML
+/// 2019). Fixed groups: every group once, in random order, all of its patterns merged.
 std::vector<GroupBatch> draw_epoch(const Groups& groups, std::int64_t groups_per_batch,
                                    std::int64_t epoch);
+
+/// How often an epoch predicts a pattern, in the mean over those that are in a group.
+double visits_per_epoch(const Groups& groups);
 
 }  // namespace ptyche

@@ -2,6 +2,7 @@
 
 #include "ptyche/core/error.h"
 #include "ptyche/core/files.h"
+#include "ptyche/data/fingerprint.h"
 
 namespace ptyche {
 namespace {
@@ -57,31 +58,23 @@ ChainState read_content(const Hdf5File& file, const SolverProblem& problem) {
   return chain;
 }
 
-/// A number that changes with every entry of an array.
-double fingerprint(const at::Tensor& array) {
-  const at::Tensor real = array.is_complex() ? at::view_as_real(array) : array;
-  const at::Tensor flat = real.flatten().to(at::kDouble);
-  return flat.mul(at::arange(1, flat.numel() + 1, at::kDouble)).sum().item<double>();
-}
-
 }  // namespace
 
 std::string chain_key(const SolverProblem& problem, const std::optional<Reconstruction>& start) {
   const SolverOptions& o = problem.options;
   return fmt::format(
-      "input {} used {} ({:.17g}) mask {} start {} chain {} modes {} {} fixed {} background {} "
-      "positions {} likelihood {} interpolation {} batch {} steps {} {} {} {} {} {} limits {} {} "
-      "slope {} plateau {} seed {} at {:.17g} probe {:.17g} near {} {} {}",
-      problem.scan.input_hash(), problem.patterns(), fingerprint(problem.frames),
-      problem.mask.sum().item<std::int64_t>(),
+      "scan {}; start {} chain {} modes {} {} fixed {} background {} positions {} likelihood {} "
+      "interpolation {} batch {} steps {} {} {} {} {} {} limits {} {} slope {} plateau {} seed {} "
+      "near {} {} {}",
+      fingerprint(problem.scan),
       start ? fmt::format("{:.17g}", fingerprint(start->object) + fingerprint(start->probe))
             : "flat",
       to_string(o.chain), o.modes, o.mode_power, o.fixed_probe, o.background,
       static_cast<int>(o.positions), o.likelihood ? static_cast<int>(*o.likelihood) : -1,
       to_string(o.interpolation), o.batch, o.object_step, o.probe_step, o.background_step,
       o.position_step, o.last_step, o.momentum, o.max_amplitude, o.probe_support, o.object_slope,
-      o.plateau, o.seed, fingerprint(problem.positions), fingerprint(problem.scan.probe()),
-      problem.near_field.wavelength_m, problem.near_field.pixel_m, problem.near_field.distance_m);
+      o.plateau, o.seed, problem.near_field.wavelength_m, problem.near_field.pixel_m,
+      problem.near_field.distance_m);
 }
 
 void write_chain(const std::filesystem::path& file, const ChainState& chain,

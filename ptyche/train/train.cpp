@@ -102,7 +102,7 @@ Model train(const Scan& scan, const Groups& groups, const TrainOptions& options)
   TrainingState state = begin(scan, groups, options, key);
   Scan placed = scan.with_positions(scan.positions() + state.moves);
   auto inputs = std::make_unique<InputCache>(state.model, placed);
-  const double visits = static_cast<double>(groups.size) / static_cast<double>(groups.merged);
+  const double visits = visits_per_epoch(groups);
   Checkpoints checkpoints(options.checkpoint, key);
   Progress progress("train", state.total_steps, "patterns");
   while (state.epoch < options.epochs) {

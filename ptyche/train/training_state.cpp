@@ -129,24 +129,6 @@ void require_gradients(TrainingState& state, const TrainOptions& options) {
   state.background_root.requires_grad_(options.background);
 }
 
-std::string training_key(const Scan& scan, const Groups& groups, const TrainOptions& options) {
-  const at::Tensor used = scan.frames_with(FrameUse::used);
-  const auto number = used.mul(at::arange(1, used.size(0) + 1)).sum().item<std::int64_t>();
-  return fmt::format(
-      "input {} used {} ({}) mask {} groups {}/{} x {} epochs {} rates {} {} warm-up {} {} limit "
-      "{} "
-      "averaging {} fixed {} modes {} positions {} {} background {} {} start {} {} network {} "
-      "stem {} {} loss {} seed {}",
-      scan.input_hash(), used.size(0), number, scan.mask().sum().item<std::int64_t>(),
-      groups.merged, groups.size, options.groups_per_batch, options.epochs, options.learning_rate,
-      options.probe_learning_rate, options.probe_warm_up, options.warm_up_steps,
-      options.gradient_limit, options.averaging, options.fixed_probe, options.probe_modes,
-      static_cast<int>(options.positions), options.position_step, options.background,
-      options.background_rate, options.probe_start, options.first_probe.epochs,
-      to_string(options.network), fmt::join(options.stem.steps, "-"), options.stem.regularisation,
-      static_cast<int>(options.loss), options.seed);
-}
-
 void write_checkpoint(const std::filesystem::path& file, const TrainingState& state,
                       const std::string& key) {
   write_atomically(file, [&](const std::filesystem::path& path) {

@@ -133,6 +133,17 @@ TEST_F(Pipeline, InfoSaysWhatAScanAModelAndAReconstructionHold) {
             std::string::npos);
 }
 
+TEST_F(Pipeline, InfoSaysWhichGroupsAScanCanBeCutInto) {
+  const Outcome groups = run_ptyche("info '" + scan() + "' --groups --gridsize 2");
+  EXPECT_EQ(groups.code, 0) << groups.error;
+  EXPECT_NE(groups.output.find("(16, 4) patterns of (32, 32) px"), std::string::npos)
+      << groups.output;
+  const Outcome many = run_ptyche("info '" + scan() + "' --groups --gridsize 2 --n_groups 65");
+  EXPECT_EQ(many.code, 1);
+  EXPECT_NE(many.error.find("64 groups of 4 patterns can be made"), std::string::npos)
+      << many.error;
+}
+
 TEST_F(Pipeline, AModelOfAnotherPatternSizeIsRefusedWithBothSizes) {
   ASSERT_EQ(run_ptyche("train '" + scan() + "' -o '" + out("small") + "'" + small()).code, 0);
   ASSERT_EQ(run_ptyche("simulate -o '" + out("large.cxi") + "' --N 64 --frames 36").code, 0);

@@ -8,6 +8,7 @@
 #include "ptyche/core/error.h"
 #include "ptyche/core/files.h"
 #include "ptyche/core/random.h"
+#include "ptyche/group/fixed_groups.h"
 #include "ptyche/group/make_groups.h"
 #include "ptyche/model/model_file.h"
 #include "ptyche/train/flat_state.h"
@@ -90,6 +91,25 @@ TEST_F(Train, RefusesTheCheckpointOfAnotherRun) {
                    training_key(scan_, groups_, options));
   options.learning_rate *= 2;
   EXPECT_THROW(train(scan_, groups_, options), InvalidInput);
+}
+
+TEST_F(Train, LowersTheLossOnFixedGroups) {
+  TrainOptions options = small_options();
+  options.epochs = 12;
+  options.groups_per_batch = 2;
+  const at::Tensor fixed = fixed_groups(scan_, {.gridsize = 2, .count = 35});
+  const Model model = train(scan_, groups_of(fixed, 1), options);
+  EXPECT_LT(model.history.back().loss_per_photon, 0.7 * model.history.front().loss_per_photon);
+}
+
+TEST_F(Train, TellsTheCheckpointsOfDifferentFixedGroupsApart) {
+  const auto key = [&](std::int64_t count, std::uint64_t draw, std::uint64_t order) {
+    const at::Tensor fixed = fixed_groups(scan_, {.gridsize = 2, .count = count, .seed = draw});
+    return training_key(scan_, groups_of(fixed, order), small_options());
+  };
+  EXPECT_EQ(key(20, 1, 1), key(20, 1, 1));
+  for (const std::string& other : {key(21, 1, 1), key(20, 2, 1), key(20, 1, 2)})
+    EXPECT_NE(key(20, 1, 1), other);
 }
 
 TEST_F(Train, KeepsAFixedProbeAndAddsNoBackgroundUnlessAsked) {
