@@ -1,6 +1,8 @@
 // PtychoPINN's dose_response_study.
 #include "ptyche/workflow/dose_response.h"
 
+#include <fmt/format.h>
+
 #include <cstdio>
 #include <memory>
 

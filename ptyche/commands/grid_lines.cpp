@@ -1,6 +1,8 @@
 // PtychoPINN's grid_lines_workflow under its own options.
 #include "ptyche/workflow/grid_lines.h"
 
+#include <fmt/format.h>
+
 #include <cstdio>
 #include <memory>
 

@@ -55,7 +55,9 @@ void require_finite(const at::Tensor& values) {
 Reconstruction rpie(const Scan& scan, const Reconstruction& start, const RpieOptions& options) {
   check(options);
   const at::NoGradGuard no_grad;
-  const SolverProblem problem = make_problem(scan, {.seed = options.seed});
+  SolverOptions solver;
+  solver.seed = options.seed;
+  const SolverProblem problem = make_problem(scan, solver);
   SolverState state = state_of(problem, start);
   Projection projection(false, options.batch);
   cpu::ProjectionMemory<float>& memory = projection.enter(problem, state);

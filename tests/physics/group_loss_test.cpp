@@ -110,8 +110,9 @@ TEST(FusedEngine, HasTheGradientOfCentralDifferencesInEveryArgument) {
       const auto& [o, m, p, b, r, g, n, q] = batch;
       EXPECT_LT(gradient_mismatch([&](auto& x) { return loss(x, p, b, r); }, o), 1e-6);
       EXPECT_LT(gradient_mismatch([&](auto& x) { return loss(o, p, x, r); }, b), 1e-6);
-      if (interpolation == Interpolation::bilinear)
+      if (interpolation == Interpolation::bilinear) {
         EXPECT_LT(gradient_mismatch([&](auto& x) { return loss(o, p, b, x); }, r), 1e-6);
+      }
     }
 }
 
