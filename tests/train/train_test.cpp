@@ -259,5 +259,37 @@ TEST(ClipGradients, ScalesTheJointNormToTheLimitAndNoFurther) {
   EXPECT_NEAR(b.grad().item<double>(), 0.8, 1e-6);
 }
 
+/// What training prints until it ends or throws.
+std::string said_by_training(const Scan& scan, const TrainOptions& options) {
+  testing::internal::CaptureStderr();
+  try {
+    train(scan, make_groups(scan, kGroups), options);
+  } catch (const InvalidInput&) {
+  }
+  return testing::internal::GetCapturedStderr();
+}
+
+TEST_F(Train, RefusesASizeThatDoesNotFitTheNetworkBeforeTheFirstProbeIsSolved) {
+  ScanFields fields = scan_.fields();
+  fields.counts = fields.counts.slice(1, 1, 15).slice(2, 1, 15).contiguous();
+  fields.probe = fields.probe.slice(1, 1, 15).slice(2, 1, 15).contiguous();
+  fields.mask = at::Tensor();
+  const Scan scan(std::move(fields));
+  TrainOptions options = small_options();
+  options.network.widths = {8, 16, 32};
+  EXPECT_THROW(train(scan, make_groups(scan, kGroups), options), InvalidInput);
+  EXPECT_EQ(said_by_training(scan, options).find("rPIE"), std::string::npos);
+}
+
+TEST_F(Train, SaysSoWhereThereIsNoCheckpointToResume) {
+  TrainOptions options = small_options();
+  options.epochs = 1;
+  options.checkpoint = folder_ / "none.ptyche";
+  options.resume = true;
+  const std::string said = said_by_training(scan_, options);
+  EXPECT_NE(said.find("none.ptyche; the training starts from the beginning"), std::string::npos)
+      << said;
+}
+
 }  // namespace
 }  // namespace ptyche
