@@ -99,7 +99,7 @@ TEST_F(Train, LowersTheLossOnFixedGroups) {
   options.groups_per_batch = 2;
   const at::Tensor fixed = fixed_groups(scan_, {.gridsize = 2, .count = 35});
   const Model model = train(scan_, groups_of(fixed, 1), options);
-  EXPECT_LT(model.history.back().loss_per_photon, 0.7 * model.history.front().loss_per_photon);
+  EXPECT_LT(model.history.back().loss, 0.7 * model.history.front().loss);
 }
 
 TEST_F(Train, TellsTheCheckpointsOfDifferentFixedGroupsApart) {
