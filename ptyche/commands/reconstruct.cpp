@@ -54,7 +54,9 @@ void fill_provenance(Reconstruction& image, const Model& model, const std::strin
   image.provenance.seed = model.seed;
   image.provenance.command = "ptyche reconstruct";
   image.provenance.options_json = options_json;
-  for (const EpochRecord& record : model.history) image.loss.push_back(record.loss);
+  std::vector<double> losses;
+  for (const EpochRecord& record : model.history) losses.push_back(record.loss);
+  image.loss.insert(image.loss.begin(), losses.begin(), losses.end());  // a solver's come after
 }
 
 /// A scan to its image by a network of its own, without leaving a file: what each half set runs.
@@ -102,12 +104,13 @@ void reconstruct(ReconstructOptions options, const std::string& options_json) {
   const Groups groups = make_groups(scan, options.group);
   const Model model = train(scan, groups, options.train);
   write_training(options.output, model);
-  const Reconstruction before = network_image(model, scan, options.infer);
+  Reconstruction before = network_image(model, scan, options.infer);
+  fill_provenance(before, model, options_json);
   write_reconstruction(options.output / "network.h5", before);
   std::vector<ExtraImage> extras = infer_unseen(model, scan, options.infer);
   RefinementGain gain;
   auto [image, stopped] = refined(scan, before, options, gain);
-  fill_provenance(image, model, options_json);
+  if (gain.passes > 0) fill_provenance(image, model, options_json);
   const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start;
   Scores scores{.seconds = passed.count()};
   if (gain.passes > 0) scores.refinement = gain;

@@ -14,5 +14,6 @@ Command compare_command();
 Command solve_command();
 Command info_command();
 Command grid_lines_command();
+Command dose_response_command();
 
 }  // namespace ptyche

@@ -15,13 +15,6 @@
 namespace ptyche {
 namespace {
 
-/// Phases about that of the mean.
-at::Tensor centred_phase(const at::Tensor& reference) {
-  return (reference * reference.mean().conj()).angle();
-}
-
-double range_of(const at::Tensor& values) { return (values.max() - values.min()).item<double>(); }
-
 /// The reference's phase, and the image's as the reference's plus their difference: no wrap can
 /// come between the two.
 std::optional<double> phase_ssim(const at::Tensor& reference, const at::Tensor& image) {

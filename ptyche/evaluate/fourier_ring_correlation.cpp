@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "ptyche/core/error.h"
+#include "ptyche/evaluate/to_vector.h"
 
 namespace ptyche {
 namespace {
@@ -24,12 +25,6 @@ at::Tensor ring_numbers(std::int64_t size) {
   return at::hypot(frequency.unsqueeze(1), frequency.unsqueeze(0)).round().to(at::kLong).flatten();
 }
 
-std::vector<double> to_vector(const at::Tensor& values) {
-  const at::Tensor row = values.contiguous();
-  const double* first = row.const_data_ptr<double>();
-  return {first, first + row.numel()};
-}
-
 /// The threshold for a signal-to-noise ratio whose doubled root is `twice_root`; `count` is the
 /// square root of each ring's independent pixels.
 at::Tensor threshold(double ratio, double twice_root, const at::Tensor& count) {
@@ -37,18 +32,35 @@ at::Tensor threshold(double ratio, double twice_root, const at::Tensor& count) {
 }
 
 double crossing_of(const RingCorrelation& rings, const std::vector<double>& threshold) {
-  const auto above = [&](std::size_t ring) { return rings.correlation[ring] - threshold[ring]; };
-  const std::vector<double>& frequency = rings.cycles_per_px;
-  for (std::size_t ring = first_ring; ring < frequency.size(); ++ring) {
-    if (above(ring) >= 0) continue;
-    if (ring == first_ring) return frequency[ring];
-    const double part = above(ring - 1) / (above(ring - 1) - above(ring));
-    return frequency[ring - 1] + part * (frequency[ring] - frequency[ring - 1]);
-  }
-  return frequency.back();
+  std::vector<double> excess;
+  for (std::size_t ring = 0; ring < threshold.size(); ++ring)
+    excess.push_back(rings.correlation[ring] - threshold[ring]);
+  const auto last = static_cast<double>(excess.size() - 1);
+  return std::min(falling_ring(excess, first_ring) / last, 1.0) * rings.cycles_per_px.back();
 }
 
 }  // namespace
+
+RingSums ring_sums(const at::Tensor& a, const at::Tensor& b) {
+  const at::Tensor ring = ring_numbers(a.size(0));
+  const auto sum = [&](const at::Tensor& values) {
+    return at::bincount(ring, values.contiguous());
+  };
+  const at::Tensor of_a = at::fft_fft2(a).flatten(), of_b = at::fft_fft2(b).flatten();
+  return {sum(at::real(of_a * of_b.conj())), sum(of_a.abs().square()), sum(of_b.abs().square()),
+          sum(at::ones_like(ring, at::kDouble))};
+}
+
+double falling_ring(const std::vector<double>& excess, std::size_t first) {
+  for (std::size_t ring = first; ring < excess.size(); ++ring) {
+    if (excess[ring] >= 0) continue;
+    if (std::isnan(excess[ring])) return excess[ring];
+    const auto here = static_cast<double>(ring);
+    if (ring == first) return here;
+    return here - 1 + excess[ring - 1] / (excess[ring - 1] - excess[ring]);
+  }
+  return static_cast<double>(excess.size());
+}
 
 RingCorrelation fourier_ring_correlation(const at::Tensor& a, const at::Tensor& b) {
   require(a.sizes() == b.sizes() && a.dim() == 2 && std::min(a.size(0), a.size(1)) >= 8,
@@ -56,23 +68,20 @@ RingCorrelation fourier_ring_correlation(const at::Tensor& a, const at::Tensor& 
           "and {}",
           fmt::join(a.sizes(), " x "), fmt::join(b.sizes(), " x "));
   const std::int64_t size = std::min(a.size(0), a.size(1)), rings = size / 2 + 1;
-  const at::Tensor weight = at::outer(fade(size), fade(size)), ring = ring_numbers(size);
-  const auto spectrum = [&](const at::Tensor& image) {
+  const at::Tensor weight = at::outer(fade(size), fade(size));
+  const auto faded = [&](const at::Tensor& image) {
     const at::Tensor mean_free = (image - image.mean()).narrow(0, 0, size).narrow(1, 0, size);
-    return at::fft_fft2(mean_free.to(at::kComplexDouble) * weight).flatten();
+    return mean_free.to(at::kComplexDouble) * weight;
   };
-  const auto ring_sum = [&](const at::Tensor& values) {
-    return at::bincount(ring, values.contiguous()).narrow(0, 0, rings);
-  };
-  const at::Tensor of_a = spectrum(a), of_b = spectrum(b);
-  const at::Tensor power = (ring_sum(of_a.abs().square()) * ring_sum(of_b.abs().square())).sqrt();
-  const at::Tensor agreement = ring_sum(at::real(of_a * of_b.conj()));
+  const RingSums sums = ring_sums(faded(a), faded(b));
+  const auto inner = [&](const at::Tensor& values) { return values.narrow(0, 0, rings); };
+  const at::Tensor power = (inner(sums.power_a) * inner(sums.power_b)).sqrt();
   const at::Tensor squares = weight.square();
   const double independent = (squares.sum().square() / squares.square().sum()).item<double>() /
                              static_cast<double>(size * size);
-  const at::Tensor root = (ring_sum(at::ones_like(of_a.abs())) * independent).sqrt();
+  const at::Tensor root = (inner(sums.pixels) * independent).sqrt();
   return {to_vector(at::arange(rings, at::kDouble) / static_cast<double>(size)),
-          to_vector(at::where(power.gt(0), agreement / power, 0.0)),
+          to_vector(at::where(power.gt(0), inner(sums.agreement) / power, 0.0)),
           to_vector(threshold(0.2071, 0.9102, root)), to_vector(threshold(0.5, 1.4142, root))};
 }
 

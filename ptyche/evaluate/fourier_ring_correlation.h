@@ -3,9 +3,28 @@
 
 #include <ATen/ATen.h>
 
+#include <vector>
+
 #include "ptyche/data/comparison.h"
 
 namespace ptyche {
+
+/// Sums over the rings of the spectra A and B of two n x n images, one per ring, float64. A pixel
+/// of the spectrum belongs to the ring of its rounded radius (the root of a whole number is never
+/// half-way); the rings go out into the corners, to n / sqrt 2.
+struct RingSums {
+  at::Tensor agreement;         ///< Re sum A conj(B)
+  at::Tensor power_a, power_b;  ///< sum |A|^2, sum |B|^2
+  at::Tensor pixels;
+};
+
+/// a, b: (n, n) real or complex, n >= 1.
+RingSums ring_sums(const at::Tensor& a, const at::Tensor& b);
+
+/// The ring from `first` on at which `excess` (correlation less threshold) falls below 0, by linear
+/// interpolation from the ring before; `first` where it is below there already, excess.size() where
+/// it never falls, NaN where it meets a NaN first.
+double falling_ring(const std::vector<double>& excess, std::size_t first);
 
 /// Fourier ring correlation of two complex images (rows, cols) of one shape (Saxton & Baumeister,
 /// J. Microsc. 127, 127 (1982)): real part of sum A conj(B) over sqrt(sum |A|^2 sum |B|^2). The

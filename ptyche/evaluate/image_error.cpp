@@ -35,6 +35,10 @@ double low_frequency_phase_rad(const at::Tensor& truth, const at::Tensor& image)
   return std::sqrt(blocks.angle().square().mean().item<double>());
 }
 
+at::Tensor centred_phase(const at::Tensor& image) { return (image * image.mean().conj()).angle(); }
+
+double range_of(const at::Tensor& values) { return (values.max() - values.min()).item<double>(); }
+
 bool is_constant(const at::Tensor& image) {
   return (image - image.mean()).norm().item<double>() <= 1e-9 * image.norm().item<double>();
 }

@@ -27,6 +27,12 @@ double phase_rmse_rad(const at::Tensor& truth, const at::Tensor& image);
 /// block, a slow drift does not. Both at least 16 x 16.
 double low_frequency_phase_rad(const at::Tensor& truth, const at::Tensor& image);
 
+/// Phases about that of the mean, (-pi, pi], radians: (rows, cols) float64.
+at::Tensor centred_phase(const at::Tensor& image);
+
+/// Largest less smallest of real `values` (any shape, not empty).
+double range_of(const at::Tensor& values);
+
 /// Whether the image departs from its mean by at most 1e-9 of its norm.
 bool is_constant(const at::Tensor& image);
 

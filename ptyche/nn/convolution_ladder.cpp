@@ -37,12 +37,13 @@ at::Tensor from_polar(const at::Tensor& amplitude, const at::Tensor& phase) {
   return at::complex(amplitude * phase.cos(), amplitude * phase.sin());
 }
 
-void require_input(const at::Tensor& channels, const NetworkOptions& options) {
+at::Tensor checked_input(const at::Tensor& channels, const NetworkOptions& options) {
   const std::int64_t size = options.pattern_size;
   require(channels.dim() == 4 && channels.size(1) == options.channels && channels.size(2) == size &&
               channels.size(3) == size,
           "network {}: expected an input (k, {}, {}, {}), found {}", options.name, options.channels,
           size, size, describe(channels));
+  return channels.to(at::kFloat, false, false, at::MemoryFormat::ChannelsLast);
 }
 
 }  // namespace ptyche

@@ -35,7 +35,9 @@ at::Tensor as_map(const at::Tensor& x);
 /// amplitude * exp(i phase), differentiable where the amplitude is 0 too.
 at::Tensor from_polar(const at::Tensor& amplitude, const at::Tensor& phase);
 
-/// Throws InvalidInput naming both shapes unless `channels` is (k, options.channels, N, N).
-void require_input(const at::Tensor& channels, const NetworkOptions& options);
+/// `channels` as float32, its memory channels_last in name too where there is only one channel: the
+/// first convolution passes that on. Throws InvalidInput naming both shapes unless it is (k,
+/// options.channels, N, N).
+at::Tensor checked_input(const at::Tensor& channels, const NetworkOptions& options);
 
 }  // namespace ptyche

@@ -58,6 +58,14 @@ std::int64_t maps(const NetworkOptions& options) {
   return options.object_big ? options.channels : 1;
 }
 
+/// Convolution of all features but the border's. Weights of 0 for those cost less than a copy of
+/// the others.
+at::Tensor without_border_features(const torch::nn::Conv2d& convolution, const at::Tensor& x) {
+  const at::Tensor weight =
+      at::constant_pad_nd(convolution->weight, {0, 0, 0, 0, 0, kBorderFeatures});
+  return at::conv2d(x, weight, convolution->bias, 1, 1);
+}
+
 /// (k, maps, N/2, N/2) in the middle of zeros.
 at::Tensor among_zeros(const at::Tensor& centre) {
   const std::int64_t frame = centre.size(-1) / 2;
@@ -91,11 +99,10 @@ MapDecoder::MapDecoder(const NetworkOptions& options)
 
 MapDecoder::Maps MapDecoder::forward(const at::Tensor& features) {
   const at::Tensor x = ladder_->forward(features);
-  const std::int64_t inner = x.size(1) - kBorderFeatures;
-  Maps maps{.centre = as_map(centre_->forward(x.narrow(1, 0, inner))), .border = {}};
-  if (border_ladder_)
-    maps.border =
-        as_map(border_->forward(border_ladder_->forward(x.narrow(1, inner, kBorderFeatures))));
+  Maps maps{.centre = as_map(without_border_features(centre_, x)), .border = {}};
+  if (!border_ladder_) return maps;
+  const at::Tensor last = x.narrow(1, x.size(1) - kBorderFeatures, kBorderFeatures);
+  maps.border = as_map(border_->forward(border_ladder_->forward(last)));
   return maps;
 }
 
@@ -109,8 +116,7 @@ PtychoPinnNetwork::PtychoPinnNetwork(const NetworkOptions& options)
 }
 
 at::Tensor PtychoPinnNetwork::forward(const at::Tensor& amplitudes) {
-  require_input(amplitudes, options_);
-  const at::Tensor features = encoder_->forward(amplitudes);
+  const at::Tensor features = encoder_->forward(checked_input(amplitudes, options_));
   const MapDecoder::Maps amplitude = amplitude_->forward(features);
   const MapDecoder::Maps phase = phase_->forward(features);
   const at::Tensor centre =

@@ -30,8 +30,7 @@ SupervisedNetwork::SupervisedNetwork(const NetworkOptions& options)
       phase_head_(register_module("phase_head", convolution_3x3(32 * options.filters_scale, 1))) {}
 
 at::Tensor SupervisedNetwork::maps(const at::Tensor& amplitudes) {
-  require_input(amplitudes, options_);
-  const at::Tensor features = encoder_->forward(amplitudes);
+  const at::Tensor features = encoder_->forward(checked_input(amplitudes, options_));
   const at::Tensor amplitude = amplitude_head_->forward(amplitude_->forward(features));
   return as_map(at::cat({amplitude, phase_head_->forward(phase_->forward(features))}, 1));
 }

@@ -51,8 +51,8 @@ void require_device(Engine engine, ComputeDevice device) {
   with_context("--device cuda", [] { cuda::require_device(); });
 }
 
-void require_fused_covers(const at::Tensor& patches, ComputeDevice device, bool near_field) {
-  const std::int64_t size = patches.size(-1);
+void require_fused_covers(const at::Tensor& picture, std::int64_t size, ComputeDevice device,
+                          bool near_field) {
   require(device == ComputeDevice::cpu || !near_field,
           "engine fused: CUDA covers the far field only; --device cpu covers the near field");
   require_device(Engine::fused, device);
@@ -60,13 +60,13 @@ void require_fused_covers(const at::Tensor& patches, ComputeDevice device, bool 
           "engine fused: patterns of {0} x {0} have a prime factor above {1}; --engine reference "
           "covers them",
           size, cpu::kLargestRadix);
-  require(patches.device().is_cpu(),
-          "engine fused: expected patches in the memory of the CPU, found them on {}",
-          patches.device().str());
-  require(patches.scalar_type() == at::kComplexFloat || patches.scalar_type() == at::kComplexDouble,
-          "engine fused: expected complex64 or complex128 patches, found {}; --engine reference "
+  require(picture.device().is_cpu(),
+          "engine fused: expected numbers in the memory of the CPU, found them on {}",
+          picture.device().str());
+  require(picture.scalar_type() == at::kComplexFloat || picture.scalar_type() == at::kComplexDouble,
+          "engine fused: expected complex64 or complex128, found {}; --engine reference "
           "covers them",
-          at::toString(patches.scalar_type()));
+          at::toString(picture.scalar_type()));
 }
 
 }  // namespace ptyche

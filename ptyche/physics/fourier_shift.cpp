@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "ptyche/core/error.h"
+#include "ptyche/data/describe.h"
 
 namespace ptyche {
 namespace {
@@ -18,15 +19,18 @@ at::Tensor phase_factors(const at::Tensor& shift, std::int64_t size, const at::T
 }  // namespace
 
 at::Tensor fourier_shift(const at::Tensor& image, const at::Tensor& shifts) {
-  require(image.dim() == 3 && image.is_complex(),
-          "fourier_shift: expected a complex image (modes, N, N), found {} dimensions",
+  require((image.dim() == 3 || image.dim() == 4) && image.is_complex(),
+          "fourier_shift: expected a complex image (modes, N, N) or (k, modes, N, N), found {} "
+          "dimensions",
           image.dim());
-  require(shifts.dim() == 2 && shifts.size(1) == 2,
-          "fourier_shift: expected shifts (k, 2), found {} dimensions", shifts.dim());
-  const at::Tensor rows = phase_factors(shifts.select(1, 0), image.size(1), image);
-  const at::Tensor cols = phase_factors(shifts.select(1, 1), image.size(2), image);
+  require(shifts.dim() == 2 && shifts.size(1) == 2 &&
+              (image.dim() == 3 || image.size(0) == shifts.size(0)),
+          "fourier_shift: expected shifts (k, 2), found {}", describe(shifts));
+  const at::Tensor rows = phase_factors(shifts.select(1, 0), image.size(-2), image);
+  const at::Tensor cols = phase_factors(shifts.select(1, 1), image.size(-1), image);
   const at::Tensor factors = (rows.unsqueeze(2) * cols.unsqueeze(1)).unsqueeze(1);
-  return at::fft_ifft2(at::fft_fft2(image).unsqueeze(0) * factors);
+  const at::Tensor each = image.dim() == 3 ? image.unsqueeze(0) : image;
+  return at::fft_ifft2(at::fft_fft2(each) * factors);
 }
 
 }  // namespace ptyche

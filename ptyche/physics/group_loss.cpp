@@ -49,11 +49,10 @@ at::Tensor predict_and_compare(const at::Tensor& canvases, const at::Tensor& pro
                                const CanvasLayout& layout, const Measured& measured,
                                const LossOptions& options) {
   const at::Tensor own = probe.to(canvases.scalar_type());
-  const at::Tensor moved = layout.interpolation == Interpolation::probe_fourier
-                               ? fourier_shift(own, layout.fractions)
-                               : own;
-  const at::Tensor waves =
-      to_detector(exit_wave(moved, extract(canvases, layout)), options.near_field);
+  const bool moved = layout.interpolation == Interpolation::probe_fourier;
+  const at::Tensor waves = to_detector(
+      exit_wave(moved ? fourier_shift(own, layout.fractions) : own, extract(canvases, layout)),
+      options.near_field, moved ? layout.fractions : at::Tensor());
   const at::Tensor background =
       measured.background.defined()
           ? measured.background.to(c10::toRealValueType(canvases.scalar_type()))
@@ -79,7 +78,7 @@ GroupLoss group_loss(const at::Tensor& patches, const at::Tensor& merged, const 
           "loss: expected complex patches {0} x {1} x {1} for {0} merged patterns, found {2}",
           merged.numel(), size, fmt::join(patches.sizes(), " x "));
   if (options.engine == Engine::fused) {
-    require_fused_covers(patches, options.device, options.near_field.wavelength_m > 0);
+    require_fused_covers(patches, size, options.device, options.near_field.wavelength_m > 0);
     return fused_group_loss(patches, merged, probe, layout, measured, options);
   }
   require_device(Engine::reference, options.device);
@@ -111,7 +110,8 @@ at::Tensor object_loss(const at::Tensor& object, const at::Tensor& probe, const 
       .cols = object.size(1)};
   check(layout, probe, measured);
   if (options.engine == Engine::fused) {
-    require_fused_covers(object, options.device, options.near_field.wavelength_m > 0);
+    require_fused_covers(object, layout.pattern_size, options.device,
+                         options.near_field.wavelength_m > 0);
     return fused_object_loss(object, probe, layout, measured, options);
   }
   require_device(Engine::reference, options.device);

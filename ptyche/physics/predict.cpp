@@ -18,8 +18,8 @@ at::Tensor predict_intensity(const at::Tensor& object, const at::Tensor& probe,
                    background);
   const at::Tensor whole = corners.round();
   const at::Tensor moved_probe = fourier_shift(probe, corners - whole);
-  return measure(to_detector(exit_wave(moved_probe, extract_patches(object, whole, size)), near),
-                 background);
+  const at::Tensor waves = exit_wave(moved_probe, extract_patches(object, whole, size));
+  return measure(to_detector(waves, near, corners - whole), background);
 }
 
 }  // namespace ptyche

@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
-#include <numbers>
 
 #include "ptyche/evaluate/image_error.h"
 #include "ptyche/report/display.h"
@@ -12,8 +10,6 @@
 
 namespace ptyche {
 namespace {
-
-at::Tensor everywhere(const at::Tensor& values) { return at::ones_like(values, at::kBool); }
 
 /// A picture in its place in the reference.
 Panel panel_of(const std::string& title, const at::Tensor& values, const ColourBar& bar,
@@ -35,12 +31,6 @@ CaptionedFigure pair_of(const ComparedImages& compared, const ComparedNames& nam
                   image.size(1), format_number(bar.low), format_number(bar.high))};
 }
 
-/// The range of both sets of values together.
-ValueRange common_range(const at::Tensor& a, const at::Tensor& b) {
-  const at::Tensor both = at::cat({a, b});
-  return robust_range(both, everywhere(both));
-}
-
 CaptionedFigure difference_of(const ComparedImages& compared, const at::Tensor& difference,
                               const std::string& title, const std::string& label) {
   const ValueRange range = robust_range(difference.abs(), everywhere(difference));
@@ -58,21 +48,17 @@ CaptionedFigure difference_of(const ComparedImages& compared, const at::Tensor& 
 
 CaptionedFigure amplitude_pair(const ComparedImages& compared, const ComparedNames& names) {
   const at::Tensor image = compared.image.abs(), reference = compared.reference.abs();
-  const ValueRange range = common_range(image, reference);
+  const ValueRange range = common_range({image, reference});
   return pair_of(compared, names, image, reference,
                  {ColourMap::sequential, range.low, range.high, "amplitude"}, "Amplitude",
                  "After the alignment, in one range of colours: the 1st to the 99th percentile.");
 }
 
 CaptionedFigure phase_pair(const ComparedImages& compared, const ComparedNames& names) {
-  constexpr double pi = std::numbers::pi, winds_above_rad = 5;
   const DisplayPhase shown = display_phase(compared.reference, everywhere(compared.reference));
   const at::Tensor reference = shown.phase_rad;
   const at::Tensor image = reference + phase_difference(compared.reference, compared.image);
-  const ValueRange range = common_range(reference, image);
-  const bool winds = range.high - range.low > winds_above_rad;
-  const ColourBar bar = winds ? ColourBar{ColourMap::cyclic, -pi, pi, "phase (rad)"}
-                              : ColourBar{ColourMap::grey, range.low, range.high, "phase (rad)"};
+  const ColourBar bar = phase_colours(common_range({reference, image}));
   return pair_of(compared, names, image, reference, bar, "Phase",
                  fmt::format("After the alignment, in one range of colours. For display only, the "
                              "mean phase and the linear ramp of {} are taken from both.",

@@ -88,6 +88,13 @@ ValueRange robust_range(const at::Tensor& values, const at::Tensor& mask) {
   return {range.low - margin, range.high + margin};
 }
 
+at::Tensor everywhere(const at::Tensor& values) { return at::ones_like(values, at::kBool); }
+
+ValueRange common_range(const std::vector<at::Tensor>& images) {
+  const at::Tensor all = at::cat(images);
+  return robust_range(all, everywhere(all));
+}
+
 double bright_level(const at::Tensor& values) {
   const at::Tensor amplitude = values.abs().nan_to_num(0, 0, 0).flatten();
   const double level = value_at(std::get<0>(amplitude.sort()), 0.995);

@@ -5,6 +5,7 @@
 #include <ATen/ATen.h>
 
 #include <cstdint>
+#include <vector>
 
 namespace ptyche {
 
@@ -32,6 +33,12 @@ at::Tensor crop(const at::Tensor& image, const PixelBox& box);
 /// 1st to 99th percentile of the finite `values` (rows, cols) where `mask` is true. Always finite
 /// and low < high: a constant is given a margin of 5 % (0.05 around 0), no values at all give 0..1.
 ValueRange robust_range(const at::Tensor& values, const at::Tensor& mask);
+
+/// A mask that leaves out none of `values` (any shape).
+at::Tensor everywhere(const at::Tensor& values);
+
+/// The robust range of several images together, each (rows, cols) of one shape and type.
+ValueRange common_range(const std::vector<at::Tensor>& images);
 
 /// The amplitude that only the brightest half percent of `values` (any shape, complex) exceeds:
 /// what is shown at full brightness, so that one hot pixel does not darken the rest. Positive

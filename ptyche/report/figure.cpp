@@ -11,13 +11,16 @@
 namespace ptyche {
 namespace {
 
+// Of up to three panels in a row; more make the sheet wider, not themselves smaller.
 constexpr double wanted_length = 1000, largest_length = 2000;
+constexpr std::int64_t usual_across = 3;
 
 /// Where everything goes, in sheet pixels; `em` is the size of plain text.
 struct Layout {
   std::int64_t across = 1, down = 1;  // panels
   double em = 16, panel_width = 0, panel_height = 0;
   double top = 0, left = 0, bottom = 0, gap = 0, panel_top = 0, key_width = 0;
+  double above = 0;  // of the sheet, taken by other figures
 
   double cell_width() const { return left + panel_width + gap; }
   double cell_height() const { return panel_top + panel_height + bottom; }
@@ -26,7 +29,7 @@ struct Layout {
   Rectangle panel(std::size_t index) const {
     const auto row = static_cast<double>(static_cast<std::int64_t>(index) / across);
     const auto col = static_cast<double>(static_cast<std::int64_t>(index) % across);
-    return {col * cell_width() + left, top + row * cell_height() + panel_top, panel_width,
+    return {col * cell_width() + left, above + top + row * cell_height() + panel_top, panel_width,
             panel_height};
   }
 };
@@ -42,11 +45,13 @@ void check(const Figure& figure) {
 Layout layout_of(const Figure& figure) {
   Layout layout;
   const auto count = static_cast<std::int64_t>(figure.panels.size());
-  layout.across = std::min<std::int64_t>(count, 3);
+  layout.across = std::min(count, figure.most_across);
   layout.down = (count + layout.across - 1) / layout.across;
   const auto rows = static_cast<double>(figure.panels[0].rgb.size(0));
   const auto cols = static_cast<double>(figure.panels[0].rgb.size(1));
-  const double longest = std::max(rows, cols * static_cast<double>(layout.across));
+  const double wider = static_cast<double>(std::max(layout.across, usual_across)) /
+                       static_cast<double>(usual_across);
+  const double longest = std::max(rows, cols * static_cast<double>(layout.across)) / wider;
   const double zoom = longest > largest_length ? 1 / std::ceil(longest / largest_length)
                                                : std::max(1.0, std::floor(wanted_length / longest));
   layout.panel_width = std::ceil(zoom * cols);
@@ -133,13 +138,9 @@ void draw_panel(Canvas& canvas, const Figure& figure, const Panel& panel, const 
               {.size = em, .anchor = Anchor::centre});
 }
 
-}  // namespace
-
-std::string render_png(const Figure& figure) {
-  check(figure);
-  const Layout layout = layout_of(figure);
-  Canvas canvas(layout.width(), layout.height());
-  canvas.text(figure.title, layout.left, 1.3 * layout.em, {.size = 1.25 * layout.em, .bold = true});
+void draw_figure(Canvas& canvas, const Figure& figure, const Layout& layout) {
+  canvas.text(figure.title, layout.left, layout.above + 1.3 * layout.em,
+              {.size = 1.25 * layout.em, .bold = true});
   for (std::size_t index = 0; index < figure.panels.size(); ++index)
     draw_panel(canvas, figure, figure.panels[index], layout.panel(index), layout.em);
   const Rectangle first = layout.panel(0);
@@ -149,6 +150,25 @@ std::string render_png(const Figure& figure) {
   }
   const double key_left = static_cast<double>(layout.across) * layout.cell_width();
   draw_key(canvas, figure.key, {key_left, first.y, layout.key_width, first.height}, layout.em);
+}
+
+}  // namespace
+
+std::string render_png(const Figure& figure) { return render_stacked_png({figure}); }
+
+std::string render_stacked_png(const std::vector<Figure>& figures) {
+  std::vector<Layout> layouts;
+  double width = 0, height = 0;
+  for (const Figure& figure : figures) {
+    check(figure);
+    layouts.push_back(layout_of(figure));
+    layouts.back().above = height;
+    height += layouts.back().height();
+    width = std::max(width, layouts.back().width());
+  }
+  Canvas canvas(width, height);
+  for (std::size_t index = 0; index < figures.size(); ++index)
+    draw_figure(canvas, figures[index], layouts[index]);
   return canvas.png();
 }
 

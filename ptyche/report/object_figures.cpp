@@ -8,7 +8,6 @@
 #include <numbers>
 
 #include "ptyche/core/error.h"
-#include "ptyche/report/display.h"
 #include "ptyche/report/ticks.h"
 
 namespace ptyche {
@@ -81,6 +80,13 @@ std::string removed_words(const DisplayPhase& display) {
 
 }  // namespace
 
+ColourBar phase_colours(const ValueRange& range_rad) {
+  constexpr double pi = std::numbers::pi, winds_above_rad = 5;
+  if (range_rad.high - range_rad.low > winds_above_rad)
+    return {ColourMap::cyclic, -pi, pi, "phase (rad)"};
+  return {ColourMap::grey, range_rad.low, range_rad.high, "phase (rad)"};
+}
+
 CaptionedFigure amplitude_figure(const Reconstruction& image) {
   const LitObject lit = lit_object(image);
   const at::Tensor amplitude = lit.object.abs();
@@ -96,13 +102,10 @@ CaptionedFigure amplitude_figure(const Reconstruction& image) {
 }
 
 CaptionedFigure phase_figure(const Reconstruction& image) {
-  constexpr double pi = std::numbers::pi, winds_above_rad = 5;
   const LitObject lit = lit_object(image);
   const DisplayPhase display = display_phase(lit.object, lit.well_lit);
-  const ValueRange range = robust_range(display.phase_rad, lit.well_lit);
-  const bool winds = range.high - range.low > winds_above_rad;
-  const ColourBar bar = winds ? ColourBar{ColourMap::cyclic, -pi, pi, "phase (rad)"}
-                              : ColourBar{ColourMap::grey, range.low, range.high, "phase (rad)"};
+  const ColourBar bar = phase_colours(robust_range(display.phase_rad, lit.well_lit));
+  const bool winds = bar.map == ColourMap::cyclic;
   Figure figure = object_figure(image, lit, display.phase_rad, bar);
   figure.title = "Object phase";
   return {std::move(figure),

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "ptyche/data/reconstruction.h"
+#include "ptyche/report/display.h"
 #include "ptyche/report/figure.h"
 
 namespace ptyche {
@@ -14,6 +15,10 @@ struct CaptionedFigure {
   std::string caption;  ///< what is shown and what was done to it
   std::string alt;      ///< for those who do not see it
 };
+
+/// Colours of a phase: grey from end to end of the range, the closed loop of colours where it spans
+/// more than 5 rad.
+ColourBar phase_colours(const ValueRange& range_rad);
 
 /// Amplitude |O| where the scan lights the object. Throws InvalidInput if object and coverage are
 /// not two equal (rows, cols).

@@ -88,19 +88,20 @@ class Lbfgs : public Solver {
     if (!units_.defined() || point_.numel() != line_of(state).numel()) start(problem, state);
     const double likelihood = here_.likelihood;
     const at::Tensor step = direction();
-    const double promise = here_.slope.dot(step).item<double>();
     double length = 1;
     for (int trial = 0; trial < kTrials; ++trial, length *= kShorter) {
-      const at::Tensor next = point_ - length * step;
+      const at::Tensor next = constrained(problem, point_ - length * step, state);
       Value there = evaluate(problem, state, next);
-      if (!(there.loss <= here_.loss - kEnough * length * promise)) continue;
+      const double promise = here_.slope.dot(point_ - next).item<double>();
+      if (!(there.loss <= here_.loss - kEnough * std::max(promise, 0.0))) continue;
       remember(next - point_, there.slope - here_.slope);
       point_ = next;
       here_ = there;
-      break;
+      state = from_point(problem, point_, state);
+      return likelihood;
     }
-    state = from_point(problem, point_, state);
-    constrain(problem, state);
+    steps_.clear();  // they do not lead on; the next pass goes down the slope itself
+    changes_.clear();
     return likelihood;
   }
 
@@ -144,7 +145,7 @@ class Lbfgs : public Solver {
     steps_.clear();
     changes_.clear();
     units_ = units_of(problem, state);
-    point_ = line_of(state) / units_;
+    point_ = constrained(problem, line_of(state) / units_, state);
     here_ = evaluate(problem, state, point_);
   }
 
@@ -154,6 +155,17 @@ class Lbfgs : public Solver {
     const auto room = static_cast<double>(problem.room_px);
     state.moves.clamp_(-room, room);
     return state;
+  }
+
+  /// The nearest point that the limits of object and probe allow (projected gradient: Bertsekas,
+  /// IEEE Trans. Autom. Control 21, 174 (1976)).
+  at::Tensor constrained(const SolverProblem& problem, const at::Tensor& point,
+                         const SolverState& like) const {
+    const SolverOptions& options = problem.options;
+    if (options.max_amplitude == 0 && options.probe_support == 0) return point;
+    SolverState state = from_point(problem, point, like);
+    constrain(problem, state);
+    return line_of(state) / units_;
   }
 
   /// Slope by the scaled variables. What is kept has none.

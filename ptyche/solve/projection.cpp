@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "ptyche/core/error.h"
+#include "ptyche/physics/cpu/fft_plan.h"
 #include "ptyche/physics/to_detector.h"
 
 namespace ptyche {
@@ -105,6 +106,11 @@ void require_projection_memory(std::int64_t patterns, std::int64_t size, std::in
 }
 
 void Projection::renew(const SolverProblem& problem, const SolverState& state) {
+  require(
+      cpu::has_fft_plan(problem.pattern_size()),
+      "epie, rpie, dm and raar: patterns of {0} x {0} have a prime factor above {1}; --crop a few "
+      "pixels, or take ml, lbfgs or lsqml with --engine reference (training: --probe-start guess)",
+      problem.pattern_size(), cpu::kLargestRadix);
   memory_.reset();
   const at::Tensor object = state.object.contiguous(), probe = state.probe.contiguous();
   const NearFieldOptions& near = problem.near_field;

@@ -43,7 +43,7 @@ class ChainRun {
  public:
   ChainRun(const Scan& scan, const std::optional<Reconstruction>& start,
            const SolverOptions& options, const SolverWatch& watch)
-      : problem_(make_problem(scan, options)),
+      : problem_(make_problem(scan, options, start)),
         watch_(watch),
         key_(chain_key(problem_, start)),
         progress_("solve", passes_of(options.chain), "patterns") {
@@ -107,7 +107,9 @@ class ChainRun {
   void add_modes() {
     const std::int64_t wait = std::min(kPassesBeforeModes, passes_of(links()) / 10);
     const SolverOptions& options = problem_.options;
-    if (chain_.total < wait || chain_.state.probe.size(0) == options.modes) return;
+    // A probe that is kept, or that has more modes already, keeps its own.
+    if (options.fixed_probe || chain_.total < wait || chain_.state.probe.size(0) >= options.modes)
+      return;
     chain_.state.probe = with_modes(chain_.state.probe, options.modes, options.mode_power);
     chain_.has_best = false;  // new modes make the fit worse before they make it better
   }

@@ -11,7 +11,8 @@ namespace ptyche {
 namespace {
 
 constexpr std::int64_t kBatchPatterns = 64;
-constexpr std::int64_t kOwnRoom = 8;  // px
+constexpr std::int64_t kOwnRoom = 8;    // px
+constexpr double kFarthestStart = 256;  // px; beyond it a start is of another scan
 
 /// Sum of the unmasked counts, a batch of patterns at a time.
 double counted_photons(const Scan& scan, const at::Tensor& frames, const at::Tensor& mask) {
@@ -50,13 +51,28 @@ void require_on_canvas(const SolverProblem& problem, const SolverState& state,
           problem.pattern_size(), state.object.size(0), state.object.size(1));
 }
 
+/// What the start has moved already is not held against it.
+std::int64_t room_of_start(const Scan& scan, const at::Tensor& frames, PositionFreedom freedom,
+                           const std::optional<Reconstruction>& start) {
+  if (freedom == PositionFreedom::none || !start) return 0;
+  const at::Tensor moves = moves_between(scan, frames, *start);
+  const double largest = moves.defined() ? moves.abs().max().item<double>() : 0;
+  return largest <= kFarthestStart ? static_cast<std::int64_t>(std::ceil(largest)) : 0;
+}
+
 at::Tensor leaf(const at::Tensor& value, bool wanted = true) {
   return value.detach().requires_grad_(wanted);
 }
 
 }  // namespace
 
-SolverProblem make_problem(const Scan& scan, const SolverOptions& options) {
+at::Tensor moves_between(const Scan& scan, const at::Tensor& frames, const Reconstruction& start) {
+  if (start.positions.size(0) != scan.frames()) return {};
+  return (start.positions - scan.positions()).index_select(0, frames).contiguous();
+}
+
+SolverProblem make_problem(const Scan& scan, const SolverOptions& options,
+                           const std::optional<Reconstruction>& start) {
   check(options);
   const at::Tensor frames = scan.frames_with(FrameUse::used), mask = mask_in_fft_order(scan);
   require(frames.size(0) >= 1, "solver: expected at least one used pattern, found none");
@@ -70,7 +86,8 @@ SolverProblem make_problem(const Scan& scan, const SolverOptions& options) {
           .photons = photons,
           .options = options,
           .near_field = near_field_of(scan.geometry()),
-          .room_px = room_for(scan, options.positions)};
+          .room_px = room_for(scan, options.positions) +
+                     room_of_start(scan, frames, options.positions, start)};
 }
 
 double SolverProblem::mean_counts() const {

@@ -31,9 +31,14 @@ struct SolverProblem {
   std::int64_t pattern_size() const { return scan.pattern_size(); }
 };
 
-/// Throws InvalidInput for options out of range, fewer than one used pattern, and a mask that hides
-/// all light.
-SolverProblem make_problem(const Scan& scan, const SolverOptions& options);
+/// With room for the moves that a start brings along. Throws InvalidInput for options out of range,
+/// fewer than one used pattern, and a mask that hides all light.
+SolverProblem make_problem(const Scan& scan, const SolverOptions& options,
+                           const std::optional<Reconstruction>& start = {});
+
+/// What the start's positions add to the used patterns', (n, 2) float64; undefined where it has
+/// another number of patterns.
+at::Tensor moves_between(const Scan& scan, const at::Tensor& frames, const Reconstruction& start);
 
 /// What changes.
 ///   object           (rows, cols) complex64 on the canvas whose pixel (0, 0) is `origin`

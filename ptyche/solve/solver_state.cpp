@@ -42,20 +42,14 @@ void paste(at::Tensor& canvas, const at::Tensor& from, std::int64_t row, std::in
 /// Moves that the start brings along; none where its positions are not those of this scan.
 at::Tensor moves_of(const SolverProblem& problem, const Reconstruction& start) {
   const at::Tensor none = at::zeros_like(problem.positions);
-  if (start.positions.size(0) != problem.scan.frames()) return none;
-  const at::Tensor moves = start.positions.index_select(0, problem.frames) - problem.positions;
+  const at::Tensor moves = moves_between(problem.scan, problem.frames, start);
+  if (!moves.defined()) return none;
   const double largest = moves.abs().max().item<double>();
-  if (problem.options.positions == PositionFreedom::none) {
-    if (largest > kSamePosition)
-      warn(
-          "the start's positions are up to {:.3g} px from this scan's, which are taken; "
-          "--refine-positions goes on with the start's",
-          largest);
-    return none;
-  }
-  const auto room = static_cast<double>(problem.room_px);
-  if (largest <= room) return moves.contiguous();
-  warn("the start's positions are more than {} px from this scan's; these are taken", room);
+  const bool kept = problem.options.positions == PositionFreedom::none;
+  if (!kept && largest <= static_cast<double>(problem.room_px)) return moves;
+  if (largest > kSamePosition)
+    warn("the start's positions are up to {:.3g} px from this scan's, which are taken{}", largest,
+         kept ? "; --refine-positions goes on with the start's" : "");
   return none;
 }
 

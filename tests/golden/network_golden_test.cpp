@@ -16,6 +16,7 @@
 namespace ptyche {
 namespace {
 
+constexpr double kRounding = 4e-5;  // the original in float32 is 2.6e-5 from its network in float64
 constexpr double kNoFloor = 1e-30;  // the original's losses have none; this one is too small to see
 
 /// Number i of tensor k of the golden weights, in [-1, 1): splitmix64.
@@ -163,7 +164,7 @@ TEST(GoldenNetwork, GivesTheOriginalsPatches) {
     const at::NoGradGuard no_grad;
     const at::Tensor expected = golden.array("decoder_object"), patches = original.patches();
     EXPECT_EQ(patches.size(0) / expected.size(0), original.network().patches_per_input());
-    EXPECT_TRUE(agrees(original.like(patches, expected), expected));
+    EXPECT_TRUE(agrees(original.like(patches, expected), expected, 0, kRounding));
   });
 }
 
@@ -175,11 +176,11 @@ TEST(GoldenNetwork, GivesTheOriginalsAmplitudesAndLoss) {
     const at::NoGradGuard no_grad;
     const at::Tensor canvases = original.canvases(original.patches());
     const at::Tensor object = golden.array("out_trimmed_obj").unsqueeze(-1);
-    EXPECT_TRUE(agrees(original.like(original.trimmed(canvases), object), object));
+    EXPECT_TRUE(agrees(original.like(original.trimmed(canvases), object), object, 0, kRounding));
     const at::Tensor intensity = original.intensity(canvases);
     const at::Tensor expected = golden.array("out_pred_amp");
-    EXPECT_TRUE(agrees(original.like(intensity.sqrt(), expected), expected));
-    EXPECT_NEAR(original.loss(intensity).item<double>() / golden.number("loss0"), 1, 1e-4);
+    EXPECT_TRUE(agrees(original.like(intensity.sqrt(), expected), expected, 0, kRounding));
+    EXPECT_NEAR(original.loss(intensity).item<double>() / golden.number("loss0"), 1, 1e-5);
   });
 }
 
@@ -212,21 +213,27 @@ TEST(GoldenNetwork, HasTheOriginalsGradients) {
   });
 }
 
+// Chaotic, the mean absolute error with its kink most of all: weights changed by 1e-6 of themselves
+// end 1.5 % apart there, one way or the other.
 TEST(GoldenNetwork, ComesWhereTheOriginalDoesInFourStepsOfAdam) {
   for_each_network([](const GoldenFile& golden, Original& original) {
+    std::vector<double> losses = values_of(golden, "train_on_batch_returned");
+    losses.push_back(golden.number("loss_after_4_adam_steps"));
+    const std::vector<double> tolerances = {1e-5, 5e-4, 0.01, 0.01, 0.02};
     const std::vector<at::Tensor> parameters = original.network().parameters();
     AdamState adam = new_adam_state(parameters);
-    for (int step = 1; step <= 4; ++step) {
-      original.loss().backward();
+    for (std::size_t step = 0; step < losses.size(); ++step) {
+      const at::Tensor loss = original.loss();
+      EXPECT_NEAR(loss.item<double>() / losses[step], 1, tolerances[step]) << "step " << step;
+      if (step == 4) break;
+      loss.backward();
       // The original adds its epsilon before the variance is corrected for its start at 0.
-      const double epsilon = 1e-7 / std::sqrt(1 - std::pow(0.999, step));
+      const double epsilon = 1e-7 / std::sqrt(1 - std::pow(0.999, step + 1));
       adam_step(parameters, adam, 1e-3, {.beta1 = 0.9, .beta2 = 0.999, .epsilon = epsilon});
     }
-    const at::NoGradGuard no_grad;
-    EXPECT_NEAR(original.loss().item<double>() / golden.number("loss_after_4_adam_steps"), 1, 0.01);
     const std::vector<double> norms = values_of(golden, "weight_norms_after_4");
     for (std::size_t k = 0; k < parameters.size(); ++k)
-      EXPECT_NEAR(parameters[k].norm().item<double>() / norms[k], 1, 0.01) << "tensor " << k;
+      EXPECT_NEAR(parameters[k].norm().item<double>() / norms[k], 1, 0.02) << "tensor " << k;
   });
 }
 

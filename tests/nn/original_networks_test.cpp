@@ -131,17 +131,17 @@ TEST(PtychoPinnNetwork, LearnsWithEveryActivation) {
 
 TEST(OriginalNetworks, GiveTheSamePatchesForAnyBatch) {
   for (const NetworkOptions& options :
-       {small(options_of("ptychopinn", 64, 2)), small(options_of("supervised"))}) {
+       {small(options_of("ptychopinn", 64, 2)), small(options_of("supervised", 32))}) {
     const at::NoGradGuard no_grad;
     const auto network = make_network(options, 1);
     const at::Tensor input = amplitudes(100, options), together = network->forward(input);
     const std::int64_t each = network->patches_per_input();
-    for (const std::int64_t batch : {1, 7, 100})
+    for (const std::int64_t batch : {1, 7})
       for (const std::int64_t first : {std::int64_t{0}, 100 - batch})
         EXPECT_LT(relative_difference(network->forward(input.narrow(0, first, batch)),
                                       together.narrow(0, first * each, batch * each)),
                   1e-5)
-            << options.name << " batch " << batch;
+            << options.name << " batch " << batch << " from " << first;
   }
 }
 

@@ -12,7 +12,7 @@ namespace {
 
 /// 36 patterns of 32 x 32 pixels; the light has gone 10 Fresnel lengths of a pixel (pixel^2 /
 /// wavelength).
-Scan near_field_scan() {
+SimulateOptions near_field_options() {
   SimulateOptions options;
   options.pattern_size = 32;
   options.frames = 36;
@@ -24,8 +24,10 @@ Scan near_field_scan() {
                       .detector_pixel_m = 1e-5,
                       .near_field = true,
                       .source_distance_m = 0.5};
-  return simulate(options);
+  return options;
 }
+
+Scan near_field_scan() { return simulate(near_field_options()); }
 
 double r_factor(const Reconstruction& image, const Scan& scan) {
   return data_fit(image, scan, scan.frames_with(FrameUse::used), true).r_factor;
@@ -59,6 +61,33 @@ TEST_P(NearFieldSolver, NeverLooksAtAMaskedPixel) {
 INSTANTIATE_TEST_SUITE_P(Registry, NearFieldSolver,
                          testing::Values("epie", "rpie", "dm", "raar", "lsqml", "ml", "lbfgs"),
                          [](const auto& info) { return std::string(info.param); });
+
+TEST(NearField, OfAnEmptySampleIsTheSameAtEveryPosition) {
+  SimulateOptions options = near_field_options();
+  options.amplitude_min = options.amplitude_max = 1;
+  options.phase_range_rad = 0;
+  const at::Tensor counts = simulate(options).counts();
+  EXPECT_LT((counts - counts[0]).abs().max().item<double>(), 1e-5 * counts.max().item<double>());
+}
+
+TEST(NearField, PositionsAreFound) {
+  SimulateOptions options = near_field_options();
+  options.object = "random-field";
+  options.frames = 64;
+  options.photons = 1e7;
+  options.position_error_px = 0.5;
+  const Scan scan = simulate(options);
+  SolverOptions how;
+  how.chain = {{"ml", 80}};
+  how.fixed_probe = true;
+  how.positions = PositionFreedom::jitter;
+  const at::Tensor found = solve(scan, {}, how).image.positions;
+  const auto error = [&](const at::Tensor& positions) {
+    const at::Tensor off = positions - scan.true_positions();
+    return (off - off.mean(0)).square().mean().sqrt().item<double>();
+  };
+  EXPECT_LT(error(found), 0.4 * error(scan.positions()));
+}
 
 TEST(NearField, WithoutLengthsIsRefusedByTheirNames) {
   SimulateOptions options;

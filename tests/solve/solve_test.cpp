@@ -100,6 +100,33 @@ TEST_P(EverySolver, KeepsTheObjectBelowALargestAmplitude) {
   EXPECT_LT(lit.abs().max().item<float>(), 0.701);
 }
 
+TEST_P(EverySolver, FitsAsWellAsALimitThatTheObjectKeepsAllows) {
+  SolverOptions free = plain({{GetParam(), 20}}), limited = free;
+  limited.max_amplitude = 1.02;  // the object's largest is 1
+  limited.probe_support = 1;
+  const Scan scan = small_scan();
+  const double bound = solve(scan, {}, limited).image.loss.back();
+  EXPECT_LT(bound, 1.5 * solve(scan, {}, free).image.loss.back() + 1e-3);
+}
+
+TEST_P(EverySolver, KeepsAFixedProbeWhateverModesAreAskedFor) {
+  SolverOptions options = plain({{GetParam(), 12}});
+  options.fixed_probe = true;
+  options.modes = 3;
+  const Scan scan = small_scan();
+  EXPECT_EQ(solve(scan, {}, options).image.probe.size(0), scan.probe().size(0));
+}
+
+TEST_P(EverySolver, KeepsTheModesOfItsStart) {
+  SolverOptions options = plain({{GetParam(), 2}});
+  options.fixed_probe = false;
+  options.modes = 3;
+  const Scan scan = small_scan();
+  const Reconstruction start = solve(scan, {}, options).image;
+  options.modes = 1;
+  EXPECT_EQ(solve(scan, start, options).image.probe.size(0), 3);
+}
+
 INSTANTIATE_TEST_SUITE_P(Registry, EverySolver, testing::ValuesIn([] {
                            std::vector<std::string> names;
                            for (const SolverEntry& entry : solvers()) names.push_back(entry.name);

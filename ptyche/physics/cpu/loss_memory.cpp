@@ -110,7 +110,7 @@ SharedTables<T>::SharedTables(const LossCall<T>& call, const Kernels<T>& kernels
 template <class T>
 ThreadMemory<T>::ThreadMemory(const LossTask<T>& task, const LossCall<T>& call, int strip)
     : memory(2 * task.size * strip +
-             ((task.transfer.re ? 8 : 6) * task.modes + 4) * task.size * task.stride +
+             ((task.transfer.re ? 10 : 6) * task.modes + 4) * task.size * task.stride +
              3 * (task.size + 2) * task.frame + 4 * task.stride),
       canvas_memory(5 * (call.rows + 1) * (call.cols + 2 * kFrame), false) {
   const std::int64_t plane = task.size * task.stride;
@@ -118,6 +118,7 @@ ThreadMemory<T>::ThreadMemory(const LossTask<T>& task, const LossCall<T>& call, 
   state.waves = memory.take(2 * task.modes * plane);
   if (task.moved_probe) state.moved = memory.take(2 * task.modes * plane);
   if (task.transfer.re) state.seen = memory.take(2 * task.modes * plane);
+  if (task.transfer.re && task.moved_probe) state.spectrum = memory.take(2 * task.modes * plane);
   state.probe_gradient = memory.take(2 * task.modes * plane);
   state.patch = {memory.take(plane), memory.take(plane)};
   const std::int64_t framed = (task.size + 2) * task.frame, origin = task.frame + kFrame;

@@ -63,9 +63,10 @@ struct LossTask {
 template <class T>
 struct ThreadState {
   Planes<T> strip;
-  T* waves = nullptr;  ///< (modes, 2) planes
-  T* moved = nullptr;  ///< (modes, 2) planes, for moved_probe
-  T* seen = nullptr;   ///< (modes, 2) planes at the detector, for the near field
+  T* waves = nullptr;     ///< (modes, 2) planes
+  T* moved = nullptr;     ///< (modes, 2) planes, for moved_probe
+  T* seen = nullptr;      ///< (modes, 2) planes at the detector, for the near field
+  T* spectrum = nullptr;  ///< (modes, 2) planes turned, for the near field's slope by a shift
   Planes<T> patch;
   T* weight = nullptr;               ///< framed, of the patch that is being merged
   Planes<T> patch_gradient;          ///< framed; holds weighted patches while they are merged

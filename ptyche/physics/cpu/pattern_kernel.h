@@ -80,28 +80,6 @@ inline void fetch(const LossTask<T>& task, const Place& place, const T* counts,
   take_counts(task, counts, state.counts);
 }
 
-/// Phase factors exp(-2 pi i f d) by row and by column.
-template <class T>
-inline void fill_phases(const LossTask<T>& task, const Place& place, T* phases) {
-  const double shift[2] = {place.row_shift, place.col_shift};
-  for (int axis = 0; axis < 2; ++axis)
-    for (std::int64_t f = 0; f < task.size; ++f) {
-      const double angle =
-          -6.283185307179586477 * static_cast<double>(task.frequencies[f]) * shift[axis];
-      phases[2 * axis * task.stride + f] = static_cast<T>(__builtin_cos(angle));
-      phases[(2 * axis + 1) * task.stride + f] = static_cast<T>(__builtin_sin(angle));
-    }
-}
-
-/// The phase factor of row p and columns at.. of a turned plane.
-template <class T>
-inline Complex<T> phase_at(const LossTask<T>& task, const T* phases, std::int64_t p,
-                           std::int64_t at) {
-  const std::int64_t q = task.fft.order[p];
-  const Complex<T> row = {load(phases + at), load(phases + task.stride + at)};
-  return turn<T, false>(row, phases[2 * task.stride + q], phases[3 * task.stride + q]);
-}
-
 /// The probe's modes, moved by the place's shift, into their planes.
 template <class T>
 inline void move_probe(const LossTask<T>& task, const Place& place, ThreadState<T>& state) {
@@ -145,8 +123,8 @@ inline void send(const LossTask<T>& task, const ThreadState<T>& state) {
 
 /// Second half of the transform, loss, and the first half of the way back.
 template <class T>
-inline void meet(const LossTask<T>& task, ThreadState<T>& state) {
-  at_detector(task, state, task.want_gradient,
+inline void meet(const LossTask<T>& task, ThreadState<T>& state, double* shift_slope) {
+  at_detector(task, state, task.want_gradient, shift_slope,
               [&](T* waves, std::int64_t first) { detect(task, waves, state, first); });
 }
 
@@ -192,13 +170,10 @@ inline void add_moved_gradient(const LossTask<T>& task, const ThreadState<T>& st
     for (std::int64_t p = 0; p < task.size; ++p) {
       Vector<T> slopes{};
       for (int column = 0; column < kStrip<T>; column += kLanes<T>) {
-        const Complex<T> g = strip.get(p, column), s = spectrum.get(p, column);
-        const Complex<T> w = phase_at(task, state.phases, p, first + column);
-        const Complex<T> back = {g.re * w.re + g.im * w.im, g.im * w.re - g.re * w.im};
+        const Complex<T> phase = phase_at(task, state.phases, p, first + column);
+        const Complex<T> back = conjugate_product(phase, strip.get(p, column));
         sum.set(p, column, sum.get(p, column) + back);
-        const Vector<T> slope = back.re * s.im - back.im * s.re;
-        slopes += slope;
-        row_sum += slope * load(task.frequencies + first + column);
+        add_slope(task, back, spectrum.get(p, column), first + column, row_sum, slopes);
       }
       by_col += lane_sum<T>(slopes) * static_cast<double>(task.frequencies[task.fft.order[p]]);
     }
@@ -258,9 +233,9 @@ void pattern(const LossTask<T>& task, const Place& place, const T* counts, const
   fetch(task, place, counts, canvas, state);
   if (task.moved_probe) move_probe(task, place, state);
   send(task, state);
-  meet(task, state);
+  for (int i = 0; task.want_gradient && i < 4; ++i) place_gradient[i] = 0;
+  meet(task, state, task.want_gradient ? place_gradient + 2 : nullptr);
   if (!task.want_gradient) return;
-  for (int i = 0; i < 4; ++i) place_gradient[i] = 0;
   if (task.moved_probe)
     receive<T, true>(task, state, place_gradient);
   else

@@ -70,7 +70,7 @@ template <class T, bool Change>
 inline double project(const LossTask<T>& task, const ThreadState<T>& state, const T* amplitudes,
                       T trust = 1) {
   double misfit = 0;
-  at_detector(task, state, true, [&](T* waves, std::int64_t first) {
+  at_detector(task, state, true, nullptr, [&](T* waves, std::int64_t first) {
     misfit += project_strip<T, Change>(task, waves, amplitudes, first, trust);
   });
   return misfit;
@@ -92,17 +92,6 @@ inline void load_back(const LossTask<T>& task, Planes<T> wave, std::int64_t firs
   load_turned(wave.re, task.fft, first, strip.re);
   load_turned(wave.im, task.fft, first, strip.im);
   backward_fft(strip, task.fft);
-}
-
-/// conj(a) b
-template <class T>
-inline Complex<T> conjugate_product(Complex<T> a, Complex<T> b) {
-  return {a.re * b.re + a.im * b.im, a.re * b.im - a.im * b.re};
-}
-
-template <class T>
-inline Complex<T> product(Complex<T> a, Complex<T> b) {
-  return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
 }
 
 /// conj(probe) change and |probe|^2 into the framed planes at `at`; written for the first mode,

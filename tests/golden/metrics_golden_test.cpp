@@ -1,0 +1,92 @@
+// Family f: PtychoPINN's evaluation numbers.
+#include <gtest/gtest.h>
+
+#include "ptyche/evaluate/align.h"
+#include "ptyche/evaluate/fourier_ring_correlation.h"
+#include "ptyche/evaluate/original_metrics.h"
+#include "ptyche/evaluate/to_vector.h"
+#include "tests/support/golden.h"
+
+namespace ptyche {
+namespace {
+
+OriginalMetrics metrics_of(const GoldenFile& golden, OriginalMetricsOptions options) {
+  options.trim_px = golden.integer("trim_px_each_side");
+  return original_metrics(golden.array("gt"), golden.array("recon"), options);
+}
+
+/// The numbers are single ones, so that each must agree to 1e-5 of itself.
+void expect_numbers(const GoldenFile& golden, const std::string& prefix,
+                    const OriginalMetrics& found) {
+  const auto expect = [&](const std::string& name, double OriginalNumbers::*number) {
+    const at::Tensor pair = at::tensor({found.amplitude.*number, found.phase.*number}, at::kDouble);
+    EXPECT_TRUE(agrees(pair, golden.array(prefix + name), 1e-5, 0)) << prefix << name;
+  };
+  expect("mae", &OriginalNumbers::mae);
+  expect("mse", &OriginalNumbers::mse);
+  expect("psnr", &OriginalNumbers::psnr);
+  expect("ssim", &OriginalNumbers::ssim);
+  expect("ms_ssim", &OriginalNumbers::ms_ssim);
+  expect("frc50", &OriginalNumbers::frc50);
+  expect("frc1over7", &OriginalNumbers::frc1over7);
+}
+
+at::Tensor as_tensor(const std::vector<double>& curve) { return at::tensor(curve, at::kDouble); }
+
+TEST(GoldenMetrics, AreTheOriginalsWithPhasePlanesRemoved) {
+  for_each_golden("f_metrics", [](const GoldenFile& golden) {
+    const OriginalMetrics found = metrics_of(golden, {});
+    expect_numbers(golden, "", found);
+    EXPECT_TRUE(agrees(as_tensor(found.phase.frc), golden.array("frc_phase"), 1e-5, 1e-5));
+    // The original's amplitudes are float32, whose rounding shows in the darkest rings (7e-5).
+    EXPECT_TRUE(agrees(as_tensor(found.amplitude.frc), golden.array("frc_amp"), 0, 1e-4));
+  });
+}
+
+TEST(GoldenMetrics, AreTheOriginalsWithMeanPhasesRemovedAndSmoothedCurves) {
+  for_each_golden("f_metrics", [](const GoldenFile& golden) {
+    expect_numbers(golden, "meanalign_",
+                   metrics_of(golden, {.phase = PhaseAlignment::mean, .frc_sigma = 1}));
+  });
+}
+
+TEST(GoldenMetrics, RemoveTheOriginalsPhasePlane) {
+  for_each_golden("f_metrics", [](const GoldenFile& golden) {
+    const std::int64_t trim = golden.integer("trim_px_each_side");
+    const at::Tensor image = golden.array("recon").to(at::kComplexDouble);
+    const at::Tensor inner = image.slice(0, trim, -trim).slice(1, trim, -trim);
+    EXPECT_TRUE(agrees(without_plane(inner.angle()), golden.array("recon_phase_plane_removed")));
+  });
+}
+
+TEST(GoldenMetrics, CrossThresholdsWhereTheOriginalDoes) {
+  for_each_golden("f_frc_crossing", [](const GoldenFile& golden) {
+    const at::Tensor thresholds = golden.array("thresholds"), expected = golden.array("crossings");
+    for (std::int64_t k = 0; k < expected.size(0); ++k) {
+      const at::Tensor curve = golden.array("curve" + std::to_string(k));
+      EXPECT_NEAR(falling_ring(to_vector(curve - thresholds[k]), 0), expected[k].item<double>(),
+                  1e-12)
+          << "curve " << k;
+    }
+  });
+}
+
+// The original's own registration, phase correlation refined to 1/50 px, is only good to about
+// 0.05 px (half a pixel on smooth objects); it gives the shift that undoes the true one.
+TEST(GoldenMetrics, AlignmentFindsTheTrueShiftCloserThanTheOriginal) {
+  for_each_golden("f_metrics", [](const GoldenFile& golden) {
+    const at::Tensor reference = golden.array("reg_reference"), moved = golden.array("reg_moved");
+    const Window inner{8, reference.size(0) - 8, 8, reference.size(1) - 8};
+    const Gauge gauge = align(reference, moved, inner).gauge;
+    const at::Tensor undone = -at::tensor({gauge.shift_row_px, gauge.shift_col_px}, at::kDouble);
+    const at::Tensor truth = golden.array("reg_true_shift_dy_dx").to(at::kDouble);
+    const double error = (undone - truth).abs().max().item<double>();
+    const double of_original = (golden.array("reg_found_dy_dx") + truth).abs().max().item<double>();
+    EXPECT_LT(error, 0.05);
+    EXPECT_LT(error, of_original);
+    EXPECT_LT(of_original, 0.06);
+  });
+}
+
+}  // namespace
+}  // namespace ptyche

@@ -1,0 +1,76 @@
+#include "ptyche/workflow/grid_data.h"
+
+#include <gtest/gtest.h>
+
+#include "ptyche/core/error.h"
+#include "ptyche/physics/default_probe.h"
+#include "ptyche/physics/fourier.h"
+#include "ptyche/physics/predict.h"
+#include "ptyche/workflow/grid_probe.h"
+
+namespace ptyche {
+namespace {
+
+GridDataOptions small_grid() {
+  return {.grid = {.object_size = 40, .pattern_size = 16, .gridsize = 2, .outer_offset_px = 8},
+          .nphotons = 1e6};
+}
+
+at::Tensor probe16() { return default_probe(16).to(at::kComplexDouble); }
+
+TEST(GridData, HoldsEveryPatternOnceWhicheverGroupsItIsIn) {
+  const GridData data = simulate_grid_data(small_grid(), probe16());
+  EXPECT_EQ(data.groups.sizes(), (std::vector<std::int64_t>{2 * 36, 4}));
+  // 6 + 1 places along each side of each drawing.
+  EXPECT_EQ(data.scan.frames(), 2 * 49);
+}
+
+TEST(GridData, PutsTheGroupsWhereTheOriginalPutsThem) {
+  const GridDataOptions options = small_grid();
+  const GridData data = simulate_grid_data(options, probe16());
+  const at::Tensor corners = grid_scan_corners(options.grid);
+  const at::Tensor first = data.groups.slice(0, 0, corners.size(0)).flatten();
+  const at::Tensor found = data.scan.positions().index_select(0, first).view(corners.sizes()) - 8;
+  EXPECT_TRUE(at::equal(found.to(at::kLong), corners));
+}
+
+TEST(GridData, KeepsTheDrawingsApart) {
+  const GridData data = simulate_grid_data(small_grid(), probe16());
+  const at::Tensor col = data.scan.positions().select(1, 1);
+  EXPECT_GE((col.unsqueeze(0) - col.unsqueeze(1)).abs().gt(24).sum().item<int>(), 2 * 49 * 49);
+}
+
+TEST(GridData, HasTheAskedForPhotonsAndItsOwnTruth) {
+  const GridData data = simulate_grid_data(small_grid(), probe16());
+  const Scan& scan = data.scan;
+  EXPECT_NEAR(scan.counts().to(at::kDouble).index({data.groups}).sum({2, 3}).mean().item<double>(),
+              1e6, 2e3);
+  const at::Tensor expected = to_centred(
+      predict_intensity(scan.truth().to(at::kComplexDouble), scan.probe().to(at::kComplexDouble),
+                        scan.positions(), Interpolation::probe_fourier, {}));
+  const at::Tensor off = (scan.counts() - expected).square().sum() / expected.sum();
+  EXPECT_NEAR(off.item<double>(), 1, 0.05);  // the variance of a Poisson number is its mean
+}
+
+TEST(GridData, ScoresTheTilesOfAllGroups) {
+  const GridData data = simulate_grid_data(small_grid(), probe16());
+  // 5 steps of 4 px and the last tile of 4, behind (16 - 4) / 2 px.
+  EXPECT_EQ(data.tiles.front(), (Window{6, 30, 6, 30}));
+}
+
+TEST(GridData, RefusesWhatCannotBeSimulated) {
+  GridDataOptions options = small_grid();
+  options.images = 0;
+  EXPECT_THROW(simulate_grid_data(options, probe16()), InvalidInput);
+  options = small_grid();
+  options.grid.object_size = 17;
+  EXPECT_THROW(simulate_grid_data(options, probe16()), InvalidInput);
+}
+
+TEST(GridProbe, IsADiscUnlessAFileIsAskedFor) {
+  EXPECT_EQ(grid_probe(64, {}).sizes(), (std::vector<std::int64_t>{64, 64}));
+  EXPECT_THROW(grid_probe(64, {.source = "custom"}), InvalidInput);
+}
+
+}  // namespace
+}  // namespace ptyche
