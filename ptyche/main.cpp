@@ -13,7 +13,6 @@
 #include "ptyche/commands/parse.h"
 #include "ptyche/commands/registry.h"
 #include "ptyche/core/error.h"
-#include "ptyche/core/interrupt.h"
 
 namespace {
 
@@ -51,7 +50,6 @@ std::string without_stack(const std::string& text) {
 int main(int argc, char** argv) {
   wait_without_spinning(argv);
   keep_memory_pages();
-  ptyche::catch_interrupts();
   try {
     ptyche::run_command_line(ptyche::all_commands(), {argv + 1, argv + argc});
     return 0;

@@ -8,6 +8,7 @@ import argparse
 import json
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 
@@ -30,6 +31,19 @@ class Bench:
         if done.returncode:
             sys.exit(f"{' '.join(command)}\n{done.stderr}")
         return done.stdout
+
+    def interrupt(self, sign, *words):
+        """Runs ptyche and sends Ctrl-C as soon as `sign` stands on its stderr."""
+        command = [self.options.ptyche, *map(str, words)]
+        running = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                                   text=True)
+        said = ""
+        for line in running.stderr:
+            if sign in line and sign not in said:
+                running.send_signal(signal.SIGINT)
+            said += line
+        if running.wait() != 130:
+            sys.exit(f"{' '.join(command)}\nexpected exit code 130 after Ctrl-C\n{said}")
 
     def reconstruct(self, scan, name, seed, *words):
         """The network alone: no solver after it."""

@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "ptyche/data/overlap.h"
 #include "ptyche/group/group_overlap.h"
 #include "ptyche/group/make_groups.h"
 

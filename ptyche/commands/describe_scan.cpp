@@ -4,8 +4,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cmath>
+#include <array>
 
+#include "ptyche/data/overlap.h"
+#include "ptyche/io/prepare.h"
 #include "ptyche/nn/patch_network.h"
 #include "ptyche/nn/physics_stem.h"
 #include "ptyche/stitch/stitch.h"
@@ -21,17 +23,19 @@ struct CountFacts {
 };
 
 CountFacts count_facts(const Scan& scan) {
-  const at::Tensor used = scan.frames_with(FrameUse::used);
+  const at::Tensor used = scan.frames_with(FrameUse::used), mask = mask_in_fft_order(scan);
   CountFacts facts;
   for (std::int64_t first = 0; first < used.size(0); first += kChunk) {
-    const at::Tensor counts = counts_in_fft_order(scan, used.slice(0, first, first + kChunk));
+    const at::Tensor counts =
+        counts_in_fft_order(scan, used.slice(0, first, first + kChunk)).mul_(mask);
     facts.mean_per_pattern += counts.sum(at::kDouble).item<double>();
     facts.largest = std::max(facts.largest, counts.max().item<double>());
-    facts.zero_share += static_cast<double>(counts.eq(0).sum().item<std::int64_t>());
+    facts.zero_share +=
+        static_cast<double>(counts.eq(0).logical_and_(mask).sum().item<std::int64_t>());
   }
   const auto frames = static_cast<double>(used.size(0));
   facts.mean_per_pattern /= frames;
-  facts.zero_share /= frames * static_cast<double>(scan.pattern_size() * scan.pattern_size());
+  facts.zero_share /= frames * mask.sum().item<double>();
   return facts;
 }
 
@@ -39,43 +43,26 @@ std::string range_of(const at::Tensor& values) {
   return fmt::format("{:.1f} .. {:.1f}", values.min().item<double>(), values.max().item<double>());
 }
 
-/// Network inputs and counts that training keeps, or the largest batch where it keeps none.
-double training_bytes(const Scan& scan) {
+/// Network inputs and counts that training keeps, or the largest batch where it keeps none; every
+/// pattern's patch; the object.
+double reconstruction_bytes(const Scan& scan, const std::array<std::int64_t, 2>& canvas) {
   const auto pixels = static_cast<double>(scan.pattern_size() * scan.pattern_size());
   const auto used = static_cast<double>(scan.frames_with(FrameUse::used).size(0));
   const double cache = 4 * pixels * used * static_cast<double>(stem_channels(StemOptions{}) + 1);
   const double batch = 4 * pixels * 64 * 200;  // activations and their gradients
-  return static_cast<double>(scan.counts().nbytes()) + std::min(cache, kCacheBytes) + batch;
+  const double patches = 8 * pixels * used;
+  const double object = static_cast<double>(kCanvasBytesPerPixel) * static_cast<double>(canvas[0]) *
+                        static_cast<double>(canvas[1]);
+  return static_cast<double>(scan.counts().nbytes()) + std::min(cache, kCacheBytes) + batch +
+         patches + object;
 }
 
 }  // namespace
 
-double probe_diameter_px(const at::Tensor& probe) {
-  const at::Tensor power = probe.abs().square().sum(0).to(at::kDouble);
-  const at::Tensor share = power / power.sum(), axis = at::arange(power.size(0), at::kDouble);
-  const at::Tensor row = axis - (share.sum(1) * axis).sum();
-  const at::Tensor col = axis - (share.sum(0) * axis).sum();
-  const at::Tensor radius = (row.square().unsqueeze(1) + col.square().unsqueeze(0)).sqrt().view(-1);
-  const at::Tensor order = radius.argsort();
-  const at::Tensor inside = share.reshape(-1).index_select(0, order).cumsum(0).lt(0.9).sum();
-  const std::int64_t place = std::min(inside.item<std::int64_t>(), radius.size(0) - 1);
-  return 2 * radius[order[place].item<std::int64_t>()].item<double>();
-}
-
-double median_step_px(const at::Tensor& positions) {
-  at::Tensor nearest = at::empty({positions.size(0)}, at::kDouble);
-  for (std::int64_t i = 0; i < positions.size(0); ++i) {
-    at::Tensor distance = (positions - positions[i]).square().sum(1);
-    distance[i] = INFINITY;
-    nearest[i] = distance.min().sqrt();
-  }
-  return nearest.median().item<double>();
-}
-
 std::vector<Fact> describe(const Scan& scan) {
   const CountFacts counts = count_facts(scan);
   const double diameter = probe_diameter_px(scan.probe()), step = median_step_px(scan.positions());
-  const Reconstruction canvas = empty_reconstruction(scan, Interpolation::probe_fourier);
+  const std::array<std::int64_t, 2> canvas = canvas_shape(scan);
   const double pixel = scan.geometry().object_pixel_m;
   return {
       {"content", "scan"},
@@ -88,7 +75,7 @@ std::vector<Fact> describe(const Scan& scan) {
       {"masked pixels", fmt::format("{}", scan.mask().logical_not().sum().item<std::int64_t>())},
       {"rows", range_of(scan.positions().select(1, 0)) + " px"},
       {"columns", range_of(scan.positions().select(1, 1)) + " px"},
-      {"object", fmt::format("{} px", fmt::join(canvas.object.sizes(), " x "))},
+      {"object", fmt::format("{} px", fmt::join(canvas, " x "))},
       {"object pixel", pixel > 0 ? fmt::format("{:.4g} nm", pixel * 1e9) : "not known"},
       {"probe", fmt::format("{} mode{}, diameter {:.1f} px (90 % of its power)",
                             scan.probe().size(0), scan.probe().size(0) == 1 ? "" : "s", diameter)},
@@ -98,7 +85,8 @@ std::vector<Fact> describe(const Scan& scan) {
       {"dose",
        fmt::format("{:.1f} photons per object pixel", counts.mean_per_pattern / (step * step))},
       {"truth", scan.truth().defined() ? "in the file" : "none"},
-      {"memory", fmt::format("about {:.1f} GB to reconstruct", training_bytes(scan) / 1e9 + 0.5)},
+      {"memory", fmt::format("about {:.1f} GB to reconstruct",
+                             reconstruction_bytes(scan, canvas) / 1e9 + 0.5)},
   };
 }
 

@@ -10,6 +10,7 @@
 #include "ptyche/commands/verbs.h"
 #include "ptyche/core/error.h"
 #include "ptyche/core/files.h"
+#include "ptyche/core/log.h"
 #include "ptyche/io/product.h"
 #include "ptyche/io/scores_json.h"
 
@@ -30,6 +31,10 @@ void run_evaluate(EvaluateVerbOptions options) {
           "{}: expected a probe of the scan's {} x {} pixels, found {} x {}",
           options.image.string(), scan.pattern_size(), scan.pattern_size(), image.probe.size(-1),
           image.probe.size(-1));
+  const std::string& made_from = image.provenance.input_hash;
+  if (!made_from.empty() && !scan.input_hash().empty() && made_from != scan.input_hash())
+    warn("{}: made from another scan ({}) than {}; the scores compare the two all the same",
+         options.image.string(), image.provenance.source, scan.source());
   const std::string scores = scores_json(evaluate(image, scan));
   if (!options.output.empty()) write_text(options.output, scores);
   fmt::print("{}\n", scores);

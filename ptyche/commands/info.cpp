@@ -22,13 +22,14 @@ namespace {
 
 enum class Content { scan, reconstruction, model };
 
-/// HDF5 files may be any of the three; everything else can only be a scan.
+/// HDF5 files may be any of the three; everything else can only be a scan, and is refused as one.
 Content content_of(const std::filesystem::path& file) {
-  const std::string extension = file.extension().string();
-  if (extension != ".h5" && extension != ".hdf5" && extension != ".ptyche") return Content::scan;
-  const Hdf5File opened = Hdf5File::open(file);
-  if (opened.has("ptyche_model")) return Content::model;
-  return opened.has("object") ? Content::reconstruction : Content::scan;
+  return with_context(file.string(), [&] {
+    if (!is_hdf5(file)) return Content::scan;
+    const Hdf5File opened = Hdf5File::open(file);
+    if (opened.has("ptyche_model")) return Content::model;
+    return opened.has("object") ? Content::reconstruction : Content::scan;
+  });
 }
 
 void print_line(const std::string& name, const std::string& value) {

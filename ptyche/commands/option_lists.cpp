@@ -22,6 +22,15 @@ void ComputeChoices::apply() const {
   if (threads > 0) at::set_num_threads(static_cast<int>(threads));
 }
 
+void TrainingChoices::resolve() {
+  scan.read.seed = group.seed = train.seed;
+  train.precision = precision_from(compute.precision);
+  train.engine = engine_from(compute.engine);
+  train.positions = position_freedom_from(positions);
+  train.device = compute_device_from(compute.device);
+  train.checkpoint = output / "checkpoint.ptyche";
+}
+
 std::vector<Option> read_option_list(ReadChoices& choices) {
   ReadOptions& read = choices.read;
   return {
@@ -35,6 +44,11 @@ std::vector<Option> read_option_list(ReadChoices& choices) {
        .unit = "",
        .help =
            "file, none (every pixel counts), or a .npy/.npz file of bool (N, N), true = counted"},
+      {.name = "scan-index",
+       .target = &read.scan_index,
+       .unit = "",
+       .help = "which scan, where the file's array scan_index numbers several; -1 = there is one",
+       .range = {-1, 1e9}},
       {.name = "crop",
        .target = &read.crop,
        .unit = "px",

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,20 @@ struct ComputeChoices {
   /// Sets the number of threads. Throws InvalidInput that says what is missing where
   /// engine and device cannot be used here.
   void apply() const;
+};
+
+/// What every verb that trains is asked.
+struct TrainingChoices {
+  ReadChoices scan;
+  GroupOptions group;
+  TrainOptions train;
+  ComputeChoices compute;
+  std::string positions = "none";  ///< a PositionFreedom
+  std::filesystem::path output;
+
+  /// Sets the values that follow from others: one seed for all, what words mean, the checkpoint in
+  /// the output folder. Throws InvalidInput for a word that means nothing.
+  void resolve();
 };
 
 /// What training minimises, as the original's two weights; only which one is above 0 matters.

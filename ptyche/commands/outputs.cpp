@@ -66,9 +66,9 @@ void write_image(const std::filesystem::path& folder, const Reconstruction& imag
   scores = measure(image, scan, scores, extras);
   write_reconstruction(file, image, &scores);
   write_text(folder / "scores.json", scores_json(scores));
-  write_report(folder, image, scores, extras);
   print_scores(named_scores(scores));
-  fmt::print("\n{}\n", (folder / "report.html").string());
+  if (write_report(folder, image, scores, extras))
+    fmt::print("\n{}\n", (folder / "report.html").string());
 }
 
 }  // namespace ptyche

@@ -20,14 +20,9 @@
 namespace ptyche {
 namespace {
 
-struct ReconstructOptions {
-  ReadChoices scan;
-  GroupOptions group;
-  TrainOptions train;
+struct ReconstructOptions : TrainingChoices {
   InferOptions infer;
-  ComputeChoices compute;
-  std::string refine = "auto", positions = "none";
-  std::filesystem::path output;
+  std::string refine = "auto";
   bool half_sets = false;
 };
 
@@ -73,17 +68,31 @@ Reconstruction image_of(const Scan& scan, ReconstructOptions options) {
   return refine(scan, network_image(model, scan, options.infer), refinement_of(options, scan));
 }
 
+/// An image, and whether Ctrl-C ended it before its time.
+struct Refined {
+  Reconstruction image;
+  bool stopped = false;
+};
+
+Refined refine_or_stop(const Scan& scan, const Reconstruction& before, const RefineOptions& how) {
+  try {
+    return {refine(scan, before, how)};
+  } catch (const InterruptedRefinement& stop) {
+    return {stop.image, true};
+  }
+}
+
 /// The image that a solver makes of the network's, and what that took and gave.
-Reconstruction refined(const Scan& scan, const Reconstruction& before,
-                       const ReconstructOptions& options, RefinementGain& gain) {
+Refined refined(const Scan& scan, const Reconstruction& before, const ReconstructOptions& options,
+                RefinementGain& gain) {
   const auto start = std::chrono::steady_clock::now();
   const RefineOptions how = refinement_of(options, scan);
-  gain.passes = how.passes;
-  const Reconstruction image = refine(scan, before, how);
+  const Refined result = refine_or_stop(scan, before, how);
+  gain.passes = result.stopped ? static_cast<std::int64_t>(result.image.loss.size()) : how.passes;
   gain.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   const at::Tensor held_out = scan.frames_with(FrameUse::held_out);
   if (held_out.size(0) > 0) gain.held_out_before = data_fit(before, scan, held_out, true);
-  return image;
+  return result;
 }
 
 void reconstruct(ReconstructOptions options, const std::string& options_json) {
@@ -98,33 +107,34 @@ void reconstruct(ReconstructOptions options, const std::string& options_json) {
   Reconstruction before = network_image(model, scan, options.infer);
   fill_provenance(before, model, options_json);
   write_reconstruction(options.output / "network.h5", before);
+  std::vector<ExtraImage> extras = infer_unseen(model, scan, options.infer);
   RefinementGain gain;
-  Reconstruction image = refined(scan, before, options, gain);
+  auto [image, stopped] = refined(scan, before, options, gain);
   if (gain.passes > 0) fill_provenance(image, model, options_json);
   const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start;
   Scores scores{.seconds = passed.count()};
   if (gain.passes > 0) scores.refinement = gain;
-  if (options.half_sets) {
+  if (options.half_sets && !stopped) {
     write_reconstruction(options.output / "reconstruction.h5", image);  // before more long work
     scores.half_sets = write_half_sets(options.output, scan,
                                        [&](const Scan& half) { return image_of(half, options); });
   }
-  std::vector<ExtraImage> extras = infer_unseen(model, scan, options.infer);
   if (gain.passes > 0)
     extras.push_back({.title = "Before refinement",
                       .caption = "The network's image, from which the solver started (network.h5).",
                       .image = before});
   write_image(options.output, image, scan, scores, extras);
+  if (stopped)
+    throw Interrupted(fmt::format(
+        "stopped during the refinement, after {} passes; the image so far is in {}, and "
+        "`ptyche solve --start` goes on from it",
+        gain.passes, options.output.string()));
 }
 
 /// Values that follow from others.
 ReconstructOptions resolved(ReconstructOptions options) {
-  options.scan.read.seed = options.group.seed = options.train.seed;
-  options.train.precision = options.infer.precision = precision_from(options.compute.precision);
-  options.train.engine = engine_from(options.compute.engine);
-  options.train.positions = position_freedom_from(options.positions);
-  options.train.device = compute_device_from(options.compute.device);
-  options.train.checkpoint = options.output / "checkpoint.ptyche";
+  options.resolve();
+  options.infer.precision = options.train.precision;
   return options;
 }
 

@@ -13,23 +13,9 @@
 namespace ptyche {
 namespace {
 
-struct TrainVerbOptions {
-  ReadChoices scan;
-  GroupOptions group;
-  TrainOptions train;
-  ComputeChoices compute;
-  std::filesystem::path output;
-  std::string positions = "none";
-};
-
-void run_train(TrainVerbOptions options) {
+void run_train(TrainingChoices options) {
   options.compute.apply();
-  options.scan.read.seed = options.group.seed = options.train.seed;
-  options.train.precision = precision_from(options.compute.precision);
-  options.train.engine = engine_from(options.compute.engine);
-  options.train.positions = position_freedom_from(options.positions);
-  options.train.device = compute_device_from(options.compute.device);
-  options.train.checkpoint = options.output / "checkpoint.ptyche";
+  options.resolve();
   require_writable_folder(options.output);
   const Scan scan = read_scan(options.scan.resolved());
   const Groups groups = make_groups(scan, options.group);
@@ -40,7 +26,7 @@ void run_train(TrainVerbOptions options) {
 }  // namespace
 
 Command train_command() {
-  const auto options = std::make_shared<TrainVerbOptions>();
+  const auto options = std::make_shared<TrainingChoices>();
   return {.name = "train",
           .summary = "train a network on a scan",
           .description =

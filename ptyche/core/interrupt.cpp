@@ -17,9 +17,12 @@ extern "C" void remember(int signal) {
 
 }  // namespace
 
-void catch_interrupts() {
-  std::signal(SIGINT, remember);
-  std::signal(SIGTERM, remember);
+CatchInterrupts::CatchInterrupts()
+    : interrupt_(std::signal(SIGINT, remember)), terminate_(std::signal(SIGTERM, remember)) {}
+
+CatchInterrupts::~CatchInterrupts() {
+  std::signal(SIGINT, interrupt_);
+  std::signal(SIGTERM, terminate_);
 }
 
 bool interrupted() { return signal_came != 0; }

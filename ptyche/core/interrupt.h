@@ -3,11 +3,23 @@
 
 namespace ptyche {
 
-/// From here on SIGINT and SIGTERM are remembered instead of ending the program; a second one ends
-/// it at once. Call at the top of `main`.
-void catch_interrupts();
+/// While one lives, SIGINT and SIGTERM are remembered instead of ending the program; a second one
+/// ends it at once. Put one around a loop that asks `interrupted`, and around nothing else: where
+/// nobody asks, a signal must end the program. One may live inside another.
+class CatchInterrupts {
+ public:
+  CatchInterrupts();
+  ~CatchInterrupts();
+  CatchInterrupts(const CatchInterrupts&) = delete;
+  CatchInterrupts& operator=(const CatchInterrupts&) = delete;
 
-/// True once a signal has come. Loops ask after every step, save their state and throw Interrupted.
+ private:
+  using Handler = void (*)(int);
+  Handler interrupt_, terminate_;  // those before
+};
+
+/// True once a signal was remembered, and from then on. Loops ask after every step, save their
+/// state and throw Interrupted.
 bool interrupted();
 
 }  // namespace ptyche

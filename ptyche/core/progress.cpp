@@ -38,11 +38,12 @@ Progress::Progress(std::string what, std::int64_t total, std::string unit)
 Progress::~Progress() { finish(); }
 
 void Progress::step(std::int64_t done, std::int64_t units, const std::string& detail) {
+  const auto now = Clock::now();
   if (first_done_ < 0) {
     first_done_ = done;
     first_units_ = units;
+    start_ = now;
   }
-  const auto now = Clock::now();
   const auto interval = terminal_ ? std::chrono::duration_cast<Clock::duration>(kTerminalInterval)
                                   : std::chrono::duration_cast<Clock::duration>(kLogInterval);
   if (done < total_ && now - last_ < interval) return;
@@ -50,15 +51,20 @@ void Progress::step(std::int64_t done, std::int64_t units, const std::string& de
   print(done, units, detail);
 }
 
-void Progress::print(std::int64_t done, std::int64_t units, const std::string& detail) {
+std::string Progress::pace(std::int64_t done, std::int64_t units) const {
+  if (done <= first_done_) return "";
   const double elapsed = std::max(seconds_between(start_, Clock::now()), 1e-9);
   const double rate = static_cast<double>(units - first_units_) / elapsed;
-  const auto worked = static_cast<double>(std::max<std::int64_t>(done - first_done_, 1));
-  const double left = elapsed * static_cast<double>(total_ - done) / worked;
+  const double left =
+      elapsed * static_cast<double>(total_ - done) / static_cast<double>(done - first_done_);
+  return fmt::format("{:.0f} {}/s  {} left  ", rate, unit_, format_duration(left));
+}
+
+void Progress::print(std::int64_t done, std::int64_t units, const std::string& detail) {
   const auto filled = static_cast<std::size_t>(20 * done / total_);
   const std::string bar = std::string(filled, '#') + std::string(20 - filled, '.');
-  const std::string line = fmt::format("{} [{}] {}/{}  {:.0f} {}/s  {} left  {}", what_, bar, done,
-                                       total_, rate, unit_, format_duration(left), detail);
+  const std::string line =
+      fmt::format("{} [{}] {}/{}  {}{}", what_, bar, done, total_, pace(done, units), detail);
   fmt::print(stderr, "{}{}{}", terminal_ ? "\r\033[K" : "", line, terminal_ ? "" : "\n");
   std::fflush(stderr);
   line_open_ = terminal_;

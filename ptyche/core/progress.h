@@ -7,7 +7,8 @@
 
 namespace ptyche {
 
-/// Shows "what  [####....] 12/60  rate  time left  detail" on stderr. Construct, call `step` as
+/// Shows "what  [####....] 12/60  rate  time left  detail" on stderr, rate and time from the second
+/// step on. Construct, call `step` as
 /// work is done, and let it go out of scope (or call `finish`) to end the line.
 class Progress {
  public:
@@ -26,6 +27,8 @@ class Progress {
 
  private:
   using Clock = std::chrono::steady_clock;
+  /// Rate and time left; empty at the first step, before which it is not known what was done.
+  std::string pace(std::int64_t done, std::int64_t units) const;
   void print(std::int64_t done, std::int64_t units, const std::string& detail);
   std::string what_, unit_;
   std::int64_t total_, first_done_ = -1, first_units_ = 0;

@@ -19,6 +19,10 @@ double counted_power(const at::Tensor& probe, const at::Tensor& mask) {
 
 }  // namespace
 
+double probe_power(const at::Tensor& probe) {
+  return at::abs(probe).square().sum(at::kDouble).item<double>();
+}
+
 at::Tensor mean_pattern(const at::Tensor& counts, const at::Tensor& frames) {
   require(frames.size(0) > 0, "frames: expected at least one used pattern, found none");
   at::Tensor sum = at::zeros({counts.size(1), counts.size(2)}, at::kDouble);

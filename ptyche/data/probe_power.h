@@ -5,6 +5,9 @@
 
 namespace ptyche {
 
+/// Photons per pattern that the probe brings, the sum over modes and pixels of |P|^2.
+double probe_power(const at::Tensor& probe);
+
 /// Mean of the given patterns, (N, N) float64. Counts are read in batches, never as one float copy.
 ///   counts  (n, N, N) any real type
 ///   frames  (k) int64, k >= 1

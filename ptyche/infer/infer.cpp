@@ -37,25 +37,27 @@ at::Tensor frames_to_see(const Model& model, const Scan& scan, const InferOption
 Patches infer(const Model& model, const Scan& scan, const InferOptions& options) {
   require_far_field(scan);
   const at::NoGradGuard no_grad;
+  const CatchInterrupts catching;
   require(options.batch >= 1, "batch: expected at least 1, found {}", options.batch);
   require(scan.frames_with(options.frames).size(0) > 0, "{}: no pattern to infer", scan.source());
   const at::Tensor frames = frames_to_see(model, scan, options);
   // Whole groups at a time.
   const std::int64_t together = model.network->patches_per_input();
   const std::int64_t step = std::max<std::int64_t>(options.batch / together, 1) * together;
+  const Model lit = at_dose_of(scan, model);
   const Autocast autocast(options.precision);
   std::vector<at::Tensor> patches;
   Progress progress("infer", frames.size(0), "patterns");
   for (std::int64_t first = 0; first < frames.size(0); first += step) {
     if (interrupted()) throw Interrupted("stopped during inference; the model file is complete");
     const at::Tensor batch = frames.slice(0, first, first + step);
-    patches.push_back(patches_of(model, input_channels(model, scan, batch)));
+    patches.push_back(patches_of(lit, input_channels(lit, scan, batch)));
     progress.step(first + batch.size(0), first + batch.size(0), "");
   }
   return {.patches = at::cat(patches),
           .frames = frames,
-          .probe = model.probe,
-          .background = model.background,
+          .probe = lit.probe,
+          .background = lit.background,
           .interpolation = Interpolation::probe_fourier};
 }
 

@@ -18,9 +18,10 @@ struct InferOptions {
   Precision precision = Precision::automatic;
 };
 
-/// Patches of the scan's patterns of one use; several of a pattern that is shown in several groups.
-/// Throws InvalidInput if there is none, or if the model was trained on another pattern size;
-/// Interrupted after Ctrl-C.
+/// Patches of the scan's patterns of one use, by the model brought to the scan's dose, with a note
+/// where that is another one than that of its training (at_dose_of); several of a pattern that is
+/// shown in several groups. Throws InvalidInput if there is none, or if the model was trained on
+/// another pattern size; Interrupted after Ctrl-C.
 Patches infer(const Model& model, const Scan& scan, const InferOptions& options);
 
 }  // namespace ptyche

@@ -19,8 +19,10 @@ struct Window {
 
 at::Tensor read_mask_file(const std::filesystem::path& path) {
   if (path.extension() != ".npz") return read_npy_file(path).values;
-  const NpzFile file(path);
-  return file.read(file.names().size() == 1 ? file.names().front() : "mask").values;
+  return with_context(path.string(), [&] {
+    const NpzFile file(path);
+    return file.read(file.names().size() == 1 ? file.names().front() : "mask").values;
+  });
 }
 
 std::int64_t largest_even_square(double row, double col, std::int64_t rows, std::int64_t cols) {
@@ -65,12 +67,20 @@ at::Tensor crop_far_field(const at::Tensor& probe, std::int64_t size) {
   return at::fft_fftshift(at::fft_ifft2(kept, {}, axes, "ortho"), axes).to(at::kComplexFloat);
 }
 
-void require_probe_fits(const RawScan& raw) {
-  if (!raw.probe.defined()) return;
+void require_probe_fits(const RawScan& raw, std::int64_t kept) {
+  if (!raw.probe.defined() || raw.probe.size(1) == kept) return;
   const std::int64_t rows = raw.patterns.size(1), cols = raw.patterns.size(2);
+  const std::string crop =
+      kept == rows && kept == cols ? "" : fmt::format(" or ({0}, {0}) like what is kept", kept);
   require(raw.probe.size(1) == rows && rows == cols,
-          "{}: expected ({}, {}) like the patterns in {}, found {}", raw.probe_name, rows, cols,
-          raw.patterns_name, describe(raw.probe));
+          "{}: expected ({}, {}) like the patterns in {}{}, found {}", raw.probe_name, rows, cols,
+          raw.patterns_name, crop, describe(raw.probe));
+}
+
+/// Whether lengths in pixels are already those of the `kept` x `kept` window: the probe's are.
+bool in_pixels_of_the_window(const RawScan& raw, std::int64_t kept) {
+  const bool whole = raw.patterns.size(1) == kept && raw.patterns.size(2) == kept;
+  return !whole && !raw.positions_in_metres && raw.probe.defined() && raw.probe.size(1) == kept;
 }
 
 /// Lengths follow the far field's extent; see crop_detector.
@@ -87,13 +97,16 @@ void rescale_lengths(RawScan& raw, std::int64_t old_size, std::int64_t new_size)
 void choose_mask(RawScan& raw, const std::string& choice) {
   const std::int64_t rows = raw.patterns.size(1), cols = raw.patterns.size(2);
   if (choice != "file" && choice != "none") {
-    raw.mask = read_mask_file(choice);
+    raw.mask = with_context("--mask", [&] { return read_mask_file(choice); });
     require(raw.mask.scalar_type() == at::kBool, "{}: expected bool, true = counted, found {}",
             choice, describe(raw.mask));
   }
   if (choice == "none" || !raw.mask.defined()) raw.mask = at::ones({rows, cols}, at::kBool);
   require(raw.mask.dim() == 2 && raw.mask.size(0) == rows && raw.mask.size(1) == cols,
           "mask: expected ({}, {}) like the patterns, found {}", rows, cols, describe(raw.mask));
+  require(raw.mask.any().item<bool>(),
+          "mask: expected counted pixels (true), found none{}; --mask none counts all",
+          choice == "file" ? "" : " in " + choice);
 }
 
 void crop_detector(RawScan& raw, const ReadOptions& options) {
@@ -103,7 +116,6 @@ void crop_detector(RawScan& raw, const ReadOptions& options) {
           "{}: expected square patterns, no --crop and no --center for a near-field scan, whose "
           "pixels are the object's, found {}",
           raw.patterns_name, describe(raw.patterns));
-  require_probe_fits(raw);
   const std::int64_t rows = raw.patterns.size(1), cols = raw.patterns.size(2);
   const Window window = window_of(raw, options);
   require(rows == cols || options.crop > 0 || options.centre.has_value(),
@@ -113,15 +125,21 @@ void crop_detector(RawScan& raw, const ReadOptions& options) {
           "{}: expected an even pattern size N, found {}; --crop {} keeps "
           "the middle",
           raw.patterns_name, window.size, window.size - 1);
-  require(rows == cols || raw.positions_in_metres,
-          "{}: expected square patterns or positions in metres, found {}", raw.patterns_name,
-          describe(raw.patterns));
+  require_probe_fits(raw, window.size);
+  const bool lengths_fit = in_pixels_of_the_window(raw, window.size);
+  require(rows == cols || raw.positions_in_metres || lengths_fit,
+          "{}: expected square patterns, positions in metres or a probe of what is kept, found {}",
+          raw.patterns_name, describe(raw.patterns));
   raw.patterns = cut(raw.patterns, window);
   raw.mask = cut(raw.mask, window).contiguous();
   if (raw.probe.defined() && raw.probe.size(1) != window.size) {
     raw.probe = crop_far_field(raw.probe, window.size);
   }
-  rescale_lengths(raw, rows, window.size);
+  if (lengths_fit)
+    note("{}: read in pixels of {}, which has the size of what is kept", raw.positions_name,
+         raw.probe_name);
+  else
+    rescale_lengths(raw, rows, window.size);
 }
 
 }  // namespace ptyche

@@ -1,6 +1,7 @@
 #include "ptyche/core/error.h"
 #include "ptyche/core/log.h"
 #include "ptyche/data/describe.h"
+#include "ptyche/io/file_array.h"
 #include "ptyche/io/prepare.h"
 
 namespace ptyche {
@@ -30,6 +31,16 @@ void mirror(at::Tensor& positions, std::int64_t axis) {
   values.copy_(values.min() + values.max() - values);
 }
 
+/// The object's image must fit this machine's memory.
+void require_canvas_fits(const RawScan& raw, const at::Tensor& extent) {
+  const auto pixels = [&](int axis) {
+    return static_cast<std::int64_t>(extent[axis].item<double>()) + raw.patterns.size(1 + axis);
+  };
+  with_context(raw.positions_name + ": are the positions in another unit? The object's image", [&] {
+    return checked_bytes({pixels(0), pixels(1)}, kCanvasBytesPerPixel);
+  });
+}
+
 void require_sensible_extent(const RawScan& raw) {
   const at::Tensor extent = raw.positions.amax(0) - raw.positions.amin(0);
   const double widest = extent.max().item<double>();
@@ -38,6 +49,7 @@ void require_sensible_extent(const RawScan& raw) {
       "{}: expected a scan of at most {} object pixels, found {:.6g}: are the positions in another "
       "unit?",
       raw.positions_name, kWidestScan_px, widest);
+  require_canvas_fits(raw, extent);
   if (raw.frames() > 1 && widest > 0 && widest < 1) {
     warn("{}: the whole scan spans {:.3g} object pixels: are the positions in another unit?",
          raw.positions_name, widest);

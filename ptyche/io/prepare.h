@@ -8,22 +8,33 @@
 
 namespace ptyche {
 
+/// Keeps the patterns of one scan where the file's scan_index tells several apart: those of
+/// `--scan-index`. Throws InvalidInput that names the file's numbers when there are several and
+/// none is asked for, or when the one that is asked for is not among them.
+void choose_scan(RawScan& raw, std::int64_t scan_index);
+
 /// Sets raw.mask from `--mask`: the file's, none (all pixels counted), or an .npy/.npz with bool,
-/// true = counted. Throws InvalidInput for another type or shape.
+/// true = counted. Throws InvalidInput for another type or shape, or one that counts no pixel.
 void choose_mask(RawScan& raw, const std::string& mask);
 
-/// Checks that the probe has the patterns' size, then keeps the `crop` x `crop` detector pixels
-/// around the zero frequency (crop 0: all, or with a centre the largest even square around it). The
-/// probe loses the same part of its far field. A smaller far field means larger object pixels:
-/// positions in pixels shrink by new / old size, the object pixel grows by old / new, and the
-/// truth, which has the old pixels, is dropped with a note. Throws InvalidInput for an odd or
-/// non-square result.
+/// Checks that the probe has the patterns' size or the size of what is kept, then keeps the `crop`
+/// x `crop` detector pixels around the zero frequency (crop 0: all, or with a centre the largest
+/// even square around it). A probe of the patterns' size loses the same part of its far field. A
+/// smaller far field means larger object pixels: positions in pixels shrink by new / old size, the
+/// object pixel grows by old / new, and the truth, which has the old pixels, is dropped with a
+/// note. Beside a probe that already has the new size, positions in pixels and truth are in its
+/// pixels and stay. Throws InvalidInput for an odd or non-square result.
 void crop_detector(RawScan& raw, const ReadOptions& options);
+
+/// What a pixel of the object takes while it is reconstructed: image, coverage, the sums they come
+/// from, and a copy to go back to.
+inline constexpr std::int64_t kCanvasBytesPerPixel = 3 * (8 + 4) + 4;
 
 /// Brings positions to object pixels and applies `--energy --distance --detector-pixel --swap-xy
 /// --flip-x --flip-y` (exchanged first; a flip mirrors about the middle of the scan). Call after
 /// crop_detector. A truth of another orientation is dropped with a note. Throws InvalidInput when a
-/// length that is needed is not known, or the positions are not finite.
+/// length that is needed is not known, the positions are not finite, or so far apart that the
+/// object does not fit this machine's memory.
 void settle_positions(RawScan& raw, const ReadOptions& options);
 
 /// Photon counts in the narrowest type, and whether their scale is that of photons.
@@ -34,7 +45,8 @@ struct Counts {
 
 /// The patterns as counts; uses up raw.patterns, so that no second copy is held. Decides between
 /// counts and amplitudes (`--domain`), prints a guess with its reason, and gives masked pixels that
-/// hold no valid value 0. Pixels at raw.ceiling in every pattern are added to the mask.
+/// hold no valid value, or raw.ceiling, 0. Pixels at raw.ceiling in every pattern are added to the
+/// mask.
 /// Throws InvalidInput for NaN, infinite or negative values in counted pixels.
 Counts take_counts(RawScan& raw, const ReadOptions& options);
 

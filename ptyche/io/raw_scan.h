@@ -20,8 +20,9 @@ enum class Domain { unknown, counts, amplitude };
 /// mask       (rows, cols) bool, true = counted; undefined = not in the file
 /// truth      (H, W) complex64 in the frame of the positions; undefined = not in the file
 /// true_positions  (n, 2) float64 (row, col), in object pixels; undefined = not in the file
+/// scan_index      (n) int64, which of several scans a pattern is of; undefined = not in the file
 struct RawScan {
-  at::Tensor patterns, positions, probe, mask, truth, true_positions;
+  at::Tensor patterns, positions, probe, mask, truth, true_positions, scan_index;
   std::string patterns_name, positions_name, probe_name;  ///< the datasets, for messages
   double ceiling = 0;  ///< largest value of the patterns' integer type, see FileArray
   bool positions_in_metres = false;
@@ -37,8 +38,9 @@ struct RawScan {
 };
 
 /// Reads PtychoPINN's NPZ (`diff3d` or `diffraction`, `xcoords`, `ycoords`, `probeGuess`,
-/// `objectGuess`) and the same keys with counts (`mask`). x is the column, y the row. The axis of
-/// the patterns that is as long as xcoords counts them; (M, N, N) is preferred where both ends fit.
+/// `objectGuess`, `scan_index`) and the same keys with counts (`mask`). x is the column, y the row.
+/// The axis of the patterns that is as long as xcoords counts them; where both ends fit, the one
+/// over which the mean is bright in the middle, with a note, or a warning where that does not tell.
 /// objectGuess is a truth unless it is constant. Throws InvalidInput naming the array.
 RawScan read_npz_scan(const std::filesystem::path& file);
 

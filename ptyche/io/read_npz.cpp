@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "ptyche/core/error.h"
 #include "ptyche/core/log.h"
 #include "ptyche/data/describe.h"
@@ -7,6 +9,8 @@
 namespace ptyche {
 namespace {
 
+constexpr double kClearlyBrighter = 1.2;  ///< times the other; less is chance
+
 at::Tensor read_coordinates(const NpzFile& file, const std::string& name) {
   const std::string found = file.first_of({name});
   const at::Tensor values = file.read(found).values.squeeze();
@@ -15,19 +19,57 @@ at::Tensor read_coordinates(const NpzFile& file, const std::string& name) {
   return values.reshape(-1).to(at::kDouble);
 }
 
-/// (M, N, N) from (M, N, N) or (N, N, M), told apart by the axis that is as long as `frames`.
+/// Share of the sum of images (first, second, third) over `axis` that lies in the middle half of
+/// both directions: large where the sum is that of patterns, which are bright in the middle.
+double central_share(const at::Tensor& images, std::int64_t axis) {
+  const at::Tensor sum = images.sum({axis}, false, at::kDouble);
+  const at::Tensor middle = sum.narrow(0, sum.size(0) / 4, (sum.size(0) + 1) / 2)
+                                .narrow(1, sum.size(1) / 4, (sum.size(1) + 1) / 2);
+  return (middle.sum() / sum.sum()).item<double>();
+}
+
+/// Where the first and the last axis are as long as there are positions: whether the last one
+/// counts the patterns. Says what it found.
+bool last_axis_counts(const at::Tensor& images, const std::string& name) {
+  const double first = central_share(images, 0), last = central_share(images, 2);
+  const bool is_last = last > kClearlyBrighter * first;
+  if (!is_last && !(first > kClearlyBrighter * last)) {
+    warn(
+        "{}: the first and the last of the axes {} could count the patterns, and the mean pattern "
+        "does not tell which; the first is taken",
+        name, describe(images));
+    return false;
+  }
+  note(
+      "{}: the {} of the axes {} counts the patterns: the mean pattern has {:.0f} % of its sum in "
+      "the middle then, and {:.0f} % otherwise",
+      name, is_last ? "last" : "first", describe(images), 100 * std::max(first, last),
+      100 * std::min(first, last));
+  return is_last;
+}
+
+/// (M, rows, cols) from that or (rows, cols, M), told apart by the axis that is as long as
+/// `frames`.
 at::Tensor frames_first(const at::Tensor& array, std::int64_t frames, const std::string& name) {
   const at::Tensor patterns = array.dim() == 4 && array.size(3) == 1 ? array.squeeze(3) : array;
   require(patterns.dim() == 3 && !patterns.is_complex() && patterns.scalar_type() != at::kBool,
           "{}: expected (M, N, N) or (N, N, M) real numbers, found {}", name, describe(array));
-  const std::int64_t a = patterns.size(0), b = patterns.size(1), c = patterns.size(2);
-  if (a == frames && b == c) return patterns;
-  if (c == frames && a == b) return patterns.permute({2, 0, 1});
+  const std::int64_t a = patterns.size(0), c = patterns.size(2);
   require(a == frames || c == frames,
           "xcoords: expected as many values as {} {} has patterns, found {}", name, describe(array),
           frames);
-  throw InvalidInput(fmt::format("{}: expected square patterns, ({}, N, N), found {}", name, frames,
-                                 describe(array)));
+  const bool last = a == frames && c == frames ? last_axis_counts(patterns, name) : c == frames;
+  return last ? patterns.permute({2, 0, 1}) : patterns;
+}
+
+/// (M) int64, which scan each pattern is of; undefined = not in the file.
+at::Tensor read_scan_index(const NpzFile& file, std::int64_t frames) {
+  if (!file.has("scan_index")) return {};
+  const at::Tensor index = file.read("scan_index").values.squeeze();
+  if (index.dim() == 0) return index.to(at::kLong).expand({frames});
+  require(index.dim() == 1 && index.size(0) == frames,
+          "scan_index: expected ({}), one number a pattern, found {}", frames, describe(index));
+  return index.to(at::kLong);
 }
 
 /// objectGuess, unless it says nothing (PtychoPINN's tools fill it with ones).
@@ -69,6 +111,7 @@ RawScan read_npz_scan(const std::filesystem::path& path) {
   if (file.has("probeGuess")) {
     raw.probe = as_probe(file.read("probeGuess").values, "probeGuess");
   }
+  raw.scan_index = read_scan_index(file, raw.frames());
   raw.mask = read_mask(file);
   raw.truth = read_truth(file);
   return raw;

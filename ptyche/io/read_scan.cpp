@@ -1,11 +1,13 @@
 #include "ptyche/io/read_scan.h"
 
+#include <algorithm>
 #include <fstream>
 #include <utility>
 
 #include "ptyche/core/error.h"
 #include "ptyche/core/files.h"
 #include "ptyche/core/log.h"
+#include "ptyche/data/overlap.h"
 #include "ptyche/data/probe_power.h"
 #include "ptyche/io/prepare.h"
 
@@ -13,6 +15,7 @@ namespace ptyche {
 namespace fs = std::filesystem;
 namespace {
 
+constexpr const char* kHdf5Start = "\x89HDF\r\n\x1a\n";
 constexpr double kDefaultMeanCounts = 1e9;  // PtychoPINN's default
 
 std::string first_bytes(const fs::path& file) {
@@ -31,7 +34,7 @@ RawScan read_raw(const fs::path& file) {
   const std::string start = first_bytes(file);
   require(!start.empty(), "expected a scan (NPZ or CXI), found an empty file");
   if (start.starts_with("PK")) return read_npz_scan(file);
-  if (start.starts_with("\x89HDF\r\n\x1a\n")) return read_cxi_scan(file);
+  if (start == kHdf5Start) return read_cxi_scan(file);
   throw InvalidInput(
       "expected NPZ (a zip archive) or CXI (HDF5), found neither in the first bytes");
 }
@@ -61,6 +64,19 @@ at::Tensor settle_probe(const RawScan& raw, const at::Tensor& counts, const at::
                       [&] { return calibrate_probe(probe, counts, raw.mask, used, photons); });
 }
 
+/// A scan whose patterns share no object pixel says nothing, and is most often one in another unit.
+/// A probe that the file does not give is too uncertain to be judged by.
+void warn_without_overlap(const RawScan& raw, const at::Tensor& used, const at::Tensor& probe) {
+  const double step = median_step_px(raw.positions.index_select(0, used));
+  const auto size = static_cast<double>(probe.size(-1));
+  const double diameter = raw.probe.defined() ? std::min(probe_diameter_px(probe), size) : size;
+  if (step <= diameter) return;
+  warn(
+      "{}: the median step to the nearest neighbour is {:.4g} object pixels, more than the {} of "
+      "{:.4g}: no pattern overlaps another; are the positions in another unit?",
+      raw.positions_name, step, diameter < size ? "probe's diameter" : "pattern's size", diameter);
+}
+
 void check_options(const ReadOptions& options) {
   for (const auto& [name, value] : {std::pair{"--energy", options.energy_ev},
                                     {"--distance", options.distance_m},
@@ -74,6 +90,8 @@ void check_options(const ReadOptions& options) {
 }
 
 ScanFields prepare(RawScan raw, const ReadOptions& options) {
+  require(raw.frames() >= 1, "{}: expected at least 1 pattern, found none", raw.patterns_name);
+  choose_scan(raw, options.scan_index);
   choose_mask(raw, options.mask);
   crop_detector(raw, options);
   settle_positions(raw, options);
@@ -84,6 +102,7 @@ ScanFields prepare(RawScan raw, const ReadOptions& options) {
   const at::Tensor used = at::nonzero(fields.frame_use.eq(0)).flatten();
   if (!counts.absolute) set_scale(counts.counts, raw, used, options.nphotons);
   fields.probe = settle_probe(raw, counts.counts, used, options.photons);
+  warn_without_overlap(raw, used, fields.probe);
   fields.counts = std::move(counts.counts);
   fields.positions = raw.positions;
   fields.mask = raw.mask;
@@ -109,12 +128,18 @@ at::Tensor probe_from_mean_pattern(const at::Tensor& counts, const at::Tensor& m
   return at::fft_fftshift(wave).unsqueeze(0).to(at::kComplexFloat);
 }
 
+bool is_hdf5(const fs::path& file) {
+  return fs::is_regular_file(file) && first_bytes(file) == kHdf5Start;
+}
+
 Scan read_scan(const ReadOptions& options) {
   check_options(options);
   return with_context(options.file.string(), [&] {
     ScanFields fields = prepare(read_raw(options.file), options);
     fields.source = options.file.string();
     fields.input_hash = sha256_of_file(options.file);
+    // Scans of one file must not pass for one another.
+    if (options.scan_index >= 0) fields.input_hash += fmt::format("#{}", options.scan_index);
     return Scan(std::move(fields));
   });
 }

@@ -19,6 +19,7 @@ struct ReadOptions {
   std::filesystem::path file;
   std::string domain = "auto";           ///< auto | counts | amplitude
   std::string mask = "file";             ///< file | none | path of an .npy/.npz with (N, N) bool
+  std::int64_t scan_index = -1;          ///< of several scans in one NPZ file; -1 = there is one
   std::int64_t crop = 0;                 ///< keep the central crop x crop detector pixels; 0 = all
   std::optional<DetectorCentre> centre;  ///< zero frequency, where it is not at (N/2, N/2)
   double energy_ev = 0, distance_m = 0, detector_pixel_m = 0;  ///< 0 = from the file
@@ -34,10 +35,13 @@ struct ReadOptions {
   std::uint64_t seed = 1;  ///< draws the hold-out
 };
 
+/// Whether the file is there and begins as HDF5 files do, whatever its name.
+bool is_hdf5(const std::filesystem::path& file);
+
 /// Reads NPZ (PtychoPINN's keys or counts) or CXI, chosen by content; applies the options; rejects
 /// dark and saturated frames with a warning that lists them; holds out; calibrates the probe's
-/// power on the used frames. Prints what it had to guess and why. Throws InvalidInput naming file,
-/// dataset, expected and found.
+/// power on the used frames. Warns of a scan whose patterns do not overlap. Prints what it had to
+/// guess and why. Throws InvalidInput naming file, dataset, expected and found.
 Scan read_scan(const ReadOptions& options);
 
 }  // namespace ptyche

@@ -45,6 +45,16 @@ void mask_blind_pixels(RawScan& raw) {
   raw.mask = raw.mask.logical_and(blind.logical_not());
 }
 
+/// Whatever the mask hides at the type's largest value was not counted either.
+void clear_blind_pixels(RawScan& raw) {
+  if (raw.ceiling <= 0) return;
+  const at::Tensor hidden = raw.mask.logical_not();
+  if (!hidden.any().item<bool>()) return;
+  for_batches(raw.patterns, [&](std::int64_t, at::Tensor batch) {
+    batch.masked_fill_(batch.to(at::kDouble).eq(raw.ceiling).logical_and_(hidden), 0);
+  });
+}
+
 /// Throws unless all counted pixels are valid; clears the invalid ones among the others.
 void settle_invalid_pixels(RawScan& raw) {
   std::int64_t number = 0, negative = 0, first_frame = -1;
@@ -98,6 +108,7 @@ void square_patterns(RawScan& raw, bool whole) {
 
 Counts take_counts(RawScan& raw, const ReadOptions& options) {
   mask_blind_pixels(raw);
+  clear_blind_pixels(raw);
   settle_invalid_pixels(raw);
   const ValueKind kind = kind_of(raw);
   const DomainChoice choice = choose_domain(options.domain, raw, kind);

@@ -3,8 +3,11 @@
 #include <ATen/core/grad_mode.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "ptyche/core/error.h"
+#include "ptyche/core/log.h"
+#include "ptyche/data/probe_power.h"
 #include "ptyche/nn/patch_network.h"
 #include "ptyche/physics/fourier.h"
 #include "ptyche/physics/fourier_shift.h"
@@ -14,12 +17,15 @@ namespace {
 
 constexpr std::int64_t kChunk = 64;  // patterns in the stem at a time; bounds its memory
 
-/// 1 / rms of the amplitudes of the used patterns.
+constexpr double kWorthSaying = 0.01;  // of a dose; calibration alone can give that much
+
+/// 1 / rms of the amplitudes of the used patterns, as the network sees them: 0 where masked.
 double input_scale_of(const Scan& scan) {
-  const at::Tensor used = scan.frames_with(FrameUse::used);
+  const at::Tensor used = scan.frames_with(FrameUse::used), mask = mask_in_fft_order(scan);
   double photons = 0;
   for (std::int64_t first = 0; first < used.size(0); first += kChunk)
     photons += counts_in_fft_order(scan, used.slice(0, first, first + kChunk))
+                   .mul_(mask)
                    .sum(at::kDouble)
                    .item<double>();
   const auto pixels = static_cast<double>(used.size(0) * scan.pattern_size() * scan.pattern_size());
@@ -55,8 +61,25 @@ Model new_model(const Scan& scan, const at::Tensor& probe, const NetworkOptions&
   model.probe = probe.clone();
   // PtychoPINN's networks know patterns whose squares add up to (N / 2)^2.
   model.input_scale = (has_stem(network) ? 1 : 0.5) * input_scale_of(scan);
+  model.photons = probe_power(scan.probe());
   model.seed = seed;
   model.input_hash = scan.input_hash();
+  return model;
+}
+
+Model at_dose_of(const Scan& scan, Model model) {
+  const double ratio = model.photons > 0 ? probe_power(scan.probe()) / model.photons : 1;
+  if (ratio == 1) return model;
+  if (std::abs(ratio - 1) > kWorthSaying)
+    note(
+        "{}: {:.4g} times the photons per pattern that the model was trained at; its probe is "
+        "scaled to them",
+        scan.source(), ratio);
+  model.stem_probe = model.stem_probe * std::sqrt(ratio);
+  model.probe = model.probe * std::sqrt(ratio);
+  if (model.background.defined()) model.background = model.background * ratio;
+  model.input_scale /= std::sqrt(ratio);
+  model.photons *= ratio;
   return model;
 }
 

@@ -35,12 +35,13 @@ struct EpochRecord {
 /// moves        (n, 2) float64 px, what training added to the positions of its own scan; undefined
 ///              = nothing
 /// input_scale  what sqrt(counts) is multiplied by, frozen at training time
+/// photons      power of the scan's calibrated probe, photons per pattern; 0 = not known
 struct Model {
   NetworkOptions network_options;
   StemOptions stem_options;
   std::shared_ptr<PatchNetwork> network;
   at::Tensor stem_probe, probe, background, moves;
-  double input_scale = 1;
+  double input_scale = 1, photons = 0;
   std::uint64_t seed = 1;
   std::string input_hash;  ///< SHA-256 of the scan it was trained on
   std::vector<EpochRecord> history;
@@ -49,9 +50,18 @@ struct Model {
 };
 
 /// A model that has not been trained: the network's weights drawn from `seed`, its stem probe and
-/// probe set to `probe`, its input constant taken from the scan's used patterns.
+/// probe set to `probe`, its input constant taken from the counted pixels of the scan's used
+/// patterns. Throws InvalidInput, before any other work, for a pattern size that the network does
+/// not take.
 Model new_model(const Scan& scan, const at::Tensor& probe, const NetworkOptions& network,
                 const StemOptions& stem, std::uint64_t seed);
+
+/// The model for another dose than that of its training: a scan's own calibrated probe says how
+/// many photons a pattern has, so stem probe and probe grow by the root of the ratio, the
+/// background by the ratio, and what the network sees stays in the range that it knows. Says so
+/// where the ratio is more than 1 % from 1. The model as it is where the photons of its training
+/// are not known.
+Model at_dose_of(const Scan& scan, Model model);
 
 /// Throws InvalidInput for a near-field scan: networks know the far field only.
 void require_far_field(const Scan& scan);

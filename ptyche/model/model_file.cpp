@@ -40,6 +40,7 @@ nlohmann::json options_json(const Model& model) {
            {{"steps", model.stem_options.steps},
             {"regularisation", model.stem_options.regularisation}}},
           {"input_scale", model.input_scale},
+          {"photons", model.photons},
           {"seed", model.seed},
           {"input_hash", model.input_hash}};
 }
@@ -68,6 +69,7 @@ void apply_options(Model& model, const nlohmann::json& options) {
   model.stem_options = {.steps = options.at("stem").at("steps"),
                         .regularisation = options.at("stem").at("regularisation")};
   model.input_scale = options.at("input_scale");
+  model.photons = options.value("photons", 0.0);  // older files do not say
   model.seed = options.at("seed");
   model.input_hash = options.at("input_hash");
 }

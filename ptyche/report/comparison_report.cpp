@@ -4,7 +4,6 @@
 
 #include <functional>
 
-#include "ptyche/core/files.h"
 #include "ptyche/report/comparison_figures.h"
 #include "ptyche/report/or_warn.h"
 #include "ptyche/report/page.h"
@@ -15,11 +14,11 @@ namespace ptyche {
 namespace {
 
 /// Draws a picture, adds it to `row` and writes it to `file`.
-void add(PictureRow& row, const std::filesystem::path& file,
+void add(ReportFiles& files, PictureRow& row, const std::filesystem::path& file,
          const std::function<Picture()>& picture) {
   or_warn(file.string(), [&] {
     row.pictures.push_back(picture());
-    write_text(file, row.pictures.back().png);
+    files.write(file, row.pictures.back().png);
   });
 }
 
@@ -35,17 +34,18 @@ std::string headline_of(const Comparison& comparison) {
       error.nrmse_contrast, comparison.flat.nrmse_contrast, comparison.blurred.nrmse_contrast);
 }
 
-std::vector<PictureRow> picture_rows(const std::filesystem::path& folder,
+std::vector<PictureRow> picture_rows(ReportFiles& files, const std::filesystem::path& folder,
                                      const ComparedImages& compared) {
   const ComparedNames names{"A", "B"};
   PictureRow pairs, differences{"Difference, A less B", "", {}}, rings{"Resolution", "", {}};
-  add(pairs, folder / "amplitude.png", [&] { return drawn(amplitude_pair(compared, names)); });
-  add(pairs, folder / "phase.png", [&] { return drawn(phase_pair(compared, names)); });
-  add(differences, folder / "amplitude_difference.png",
+  add(files, pairs, folder / "amplitude.png",
+      [&] { return drawn(amplitude_pair(compared, names)); });
+  add(files, pairs, folder / "phase.png", [&] { return drawn(phase_pair(compared, names)); });
+  add(files, differences, folder / "amplitude_difference.png",
       [&] { return drawn(amplitude_difference(compared)); });
-  add(differences, folder / "phase_difference.png",
+  add(files, differences, folder / "phase_difference.png",
       [&] { return drawn(phase_difference_figure(compared)); });
-  add(rings, folder / "frc.png", [&] {
+  add(files, rings, folder / "frc.png", [&] {
     return Picture{ring_figure_png(compared.comparison, "A against B"),
                    ring_figure_words(compared.comparison),
                    "Agreement ring by ring of spatial frequency. It is blind to a blur: B blurred "
@@ -59,14 +59,14 @@ std::vector<PictureRow> picture_rows(const std::filesystem::path& folder,
 void write_comparison_report(const std::filesystem::path& folder, const ComparedImages& compared,
                              const std::vector<NamedScore>& scores, const std::string& image,
                              const std::string& reference) {
+  ReportFiles files;
   std::string body;
-  for (const PictureRow& row : picture_rows(folder, compared)) body += pictures_html(row);
+  for (const PictureRow& row : picture_rows(files, folder, compared)) body += pictures_html(row);
   body += section_html("Scores", score_tables(scores));
   body += section_html("Files", table_html("facts", "", {}, {{"A", image}, {"B", reference}}));
-  const std::filesystem::path page = folder / "report.html";
-  or_warn(page.string(), [&] {
-    write_text(page, html_page("A against B", headline_of(compared.comparison), body));
-  });
+  files.write(folder / "report.html",
+              html_page("A against B", headline_of(compared.comparison), body));
+  files.require_all();
 }
 
 }  // namespace ptyche

@@ -40,8 +40,7 @@ Reconstruction refine(const Scan& scan, const Reconstruction& image, const Refin
   options.positions = PositionFreedom::jitter;
   options.seed = how.seed;
   const SolveResult result = solve(scan, image, options);
-  if (result.end == ChainEnd::interrupted)
-    throw Interrupted("stopped during the refinement; the image before it is kept");
+  if (result.end == ChainEnd::interrupted) throw InterruptedRefinement(result.image);
   return result.image;
 }
 

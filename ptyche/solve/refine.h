@@ -3,7 +3,9 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 
+#include "ptyche/core/error.h"
 #include "ptyche/data/reconstruction.h"
 #include "ptyche/data/scan.h"
 
@@ -21,9 +23,17 @@ struct RefineOptions {
   std::uint64_t seed = 1;
 };
 
+/// Ctrl-C came; `image` is what the passes before it made.
+class InterruptedRefinement : public Interrupted {
+ public:
+  explicit InterruptedRefinement(Reconstruction so_far)
+      : Interrupted("stopped during the refinement"), image(std::move(so_far)) {}
+  Reconstruction image;
+};
+
 /// Maximum likelihood (`ml`) from the image, its probe and background: at least three probe modes
-/// unless the probe is fixed, and each pattern's own error of position. Throws Interrupted after
-/// Ctrl-C.
+/// unless the probe is fixed, and each pattern's own error of position. Throws
+/// InterruptedRefinement after Ctrl-C.
 Reconstruction refine(const Scan& scan, const Reconstruction& image,
                       const RefineOptions& options = {});
 

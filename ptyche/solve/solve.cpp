@@ -197,6 +197,7 @@ class ChainRun {
 SolveResult solve(const Scan& scan, const std::optional<Reconstruction>& start,
                   const SolverOptions& options, const SolverWatch& watch) {
   const at::NoGradGuard no_grad;
+  const CatchInterrupts catching;
   return ChainRun(scan, start, options, watch).run();
 }
 

@@ -56,15 +56,23 @@ at::Tensor phase_factors(const Patches& patches, const Reconstruction& canvas) {
   return synchronise(patches.patches, weight, layout.corners);
 }
 
+/// Of the canvas, in the scan's pixel frame.
+at::Tensor first_pixel(const Scan& scan) {
+  return scan.positions().amin(0).floor().to(at::kLong) - scan.pattern_size() / 2 - kMargin;
+}
+
 }  // namespace
 
+std::array<std::int64_t, 2> canvas_shape(const Scan& scan) {
+  const at::Tensor high =
+      scan.positions().amax(0).ceil().to(at::kLong) + scan.pattern_size() / 2 + kMargin;
+  const at::Tensor extent = high - first_pixel(scan);
+  return {extent[0].item<std::int64_t>(), extent[1].item<std::int64_t>()};
+}
+
 Reconstruction empty_reconstruction(const Scan& scan, Interpolation interpolation) {
-  const std::int64_t half = scan.pattern_size() / 2;
-  const at::Tensor low = scan.positions().amin(0).floor().to(at::kLong) - half - kMargin;
-  const at::Tensor high = scan.positions().amax(0).ceil().to(at::kLong) + half + kMargin;
-  const at::Tensor extent = high - low;
-  const std::vector<std::int64_t> shape{extent[0].item<std::int64_t>(),
-                                        extent[1].item<std::int64_t>()};
+  const at::Tensor low = first_pixel(scan);
+  const std::array<std::int64_t, 2> shape = canvas_shape(scan);
   Reconstruction image;
   image.object = at::ones(shape, at::kComplexFloat);
   image.coverage = at::zeros(shape);

@@ -41,8 +41,11 @@ void check(const TrainOptions& options) {
 
 TrainingState begin(const Scan& scan, const Groups& groups, const TrainOptions& options,
                     const std::string& key) {
-  if (!options.resume || !std::filesystem::exists(options.checkpoint))
-    return start_training(scan, groups, options);
+  const bool found = std::filesystem::exists(options.checkpoint);
+  if (options.resume && !found)
+    note("--resume: there is no {}; the training starts from the beginning",
+         options.checkpoint.string());
+  if (!options.resume || !found) return start_training(scan, groups, options);
   TrainingState state = read_checkpoint(options.checkpoint, key, scan.frames());
   require_gradients(state, options);
   note("resumed from {} at epoch {}", options.checkpoint.string(), state.epoch + 1);
@@ -98,6 +101,7 @@ class Checkpoints {
 Model train(const Scan& scan, const Groups& groups, const TrainOptions& options) {
   check(options);
   require_far_field(scan);
+  const CatchInterrupts catching;
   const std::string key = training_key(scan, groups, options);
   TrainingState state = begin(scan, groups, options, key);
   Scan placed = scan.with_positions(scan.positions() + state.moves);

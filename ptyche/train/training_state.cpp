@@ -102,9 +102,11 @@ TrainingState state_around(Model model, std::int64_t frames) {
 }
 
 TrainingState start_training(const Scan& scan, const Groups& groups, const TrainOptions& options) {
-  TrainingState state = state_around(
-      new_model(scan, starting_probe(scan, options), options.network, options.stem, options.seed),
-      scan.frames());
+  // The model first: it refuses a size that does not fit before the solver has run.
+  Model model = new_model(scan, scan.probe(), options.network, options.stem, options.seed);
+  model.stem_probe = starting_probe(scan, options);
+  model.probe = model.stem_probe.clone();
+  TrainingState state = state_around(std::move(model), scan.frames());
   require_gradients(state, options);
   const auto batches = draw_epoch(groups, options.groups_per_batch, 0).size();
   state.total_steps = options.epochs * static_cast<std::int64_t>(batches);

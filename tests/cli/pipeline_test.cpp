@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "tests/support/run_program.h"
@@ -38,8 +39,9 @@ TEST_F(Pipeline, ReconstructLeavesEveryFileThatTheReadmeNames) {
   const Outcome done =
       run_ptyche("reconstruct '" + scan() + "' -o '" + out("all") + "' --hold-out 0.1" + small());
   ASSERT_EQ(done.code, 0) << done.error;
-  for (const char* name : {"reconstruction.h5", "amplitude.png", "phase.png", "probe.png",
-                           "model.ptyche", "history.csv", "scores.json", "report.html"})
+  for (const char* name :
+       {"reconstruction.h5", "amplitude.png", "phase.png", "probe.png", "model.ptyche",
+        "history.csv", "scores.json", "report.html", "network.h5"})
     EXPECT_GT(fs::file_size(fs::path(out("all")) / name), 50u) << name;
   EXPECT_FALSE(fs::exists(fs::path(out("all")) / "checkpoint.ptyche"));
   for (const char* name : {"held_out.r_factor", "held_out.deviance_per_photon",
@@ -187,6 +189,92 @@ TEST_F(Pipeline, AFullDiskIsAnErrorThatLeavesNoHalfFile) {
   EXPECT_EQ(refused.code, 1) << refused.error;
   EXPECT_EQ(left, 0u);
   EXPECT_NE(refused.error.find("tiny disk"), std::string::npos) << refused.error;
+}
+
+TEST_F(Pipeline, CtrlCDuringTheRefinementLeavesTheImageSoFarScoredAndDrawn) {
+  const Outcome stopped =
+      run_ptyche_and_interrupt("reconstruct '" + scan() + "' -o '" + out("refining") +
+                                   "' --half-sets --refine 10000 --hold-out 0.1" + small(),
+                               "solve [");
+  EXPECT_EQ(stopped.code, 130) << stopped.error;
+  EXPECT_NE(stopped.error.find("the image so far"), std::string::npos) << stopped.error;
+  for (const char* name : {"reconstruction.h5", "scores.json", "report.html", "model.ptyche"})
+    EXPECT_GT(fs::file_size(fs::path(out("refining")) / name), 50u) << name;
+  EXPECT_FALSE(fs::exists(out("refining") + "/half_even.h5"));
+  const auto scores = nlohmann::json::parse(file_bytes(out("refining") + "/scores.json"));
+  EXPECT_TRUE(scores.contains("held_out.r_factor"));
+}
+
+TEST_F(Pipeline, EvaluateWarnsOfAnImageOfAnotherScan) {
+  ASSERT_EQ(run_ptyche("train '" + scan() + "' -o '" + out("of") + "'" + small()).code, 0);
+  ASSERT_EQ(run_ptyche("infer '" + scan() + "' -m '" + out("of") + "/model.ptyche' -o '" +
+                       out("of") + "' --threads 1")
+                .code,
+            0);
+  ASSERT_EQ(run_ptyche("simulate -o '" + out("other.cxi") +
+                       "' --N 32 --frames 64 --probe-diameter 12 --step 4 --seed 2")
+                .code,
+            0);
+  const std::string evaluate = "evaluate '" + out("of") + "/reconstruction.h5' '";
+  EXPECT_EQ(run_ptyche(evaluate + scan() + "'").error.find("another scan"), std::string::npos);
+  const Outcome other = run_ptyche(evaluate + out("other.cxi") + "'");
+  EXPECT_EQ(other.code, 0);
+  EXPECT_NE(other.error.find("made from another scan"), std::string::npos) << other.error;
+}
+
+TEST_F(Pipeline, InferAtTenTimesThePhotonsGivesTheSameMagnitude) {
+  const std::string bright = out("bright.cxi");
+  ASSERT_EQ(run_ptyche("simulate -o '" + bright +
+                       "' --N 32 --frames 64 --probe-diameter 12 --step 4 --photons 1e7")
+                .code,
+            0);
+  ASSERT_EQ(run_ptyche("simulate -o '" + out("dim.cxi") +
+                       "' --N 32 --frames 64 --probe-diameter 12 --step 4 --photons 1e6")
+                .code,
+            0);
+  ASSERT_EQ(run_ptyche("train '" + out("dim.cxi") + "' -o '" + out("dose") + "'" + small()).code,
+            0);
+  for (const std::string name : {"dim", "bright"}) {
+    const Outcome done = run_ptyche("infer '" + out(name + ".cxi") + "' -m '" + out("dose") +
+                                    "/model.ptyche' -o '" + out("dose " + name) + "' --threads 1");
+    ASSERT_EQ(done.code, 0) << done.error;
+    EXPECT_EQ(done.error.find("times the photons") != std::string::npos, name == "bright")
+        << done.error;
+  }
+  const auto scale = [&](const std::string& name) {
+    const auto scores = nlohmann::json::parse(file_bytes(out("dose " + name) + "/scores.json"));
+    return scores["truth.scale_abs"].get<double>();
+  };
+  EXPECT_NEAR(scale("bright") / scale("dim"), 1, 0.05);
+}
+
+TEST_F(Pipeline, InfoTellsFilesByTheirContentAndNamesThoseItCannotRead) {
+  ASSERT_EQ(run_ptyche("train '" + scan() + "' -o '" + out("named") + "'" + small()).code, 0);
+  fs::copy_file(out("named") + "/model.ptyche", out("model.cxi"));
+  EXPECT_NE(run_ptyche("info '" + out("model.cxi") + "'").output.find("parameters"),
+            std::string::npos);
+  std::ofstream(out("empty.h5")).close();
+  for (const char* name : {"empty.h5", "nothere.h5"}) {
+    const Outcome refused = run_ptyche("info '" + out(name) + "'");
+    EXPECT_EQ(refused.code, 1) << name;
+    EXPECT_NE(refused.error.find("error: " + out(name) + ": "), std::string::npos) << refused.error;
+  }
+}
+
+TEST_F(Pipeline, AReportThatDoesNotFitTheDiskIsAnErrorAndItsPathIsNotPrinted) {
+  const fs::path disk = folder() / "small disk";
+  fs::create_directories(disk);
+  if (std::system(
+          ("mount -t tmpfs -o size=1300k tmpfs '" + disk.string() + "' 2>/dev/null").c_str()) != 0)
+    GTEST_SKIP() << "a tmpfs cannot be mounted here";
+  const Outcome refused =
+      run_ptyche("reconstruct '" + scan() + "' -o '" + disk.string() + "'" + small());
+  bool complete = true;
+  for (const char* name : {"phase.png", "amplitude.png", "probe.png", "report.html"})
+    complete = complete && fs::exists(disk / name);
+  (void)!std::system(("umount '" + disk.string() + "'").c_str());
+  EXPECT_EQ(refused.code, complete ? 0 : 1) << refused.error;
+  EXPECT_EQ(refused.output.find("report.html") != std::string::npos, complete) << refused.output;
 }
 
 }  // namespace

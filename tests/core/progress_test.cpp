@@ -83,5 +83,14 @@ TEST(Progress, FinishedTwiceEndsTheLineOnce) {
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 1) << text;
 }
 
+TEST(Progress, SaysNoRateAtTheFirstStepBeforeWhichNothingIsKnown) {
+  testing::internal::CaptureStderr();
+  {
+    Progress progress("infer", 100, "patterns");
+    progress.step(64, 64, "half");
+  }
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "infer [############........] 64/100  half\n");
+}
+
 }  // namespace
 }  // namespace ptyche

@@ -79,7 +79,7 @@ TEST(Compare, TheGuessesAreTheScoresOfTheseImages) {
   EXPECT_GT(of_itself.blurred.frc.half_bit, 0.3);
 }
 
-TEST(Compare, ASlowDriftShowsAsAWholeAndNotPerTile) {
+TEST(Compare, ADriftShowsAsAWholeAndNotPerTile) {
   const at::Tensor truth = blobs(128, 128);
   const ImageError small = compare_in_window(drifted(0.5), truth, middle).comparison.error;
   const ImageError large = compare_in_window(drifted(2), truth, middle).comparison.error;

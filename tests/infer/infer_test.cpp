@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "ptyche/core/error.h"
 #include "ptyche/group/make_groups.h"
 #include "ptyche/train/train.h"
@@ -57,6 +59,18 @@ TEST(Infer, TakesOnlyPatternsOfTheUseAskedFor) {
 TEST(Infer, RefusesAnEmptyBatch) {
   const Scan scan = small_scan();
   EXPECT_THROW(infer(trained_model(scan), scan, {.batch = 0}), InvalidInput);
+}
+
+TEST(Infer, TheSameObjectAtTenTimesThePhotonsGivesTheSamePatches) {
+  const Scan scan = small_scan();
+  const Model model = trained_model(scan);
+  ScanFields fields = scan.fields();
+  fields.counts = fields.counts * 10;
+  fields.probe = fields.probe * std::sqrt(10.0);
+  const Patches bright = infer(model, Scan(std::move(fields)), {});
+  const Patches known = infer(model, scan, {});
+  EXPECT_LT(relative_difference(bright.patches.abs(), known.patches.abs()), 0.02);
+  EXPECT_LT(relative_difference(bright.probe, known.probe * std::sqrt(10.0)), 1e-5);
 }
 
 }  // namespace

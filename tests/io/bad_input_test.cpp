@@ -100,6 +100,24 @@ std::vector<BadFile> bad_files() {
       {"coordinates in nanometres",
        spoiled([](auto& a) { array(a, "xcoords") = array(a, "xcoords") * 1e6; }),
        {"xcoords, ycoords: expected a scan of at most", "found 5e+06"}},
+      {"coordinates in another unit in both directions",
+       spoiled([](auto& a) {
+         array(a, "xcoords") = array(a, "xcoords") * 19000;
+         array(a, "ycoords") = array(a, "ycoords") * 21000;
+       }),
+       {"xcoords, ycoords: are the positions in another unit?", "(94508, 95008)", "memory"}},
+      {"no pattern at all",
+       spoiled([](auto& a) {
+         array(a, "diffraction") = at::ones({0, 8, 8});
+         for (const char* name : {"xcoords", "ycoords"})
+           array(a, name) = at::ones({0}, at::kDouble);
+       }),
+       {"diffraction: expected at least 1 pattern", "found none"}},
+      {"mask that counts nothing",
+       spoiled([](auto& a) {
+         array(a, "mask") = at::zeros({8, 8}, at::kBool);
+       }),
+       {"mask: expected counted pixels", "found none"}},
       {"all patterns zero",
        spoiled([](auto& a) {
          array(a, "diffraction") = at::zeros({12, 8, 8});
@@ -165,6 +183,15 @@ TEST(BadInput, OptionsOutOfRangeAreNamed) {
     const std::string message = refusal([&] { read_arrays(small_arrays(), options); });
     EXPECT_TRUE(contains(message, part)) << "expected " << part << " in: " << message;
   }
+}
+
+TEST(BadInput, AMaskFileThatCannotBeReadIsNamed) {
+  const TestFolder folder;
+  ReadOptions options;
+  options.mask = folder / "bad text.npz";
+  write_raw(options.mask, "not a zip");
+  const std::string message = refusal([&] { read_arrays(small_arrays(), options); });
+  EXPECT_TRUE(contains(message, "--mask: " + options.mask + ": expected")) << message;
 }
 
 }  // namespace

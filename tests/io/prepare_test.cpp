@@ -191,5 +191,107 @@ TEST(ReadScan, PhotonsSetTheProbesPower) {
   EXPECT_NEAR(at::abs(probe).square().sum(at::kDouble).item<double>() / 12345, 1, 1e-6);
 }
 
+TEST(Counts, MaskedPixelsAtTheTypesLargestValueHoldNoCounts) {
+  Arrays arrays = small_arrays();
+  at::Tensor counts = small_counts().to(at::kInt), mask = at::ones({kSize, kSize}, at::kBool);
+  counts.select(1, 0).select(1, 7).fill_(std::numeric_limits<std::int32_t>::max());  // no mask
+  counts.select(1, 2).select(1, 3).narrow(0, 0, 5).fill_(std::numeric_limits<std::int32_t>::max());
+  mask[2][3] = false;
+  array(arrays, "diffraction") = counts;
+  array(arrays, "mask") = mask;
+  const Scan scan = read_arrays(arrays);
+  EXPECT_EQ(scan.counts().scalar_type(), at::kByte);
+  EXPECT_EQ(scan.counts().max().item<int>(), 13);
+  EXPECT_EQ(scan.counts().select(1, 0).select(1, 7).sum().item<int>(), 0);
+}
+
+TEST(Crop, TakesAProbeThatHasTheSizeOfWhatIsKeptAndPositionsInItsPixels) {
+  Arrays arrays = small_arrays();
+  const at::Tensor probe = at::eye(4).to(at::kComplexFloat);
+  array(arrays, "probeGuess") = probe;
+  ReadOptions options;
+  options.crop = 4;
+  const Scan scan = read_arrays(arrays, options);
+  EXPECT_EQ(scan.pattern_size(), 4);
+  const at::Tensor shape = scan.probe()[0] / scan.probe()[0][0][0];
+  EXPECT_TRUE(at::allclose(shape, probe));
+  EXPECT_TRUE(at::equal(scan.positions().select(1, 0), array(arrays, "ycoords")));
+  EXPECT_TRUE(
+      at::equal(scan.counts().to(at::kFloat), small_counts().slice(1, 2, 6).slice(2, 2, 6)));
+}
+
+TEST(Crop, KeepsASquareOfADetectorThatIsNone) {
+  Arrays arrays = small_arrays();
+  const at::Tensor wide = at::arange(kFrames * 6 * 8, at::kFloat).remainder(13).add(1);
+  array(arrays, "diffraction") = wide.reshape({kFrames, 6, 8});
+  array(arrays, "probeGuess") = at::ones({4, 4}, at::kComplexFloat);
+  ReadOptions options;
+  options.crop = 4;
+  const Scan scan = read_arrays(arrays, options);
+  EXPECT_TRUE(at::equal(scan.counts().to(at::kFloat),
+                        array(arrays, "diffraction").slice(1, 1, 5).slice(2, 2, 6)));
+  array(arrays, "probeGuess") = at::ones({8, 8}, at::kComplexFloat);
+  const std::string message = refusal([&] { read_arrays(arrays, options); });
+  EXPECT_TRUE(contains(message, "(6, 8)") && contains(message, "or (4, 4)")) << message;
+}
+
+/// What reading the arrays prints.
+std::string said_of(const Arrays& arrays, const ReadOptions& options = {}) {
+  testing::internal::CaptureStderr();
+  read_arrays(arrays, options);
+  return testing::internal::GetCapturedStderr();
+}
+
+TEST(ReadScan, WarnsWherePatternsDoNotOverlap) {
+  Arrays arrays = small_arrays();
+  EXPECT_FALSE(contains(said_of(arrays), "overlap"));
+  array(arrays, "xcoords") = array(arrays, "xcoords") * 20;  // 50 px
+  array(arrays, "ycoords") = array(arrays, "ycoords") * 20;  // 30 px
+  const std::string said = said_of(arrays);
+  EXPECT_TRUE(contains(said, "30 object pixels") && contains(said, "pattern's size of 8")) << said;
+  EXPECT_TRUE(contains(said, "another unit")) << said;
+}
+
+TEST(ReadScan, WarnsWherePatternsOverlapButTheirProbesDoNot) {
+  Arrays arrays = small_arrays();
+  at::Tensor probe = at::zeros({kSize, kSize}, at::kComplexFloat);
+  probe[4][4] = 1;
+  array(arrays, "probeGuess") = probe;
+  EXPECT_TRUE(contains(said_of(arrays), "probe's diameter"));
+}
+
+Arrays two_scans() {
+  Arrays arrays = small_arrays();
+  array(arrays, "scan_index") = (at::arange(kFrames, at::kLong) >= 6).to(at::kLong) * 4 + 3;
+  return arrays;
+}
+
+TEST(ChooseScan, RefusesSeveralScansAndNamesThem) {
+  const std::string message = refusal([] { read_arrays(two_scans()); });
+  EXPECT_TRUE(contains(message, "found 2: 3, 7; --scan-index K")) << message;
+  ReadOptions options;
+  options.scan_index = 4;
+  EXPECT_TRUE(contains(refusal([&] { read_arrays(two_scans(), options); }),
+                       "--scan-index: expected one of 3, 7, found 4"));
+  EXPECT_TRUE(contains(refusal([&] { read_arrays(small_arrays(), options); }), "--scan-index"));
+}
+
+TEST(ChooseScan, TakesTheOneThatIsAskedForAndTellsItFromTheOther) {
+  ReadOptions options;
+  options.scan_index = 7;
+  const Scan scan = read_arrays(two_scans(), options);
+  EXPECT_TRUE(at::equal(scan.counts().to(at::kFloat), small_counts().slice(0, 6, 12)));
+  Arrays arrays = small_arrays();
+  EXPECT_TRUE(at::equal(scan.positions().select(1, 1), array(arrays, "xcoords").slice(0, 6)));
+  options.scan_index = 3;
+  EXPECT_NE(read_arrays(two_scans(), options).input_hash(), scan.input_hash());
+}
+
+TEST(ChooseScan, OneScanNeedsNoChoice) {
+  Arrays arrays = small_arrays();
+  array(arrays, "scan_index") = at::full({kFrames}, 5, at::kLong);
+  EXPECT_EQ(read_arrays(arrays).frames(), kFrames);
+}
+
 }  // namespace
 }  // namespace ptyche

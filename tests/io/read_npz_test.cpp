@@ -72,14 +72,56 @@ TEST(ReadNpz, FindsThePatternsAxisByTheNumberOfPositions) {
   EXPECT_TRUE(at::equal(read_arrays(arrays).counts().to(at::kFloat), small_counts()));
 }
 
-TEST(ReadNpz, PrefersPatternsFirstWhereBothAxesFit) {
+/// As many patterns as they have rows, each bright in the middle and brighter than the one before.
+Arrays cube_arrays() {
+  Arrays arrays = small_arrays();
+  const at::Tensor axis = at::arange(kSize, at::kFloat) - kSize / 2;
+  const at::Tensor spot = 100 * (-(axis.square().unsqueeze(1) + axis.square()) / 4).exp();
+  const at::Tensor brightness = 1 + 0.1 * at::arange(kSize, at::kFloat);
+  array(arrays, "diffraction") = (spot * brightness.view({-1, 1, 1})).round();
+  for (const char* name : {"xcoords", "ycoords"})
+    array(arrays, name) = array(arrays, name).narrow(0, 0, kSize).contiguous();
+  return arrays;
+}
+
+TEST(ReadNpz, WhereBothAxesFitTheMeanPatternThatIsBrightInTheMiddleTellsThem) {
+  Arrays arrays = cube_arrays();
+  const at::Tensor cube = array(arrays, "diffraction");
+  for (const bool last : {false, true}) {
+    if (last) array(arrays, "diffraction") = cube.permute({1, 2, 0}).contiguous();
+    testing::internal::CaptureStderr();
+    const Scan scan = read_arrays(arrays);
+    const std::string said = testing::internal::GetCapturedStderr();
+    EXPECT_TRUE(at::equal(scan.counts().to(at::kFloat), cube)) << last;
+    EXPECT_TRUE(contains(said, last ? "the last of the axes" : "the first of the axes")) << said;
+    EXPECT_TRUE(contains(said, "in the middle")) << said;
+  }
+}
+
+TEST(ReadNpz, AnIntegerDiff3dIsReadAsCountsAndTheConflictWithTheNameIsSaid) {
+  Arrays arrays = small_arrays();
+  array(arrays, "diff3d") = small_counts().to(at::kShort);
+  remove(arrays, "diffraction");
+  testing::internal::CaptureStderr();
+  const Scan scan = read_arrays(arrays);
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_TRUE(at::equal(as_double(scan.counts()), as_double(small_counts())));
+  EXPECT_TRUE(contains(said, "diff3d means amplitude")) << said;
+  EXPECT_TRUE(contains(said, "--domain amplitude")) << said;
+}
+
+TEST(ReadNpz, TakesPatternsFirstWithAWarningWhereBothAxesFitAndNothingTellsThem) {
   Arrays arrays = small_arrays();
   const at::Tensor cube = small_counts().narrow(0, 0, kSize).contiguous();
   array(arrays, "diffraction") = cube;
   for (const char* name : {"xcoords", "ycoords"}) {
     array(arrays, name) = array(arrays, name).narrow(0, 0, kSize).contiguous();
   }
-  EXPECT_TRUE(at::equal(read_arrays(arrays).counts().to(at::kFloat), cube));
+  testing::internal::CaptureStderr();
+  const Scan scan = read_arrays(arrays);
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_TRUE(at::equal(scan.counts().to(at::kFloat), cube));
+  EXPECT_TRUE(contains(said, "does not tell which; the first is taken")) << said;
 }
 
 TEST(ReadNpz, PositionsAreRowYAndColumnX) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include "ptyche/core/error.h"
 #include "ptyche/core/files.h"
 #include "ptyche/report/comparison_report.h"
 #include "ptyche/report/page.h"
@@ -164,11 +165,16 @@ TEST_F(WriteReport, AResultWithNothingInItStillGivesAPage) {
   EXPECT_NE(page().find("No pattern was held out"), std::string::npos);
 }
 
-TEST_F(WriteReport, AFolderThatTakesNoFilesIsOnlyAWarning) {
-  write_text(folder_ / "file", "not a folder");
-  std::string warnings;
-  EXPECT_NO_THROW(warnings = warnings_of(folder_ / "file" / "out", sample_star()));
-  EXPECT_NE(warnings.find("report.html"), std::string::npos);
+TEST_F(WriteReport, AFileThatCannotBeWrittenIsAnErrorAfterAllOthersWereWritten) {
+  fs::create_directories(folder_ / "phase.png" / "in the way");
+  try {
+    write_report(folder_, sample_star(), sample_scores());
+    ADD_FAILURE() << "expected an error";
+  } catch (const InvalidInput& error) {
+    EXPECT_NE(std::string(error.what()).find("phase.png"), std::string::npos) << error.what();
+  }
+  EXPECT_TRUE(fs::exists(folder_ / "probe.png"));
+  EXPECT_EQ(count(page(), "<img "), 3u);
 }
 
 TEST(Headline, NamesTheScoreItsFloorAndTheTrivialGuess) {

@@ -99,7 +99,7 @@ TEST_F(Train, LowersTheLossOnFixedGroups) {
   options.groups_per_batch = 2;
   const at::Tensor fixed = fixed_groups(scan_, {.gridsize = 2, .count = 35});
   const Model model = train(scan_, groups_of(fixed, 1), options);
-  EXPECT_LT(model.history.back().loss_per_photon, 0.7 * model.history.front().loss_per_photon);
+  EXPECT_LT(model.history.back().loss, 0.7 * model.history.front().loss);
 }
 
 TEST_F(Train, TellsTheCheckpointsOfDifferentFixedGroupsApart) {
@@ -257,6 +257,38 @@ TEST(ClipGradients, ScalesTheJointNormToTheLimitAndNoFurther) {
   EXPECT_NEAR(a.grad().item<double>(), 0.6, 1e-6);
   EXPECT_NEAR(clip_gradients({a, b}, 2), 1, 1e-6);
   EXPECT_NEAR(b.grad().item<double>(), 0.8, 1e-6);
+}
+
+/// What training prints until it ends or throws.
+std::string said_by_training(const Scan& scan, const TrainOptions& options) {
+  testing::internal::CaptureStderr();
+  try {
+    train(scan, make_groups(scan, kGroups), options);
+  } catch (const InvalidInput&) {
+  }
+  return testing::internal::GetCapturedStderr();
+}
+
+TEST_F(Train, RefusesASizeThatDoesNotFitTheNetworkBeforeTheFirstProbeIsSolved) {
+  ScanFields fields = scan_.fields();
+  fields.counts = fields.counts.slice(1, 1, 15).slice(2, 1, 15).contiguous();
+  fields.probe = fields.probe.slice(1, 1, 15).slice(2, 1, 15).contiguous();
+  fields.mask = at::Tensor();
+  const Scan scan(std::move(fields));
+  TrainOptions options = small_options();
+  options.network.widths = {8, 16, 32};
+  EXPECT_THROW(train(scan, make_groups(scan, kGroups), options), InvalidInput);
+  EXPECT_EQ(said_by_training(scan, options).find("rPIE"), std::string::npos);
+}
+
+TEST_F(Train, SaysSoWhereThereIsNoCheckpointToResume) {
+  TrainOptions options = small_options();
+  options.epochs = 1;
+  options.checkpoint = folder_ / "none.ptyche";
+  options.resume = true;
+  const std::string said = said_by_training(scan_, options);
+  EXPECT_NE(said.find("none.ptyche; the training starts from the beginning"), std::string::npos)
+      << said;
 }
 
 }  // namespace

@@ -1,0 +1,57 @@
+#include "ptyche/model/model.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/support/checks.h"
+#include "tests/support/small_scan.h"
+
+namespace ptyche {
+namespace {
+
+Model model_for(const Scan& scan) {
+  return new_model(scan, scan.probe(), {.widths = {8, 16}}, {}, 1);
+}
+
+Scan with_masked_pixel(double value) {
+  ScanFields fields = small_scan().fields();
+  fields.mask = at::ones({16, 16}, at::kBool);
+  fields.mask[3][9] = false;
+  fields.counts = fields.counts.clone();
+  fields.counts.select(1, 3).select(1, 9).fill_(value);
+  return Scan(std::move(fields));
+}
+
+TEST(NewModel, WhatStandsInMaskedPixelsDoesNotChangeTheInputScale) {
+  EXPECT_EQ(model_for(with_masked_pixel(4e9)).input_scale,
+            model_for(with_masked_pixel(0)).input_scale);
+}
+
+TEST(AtDose, OfTheScanThatItWasTrainedOnIsTheModelItself) {
+  const Scan scan = small_scan();
+  const Model model = model_for(scan), same = at_dose_of(scan, model);
+  EXPECT_TRUE(at::equal(same.stem_probe, model.stem_probe));
+  EXPECT_EQ(same.input_scale, model.input_scale);
+}
+
+TEST(AtDose, ScalesProbeAndBackgroundByTheRatioOfThePhotonsAndSaysSo) {
+  const Scan scan = small_scan();
+  Model model = model_for(scan);
+  model.background = at::ones({16, 16});
+  testing::internal::CaptureStderr();
+  const Model lit = at_dose_of(scan.with_probe(scan.probe() * 3), model);
+  EXPECT_NE(testing::internal::GetCapturedStderr().find("9 times the photons"), std::string::npos);
+  EXPECT_LT(relative_difference(lit.probe, 3 * model.probe), 1e-6);
+  EXPECT_LT(relative_difference(lit.stem_probe, 3 * model.stem_probe), 1e-6);
+  EXPECT_LT(relative_difference(lit.background, 9 * model.background), 1e-6);
+  EXPECT_NEAR(lit.input_scale, model.input_scale / 3, 1e-6 * model.input_scale);
+}
+
+TEST(AtDose, OfAModelThatDoesNotKnowItsOwnChangesNothing) {
+  const Scan scan = small_scan();
+  Model model = model_for(scan);
+  model.photons = 0;
+  EXPECT_TRUE(at::equal(at_dose_of(scan.with_probe(scan.probe() * 3), model).probe, model.probe));
+}
+
+}  // namespace
+}  // namespace ptyche
