@@ -41,8 +41,10 @@ void check(const TrainOptions& options) {
 
 TrainingState begin(const Scan& scan, const Groups& groups, const TrainOptions& options,
                     const std::string& key) {
-  if (!options.resume || !std::filesystem::exists(options.checkpoint))
+  if (!options.resume || !std::filesystem::exists(options.checkpoint)) {
+    if (options.resume) note("no checkpoint {}: training starts anew", options.checkpoint.string());
     return start_training(scan, groups, options);
+  }
   TrainingState state = read_checkpoint(options.checkpoint, key, scan.frames());
   require_gradients(state, options);
   note("resumed from {} at epoch {}", options.checkpoint.string(), state.epoch + 1);
