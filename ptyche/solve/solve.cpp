@@ -5,7 +5,10 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <exception>
+#include <system_error>
 
+#include "ptyche/core/error.h"
 #include "ptyche/core/interrupt.h"
 #include "ptyche/core/log.h"
 #include "ptyche/core/progress.h"

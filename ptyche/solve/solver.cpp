@@ -83,19 +83,16 @@ const std::vector<SolverEntry>& solvers() {
 }
 
 std::vector<std::string> ignored_options(const SolverOptions& options) {
-  const std::vector<std::string> changed = changed_options(options);
-  std::vector<std::string> texts, seen;
-  for (const ChainLink& link : options.chain) {
-    if (std::find(seen.begin(), seen.end(), link.solver) != seen.end()) continue;
-    seen.push_back(link.solver);
-    const auto& all = solvers();
-    const auto entry = std::find_if(
-        all.begin(), all.end(), [&](const SolverEntry& one) { return one.name == link.solver; });
+  std::vector<std::string> texts;
+  for (const SolverEntry& solver : solvers()) {
+    const bool runs =
+        std::any_of(options.chain.begin(), options.chain.end(),
+                    [&](const ChainLink& link) { return link.solver == solver.name; });
     std::vector<std::string> ignored;
-    for (const std::string& name : changed)
-      if (entry != all.end() && !counts(name, *entry, options)) ignored.push_back("--" + name);
+    for (const std::string& name : changed_options(options))
+      if (runs && !counts(name, solver, options)) ignored.push_back("--" + name);
     if (!ignored.empty())
-      texts.push_back(fmt::format("{}: {}", link.solver, fmt::join(ignored, ", ")));
+      texts.push_back(fmt::format("{}: {}", solver.name, fmt::join(ignored, ", ")));
   }
   return texts;
 }

@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <filesystem>
+#include <functional>
 #include <limits>
 
 #include "ptyche/core/error.h"
@@ -176,8 +177,8 @@ TEST(IgnoredOptions, AreNamedWithTheSolversThatDoNotLookAtThem) {
   EXPECT_EQ(
       ignored_options(options),
       (std::vector<std::string>{
-          "dm: --likelihood, --engine, --batch, --object-step, --probe-step, --object-slope",
-          "epie: --likelihood, --engine, --batch, --object-step, --probe-step, --object-slope"}));
+          "epie: --likelihood, --engine, --batch, --object-step, --probe-step, --object-slope",
+          "dm: --likelihood, --engine, --batch, --object-step, --probe-step, --object-slope"}));
 }
 
 TEST(IgnoredOptions, AreFewerWherePositionsOrBackgroundFollowTheLikelihood) {
