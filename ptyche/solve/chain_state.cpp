@@ -63,6 +63,7 @@ ChainState read_content(const Hdf5File& file, const SolverProblem& problem) {
   ChainState chain;
   chain.state = read_state(file, "chain/state");
   const at::Tensor values = file.read("chain/counters").values;
+  require(values.numel() == 7, "chain/counters: expected 7 numbers, found {}", values.numel());
   const auto* value = values.const_data_ptr<double>();
   chain.link = static_cast<std::size_t>(value[0]);
   chain.epoch = static_cast<std::int64_t>(value[1]);

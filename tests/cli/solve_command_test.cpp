@@ -22,7 +22,7 @@ class SolveCommand : public testing::Test {
   static void SetUpTestSuite() {
     fs::create_directories(folder());
     const Outcome made = run_ptyche("simulate -o " + quoted("scan.cxi") +
-                                    " --N 32 --frames 64 --probe-diameter 12 --step 4");
+                                    " --N 32 --frames 144 --probe-diameter 12 --step 4");
     ASSERT_EQ(made.code, 0) << made.error;
     const Outcome solved = run_ptyche(solve("good") + "--solver ml:20");
     ASSERT_EQ(solved.code, 0) << solved.error;
@@ -76,7 +76,7 @@ TEST_F(SolveCommand, ThatDivergesLeavesItsBestImageAScoreThatSaysSoAndExitCodeOn
 
 TEST_F(SolveCommand, InterruptedInAHalfSetKeepsTheImageWithoutScoresOfHalves) {
   const Outcome stopped = run_ptyche_and_interrupt(
-      solve("stopped") + "--solver ml:600 --plateau 0 --half-sets", "half set: the");
+      solve("stopped") + "--solver ml:300 --plateau 0 --half-sets", "half set: the");
   EXPECT_EQ(stopped.code, 130) << stopped.error;
   EXPECT_TRUE(says(stopped, "stopped during the half sets")) << stopped.error;
   EXPECT_TRUE(is_there("stopped/reconstruction.h5"));
@@ -103,9 +103,9 @@ TEST_F(SolveCommand, HalfSetsKnowNothingOfAStart) {
 
 TEST_F(SolveCommand, HalfSetsThatCannotBeMadeAreRefusedBeforeAnyWork) {
   std::string odd = "1";
-  for (int frame = 3; frame < 64; frame += 2) odd += ", " + std::to_string(frame);
+  for (int frame = 3; frame < 144; frame += 2) odd += ", " + std::to_string(frame);
   std::ofstream(folder() / "odd.json") << "{\"heldout_indices\": [" << odd << "]}";
-  for (const std::string& verb : {"solve", "reconstruct"}) {
+  for (const std::string verb : {"solve", "reconstruct"}) {
     const Outcome refused =
         run_ptyche(verb + " " + quoted("scan.cxi") + " -o " + quoted("no halves") +
                    " --half-sets --hold-out-file " + quoted("odd.json"));
