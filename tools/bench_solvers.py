@@ -124,6 +124,7 @@ def simulated(bench):
             bench.ptyche("simulate", "-o", scan, "--N", size, "--probe-diameter", 20 * size // 64,
                          "--photons", photons, "--probe-defocus-error", 0.5)
             known = ("--object-slope", 0.12, "--probe-support", 0.4) if photons == 1e3 else ()
+            name += f" ({' '.join(map(str, known))})" if known else ""
             _, s, _ = solve(bench, scan, "simulated", "--solver", "ml:100", *known)
             tiles = s["truth.nrmse_contrast_tiles"]
             bar = 0.5 if photons == 1e3 else s["truth.blurred_nrmse_contrast_tiles"]

@@ -19,6 +19,7 @@ Scores measure(const Reconstruction& image, const Scan& scan, const Scores& know
   scores.seconds = known.seconds;
   scores.half_sets = known.half_sets;
   scores.refinement = known.refinement;
+  scores.passes_before_divergence = known.passes_before_divergence;
   if (scan.frames_with(FrameUse::unseen).size(0) > 0 && !extras.empty())
     add_unseen_half(scores, extras.front().image, scan);
   return scores;

@@ -101,6 +101,7 @@ void reconstruct(ReconstructOptions options, const std::string& options_json) {
   refine_passes(options.refine, 1);  // refused now and not after the training
   require_writable_folder(options.output);
   const Scan scan = read_scan(options.scan.resolved());
+  if (options.half_sets) require_halves(scan);
   const Groups groups = make_groups(scan, options.group);
   const Model model = train(scan, groups, options.train);
   write_training(options.output, model);

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
 #include <chrono>
 #include <memory>
 
@@ -12,6 +13,8 @@
 #include "ptyche/commands/verbs.h"
 #include "ptyche/core/error.h"
 #include "ptyche/core/files.h"
+#include "ptyche/core/interrupt.h"
+#include "ptyche/core/log.h"
 #include "ptyche/io/product.h"
 #include "ptyche/report/object_figures.h"
 #include "ptyche/report/or_warn.h"
@@ -25,7 +28,7 @@ struct SolveVerbOptions {
   SolverOptions solver;
   ComputeChoices compute;
   std::string chain = "ml:40", positions = "none", likelihood = "auto";
-  std::string interpolation = "probe_fourier";
+  std::string interpolation = "probe_fourier", momentum = "auto";
   std::filesystem::path start, output;
   bool resume = false, half_sets = false;
 };
@@ -40,6 +43,16 @@ std::string solver_names() {
   return text;
 }
 
+/// "auto", each solver's own, or a number; its range is checked with the other options.
+std::optional<double> momentum_from(const std::string& text) {
+  if (text == "auto") return std::nullopt;
+  double momentum = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), momentum);
+  require(error == std::errc() && end == text.data() + text.size(),
+          "--momentum: expected auto or a number of 0..0.99, found {}", text);
+  return momentum;
+}
+
 /// Values that follow from others.
 SolveVerbOptions resolved(SolveVerbOptions options) {
   options.scan.read.seed = options.solver.seed;
@@ -47,6 +60,7 @@ SolveVerbOptions resolved(SolveVerbOptions options) {
   options.solver.positions = position_freedom_from(options.positions);
   options.solver.engine = engine_from(options.compute.engine);
   options.solver.interpolation = interpolation_from(options.interpolation);
+  options.solver.momentum = momentum_from(options.momentum);
   if (options.likelihood != "auto")
     options.solver.likelihood =
         options.likelihood == "poisson" ? LossKind::poisson : LossKind::amplitude_square;
@@ -79,6 +93,43 @@ void write_looks(const std::filesystem::path& folder, const std::vector<SolverLo
   write_text(folder / "progress.csv", table);
 }
 
+/// One half's image, from a flat object: what --start gives knows the patterns of both halves.
+Reconstruction half_image(const Scan& half, const SolverOptions& options) {
+  const SolveResult result = solve(half, {}, options);
+  if (result.end == ChainEnd::interrupted) throw Interrupted("stopped during the half sets");
+  require(result.end == ChainEnd::done, "{}", "the solver diverged");
+  return result.image;
+}
+
+/// How far the images of the two halves agree; nothing, with a warning, where one has no image.
+std::optional<Comparison> agreement_of_halves(const SolveVerbOptions& options, const Scan& scan) {
+  if (!options.start.empty()) note("the half sets begin with a flat object and not with --start");
+  try {
+    return write_half_sets(options.output, scan,
+                           [&](const Scan& half) { return half_image(half, options.solver); });
+  } catch (const std::runtime_error& error) {  // InvalidInput or Interrupted
+    warn("no half-set scores: {}", error.what());
+  }
+  return std::nullopt;
+}
+
+/// Throws what the exit code is to say, once all files are written.
+void require_whole(const SolveVerbOptions& options, ChainEnd end, bool halves_missing,
+                   const std::filesystem::path& checkpoint) {
+  const std::string folder = options.output.string();
+  require(end != ChainEnd::diverged,
+          "the solver diverged; its best image is kept in {}, smaller steps may help", folder);
+  if (end == ChainEnd::interrupted)
+    throw Interrupted(std::filesystem::exists(checkpoint)
+                          ? "stopped during the solver; image and state are kept in " + folder +
+                                ", --resume goes on"
+                          : "stopped during the solver; the image is kept in " + folder +
+                                ", but no state from which --resume could go on");
+  if (halves_missing && interrupted())
+    throw Interrupted("stopped during the half sets; the image of all patterns is kept in " +
+                      folder);
+}
+
 void run_solve(const SolveVerbOptions& options, const std::string& options_json) {
   const auto begin = std::chrono::steady_clock::now();
   require(options.compute.device != "cuda",
@@ -88,6 +139,9 @@ void run_solve(const SolveVerbOptions& options, const std::string& options_json)
   std::optional<Reconstruction> start;
   if (!options.start.empty()) start = read_reconstruction(options.start);
   const Scan scan = read_scan(options.scan.resolved());
+  if (options.half_sets) require_halves(scan);
+  if (const auto ignored = ignored_options(options.solver); !ignored.empty())
+    warn("options without effect: {}", fmt::join(ignored, "; "));
   const SolverWatch watch{.look =
                               [&](Reconstruction image, const SolverLook&) {
                                 stamp(image, options, options_json);
@@ -97,19 +151,19 @@ void run_solve(const SolveVerbOptions& options, const std::string& options_json)
                           .resume = options.resume};
   SolveResult result = solve(scan, start, options.solver, watch);
   stamp(result.image, options, options_json);
-  write_looks(options.output, result.looks);
   const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - begin;
   Scores scores{.seconds = passed.count()};
+  if (result.end == ChainEnd::diverged)
+    scores.passes_before_divergence = static_cast<std::int64_t>(result.image.loss.size());
+  if (options.half_sets && result.end != ChainEnd::done)
+    warn("no half-set scores: the solver did not come to its end");
   if (options.half_sets && result.end == ChainEnd::done) {
     write_reconstruction(options.output / "reconstruction.h5", result.image);
-    scores.half_sets = write_half_sets(options.output, scan, [&](const Scan& half) {
-      return solve(half, start, options.solver).image;
-    });
+    scores.half_sets = agreement_of_halves(options, scan);
   }
   write_image(options.output, result.image, scan, scores, {});
-  if (result.end == ChainEnd::interrupted)
-    throw Interrupted("stopped during the solver; image and state are kept in " +
-                      options.output.string() + ", --resume goes on");
+  or_warn("progress.csv", [&] { write_looks(options.output, result.looks); });
+  require_whole(options, result.end, options.half_sets && !scores.half_sets, watch.checkpoint);
 }
 
 std::vector<Option> solver_option_list(SolveVerbOptions& options) {
@@ -161,6 +215,12 @@ std::vector<Option> solver_option_list(SolveVerbOptions& options) {
        .unit = "",
        .help = "of ml, in shares of the probe's peak",
        .range = {1e-9, 10}},
+      {.name = "momentum",
+       .target = &options.momentum,
+       .unit = "",
+       .help =
+           "share of the last changes that goes on, 0..0.99, of lsqml, epie and rpie; auto: 0.5 "
+           "for lsqml, 0 for the others"},
       {.name = "object-slope",
        .target = &solver.object_slope,
        .unit = "",
@@ -180,7 +240,8 @@ std::vector<Option> solver_option_list(SolveVerbOptions& options) {
       {.name = "plateau",
        .target = &solver.plateau,
        .unit = "",
-       .help = "a solver ends when ten passes gain less than this share; 0 = never",
+       .help = "where ten passes gain less than this share, lsqml and lbfgs end, and ml, epie and "
+               "rpie skip half of their passes that are left, so that their steps fall; 0 = never",
        .range = {0, 1}},
       {.name = "every",
        .target = &solver.every,
@@ -190,11 +251,12 @@ std::vector<Option> solver_option_list(SolveVerbOptions& options) {
       {.name = "resume",
        .target = &options.resume,
        .unit = "",
-       .help = "go on from the checkpoint in the output folder"},
+       .help = "go on from the checkpoint in the output folder, or start where there is none"},
       {.name = "half-sets",
        .target = &options.half_sets,
        .unit = "",
-       .help = "also solve the odd and the even patterns apart and correlate the two images"},
+       .help = "also solve the odd and the even patterns apart, each from a flat object, and "
+               "correlate the two images"},
       {.name = "seed",
        .target = &solver.seed,
        .unit = "",
@@ -209,8 +271,9 @@ Command declare(const std::shared_ptr<SolveVerbOptions>& options) {
           "Runs a chain of solvers from a flat object and the file's probe, or from --start. "
           "Leaves "
           "the same files as reconstruct, and progress.csv. Ctrl-C keeps the image and a "
-          "checkpoint from which --resume goes on; a solver that diverges is stopped and its best "
-          "state kept. docs/solvers.md says which solver to choose.",
+          "checkpoint from which --resume goes on; a solver that diverges is stopped, its best "
+          "image "
+          "kept and the exit code 1. docs/solvers.md says which solver to choose.",
       .arguments = {{"SCAN", &options->scan.read.file, "NPZ or CXI file"}},
       .options = joined({{{.name = "output-dir",
                            .target = &options->output,

@@ -6,10 +6,13 @@
 #include <numeric>
 #include <utility>
 
+#include "ptyche/core/error.h"
+
 namespace ptyche {
 namespace {
 
 constexpr double pi = std::numbers::pi;
+constexpr double kLargestMean = 0x1p62;  // above, a draw might not fit into 64 bits
 
 /// log k! less Stirling's k log k - k + log(2 pi k) / 2; k >= 1, error below 1e-11.
 double stirling_error(double k) {
@@ -118,7 +121,8 @@ std::int64_t RandomStream::below(std::int64_t bound) {
 }
 
 std::int64_t RandomStream::poisson(double mean) {
-  assert(mean >= 0);
+  require(mean >= 0 && mean <= kLargestMean,
+          "photon noise: expected a mean of 0 to {:.1e} counts, found {}", kLargestMean, mean);
   return mean < 10 ? poisson_by_multiplication(mean, *this) : poisson_by_rejection(mean, *this);
 }
 

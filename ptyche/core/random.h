@@ -46,7 +46,8 @@ class RandomStream {
   double uniform();                        ///< in [0, 1), 53 bits
   double normal();                         ///< mean 0, variance 1 (Box-Muller)
   std::int64_t below(std::int64_t bound);  ///< uniform in 0..bound-1, bound >= 1, unbiased
-  std::int64_t poisson(double mean);       ///< mean >= 0; exact below 2^53 (PTRS above 10)
+  /// Exact below 2^53 (PTRS above 10). Throws InvalidInput for a mean outside 0..2^62 or NaN.
+  std::int64_t poisson(double mean);
 
  private:
   void refill();

@@ -72,6 +72,10 @@ std::vector<NamedScore> named_scores(const Scores& scores) {
     add_fit(list, "used", "used patterns", *scores.used,
             scores.held_out ? std::nullopt : scores.trivial);
   if (scores.refinement) add_refinement(list, scores);
+  if (scores.passes_before_divergence)
+    list.push_back({"solver.passes_before_divergence",
+                    static_cast<double>(*scores.passes_before_divergence),
+                    "the solver diverged after so many passes; the image is its best state"});
   if (scores.unseen_half)
     add_fit(list, "unseen_half", "patterns of the unseen half", *scores.unseen_half,
             scores.unseen_trivial);

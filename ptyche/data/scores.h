@@ -53,6 +53,8 @@ struct Scores {
   /// ones
   std::optional<Comparison> truth = {}, half_sets = {};
   std::optional<RefinementGain> refinement = {};
+  /// Passes that a solver made before it diverged; the image is then its best state.
+  std::optional<std::int64_t> passes_before_divergence = {};
   std::optional<PositionError> positions = {};
   double seconds = 0;          ///< wall clock from reading to the stitched image
   double object_contrast = 0;  ///< standard deviation of the object over its mean, lit part

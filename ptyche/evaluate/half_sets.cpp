@@ -30,6 +30,10 @@ Scan half_of(const Scan& scan, Half half) {
       scan.frame_use().masked_fill(used.logical_and(other), static_cast<int>(FrameUse::rejected)));
 }
 
+void require_halves(const Scan& scan) {
+  for (const Half half : {Half::even, Half::odd}) half_of(scan, half);
+}
+
 HalfSets half_sets(const Scan& scan, const ScanToImage& reconstruct) {
   const Reconstruction even = image_of(scan, Half::even, reconstruct);
   const Reconstruction odd = image_of(scan, Half::odd, reconstruct);

@@ -20,6 +20,9 @@ enum class Half { even, odd };
 /// Throws InvalidInput if less than two patterns are left.
 Scan half_of(const Scan& scan, Half half);
 
+/// Throws InvalidInput if one of the halves has less than two patterns: asked before long work.
+void require_halves(const Scan& scan);
+
 struct HalfSets {
   Reconstruction even, odd;
   Comparison agreement;  ///< of the odd image with the even one

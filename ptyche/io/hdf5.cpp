@@ -147,6 +147,8 @@ bool Hdf5Id::close() {
 
 Hdf5File Hdf5File::open(const fs::path& file) {
   silence_library();
+  require(fs::exists(file), "expected an HDF5 file, found {}", "none");
+  require(!fs::is_directory(file), "expected an HDF5 file, found {}", "a folder");
   Hdf5Id id(H5Fopen(file.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose);
   check(id.valid(), "expected a whole HDF5 file, found a damaged one");
   return {std::move(id), file};

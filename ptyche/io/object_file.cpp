@@ -55,10 +55,7 @@ Reconstruction read_bare_object(const std::filesystem::path& path) {
 }  // namespace
 
 Reconstruction read_object_file(const std::filesystem::path& path) {
-  const bool product = with_context(path.string(), [&] {
-    require(std::filesystem::exists(path), "expected a file that holds an object, found none");
-    return is_product(path);
-  });
+  const bool product = with_context(path.string(), [&] { return is_product(path); });
   if (product) return read_reconstruction(path);
   return with_context(path.string(), [&] { return read_bare_object(path); });
 }

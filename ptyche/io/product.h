@@ -21,7 +21,8 @@ void write_reconstruction(const std::filesystem::path& file, const Reconstructio
 /// Reads a product (ours, or any with object, probe and positions). Of several object layers the
 /// product is taken, of several coherent probe modes the first; where /ptyche is missing, coverage
 /// is 1 everywhere, all patterns count as used and patches are bilinear. Throws InvalidInput naming
-/// file, dataset, expected and found.
+/// file, dataset, expected and found, also for an object or probe that is not finite and a probe
+/// without light.
 Reconstruction read_reconstruction(const std::filesystem::path& file);
 
 }  // namespace ptyche

@@ -124,8 +124,12 @@ RawScan read_cxi_scan(const std::filesystem::path& path) {
     raw.probe_calibrated = file.text(*probe, "units") == cxi::kRootPhoton;
   }
   if (file.has(cxi::kTruth)) raw.truth = file.read(cxi::kTruth).values.to(at::kComplexFloat);
-  if (file.has(cxi::kTruePositions))
-    raw.true_positions = file.read(cxi::kTruePositions).values.to(at::kDouble);
+  if (file.has(cxi::kTruePositions)) {
+    const at::Tensor positions = file.read(cxi::kTruePositions).values;
+    require(!positions.is_complex(), "{}: expected (n, 2) real numbers, found {}",
+            cxi::kTruePositions, describe(positions));
+    raw.true_positions = positions.to(at::kDouble);
+  }
   return raw;
 }
 

@@ -50,12 +50,21 @@ at::Tensor read_lengths(const Hdf5File& file, const std::string& name) {
   return lengths;
 }
 
+/// The array as complex64 whose powers are finite, too: solvers and scores square everything.
+at::Tensor finite_complex(const at::Tensor& array, const std::string& name) {
+  const at::Tensor values = array.to(at::kComplexFloat).contiguous();
+  const at::Tensor bad = at::isfinite(at::view_as_real(values).square().sum(-1)).logical_not();
+  const std::int64_t count = bad.sum().item<std::int64_t>();
+  require(count == 0, "{}: expected finite values below 1e19, found {} others", name, count);
+  return values;
+}
+
 at::Tensor read_object(const Hdf5File& file) {
   const at::Tensor array = file.read("object").values;
   require((array.dim() == 2 || array.dim() == 3) && array.is_complex() && array.numel() > 0,
           "object: expected complex (rows, cols) or (layers, rows, cols), found {}",
           describe(array));
-  return (array.dim() == 3 ? array.prod(0) : array).to(at::kComplexFloat).contiguous();
+  return finite_complex(array.dim() == 3 ? array.prod(0) : array, "object");
 }
 
 at::Tensor read_probe(const Hdf5File& file) {
@@ -65,7 +74,10 @@ at::Tensor read_probe(const Hdf5File& file) {
   require(array.dim() == 3 && array.is_complex() && array.size(1) == array.size(2) &&
               array.size(1) % 2 == 0 && array.numel() > 0,
           "probe: expected complex (N, N) or (modes, N, N) with even N, found {}", describe(array));
-  return array.to(at::kComplexFloat).contiguous();
+  const at::Tensor probe = finite_complex(array, "probe");
+  require(at::view_as_real(probe).square().sum().item<float>() > 0,
+          "probe: expected light, found {}", "all values zero");
+  return probe;
 }
 
 void read_positions(const Hdf5File& file, Reconstruction& image) {
@@ -146,10 +158,7 @@ Reconstruction read_content(const Hdf5File& file) {
 }  // namespace
 
 Reconstruction read_reconstruction(const std::filesystem::path& path) {
-  return with_context(path.string(), [&] {
-    require(std::filesystem::exists(path), "expected a reconstruction (HDF5), found no file");
-    return read_content(Hdf5File::open(path));
-  });
+  return with_context(path.string(), [&] { return read_content(Hdf5File::open(path)); });
 }
 
 }  // namespace ptyche

@@ -9,7 +9,8 @@
 
 namespace ptyche {
 
-/// Fit of the image's prediction at the scan's given positions to `frames` (k) int64, k >= 1.
+/// Fit of the image's prediction to `frames` (k) int64, k >= 1, at the image's own positions where
+/// these are of this scan, else at the scan's.
 /// use_mask: leave out pixels that the scan's mask excludes (peers' numbers were made without).
 /// Intensities are clipped below at 0.01 count in the deviance only.
 DataFit data_fit(const Reconstruction& image, const Scan& scan, const at::Tensor& frames,

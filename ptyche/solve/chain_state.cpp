@@ -35,20 +35,44 @@ SolverState read_state(const Hdf5File& file, const std::string& group) {
 at::Tensor counters(const ChainState& chain) {
   return at::tensor(
       {static_cast<double>(chain.link), static_cast<double>(chain.epoch),
-       static_cast<double>(chain.total), chain.best_loss, static_cast<double>(chain.has_best)},
+       static_cast<double>(chain.total), chain.best_loss, static_cast<double>(chain.has_best),
+       static_cast<double>(chain.stretch), chain.seconds},
       at::kDouble);
+}
+
+/// One row per look: (looks, 5) float64.
+at::Tensor table_of(const std::vector<SolverLook>& looks) {
+  std::vector<double> numbers;
+  for (const SolverLook& look : looks)
+    numbers.insert(numbers.end(),
+                   {static_cast<double>(look.epoch), look.seconds, look.loss_per_photon,
+                    look.held_out_r_factor, look.held_out_deviance_per_photon});
+  return at::tensor(numbers, at::kDouble).view({-1, 5});
+}
+
+std::vector<SolverLook> looks_from(const at::Tensor& table) {
+  std::vector<SolverLook> looks;
+  const auto* number = table.const_data_ptr<double>();
+  for (std::int64_t row = 0; row < table.size(0); ++row, number += 5)
+    looks.push_back(
+        {static_cast<std::int64_t>(number[0]), number[1], number[2], number[3], number[4]});
+  return looks;
 }
 
 ChainState read_content(const Hdf5File& file, const SolverProblem& problem) {
   ChainState chain;
   chain.state = read_state(file, "chain/state");
   const at::Tensor values = file.read("chain/counters").values;
+  require(values.numel() == 7, "chain/counters: expected 7 numbers, found {}", values.numel());
   const auto* value = values.const_data_ptr<double>();
   chain.link = static_cast<std::size_t>(value[0]);
   chain.epoch = static_cast<std::int64_t>(value[1]);
   chain.total = static_cast<std::int64_t>(value[2]);
   chain.best_loss = value[3];
   chain.has_best = value[4] != 0;
+  chain.stretch = static_cast<std::int64_t>(value[5]);
+  chain.seconds = value[6];
+  if (file.has("chain/looks")) chain.looks = looks_from(file.read("chain/looks").values);
   if (chain.has_best) chain.best = read_state(file, "chain/best");
   const at::Tensor losses = file.read("chain/losses").values;
   chain.losses.assign(losses.const_data_ptr<double>(),
@@ -72,9 +96,9 @@ std::string chain_key(const SolverProblem& problem, const std::optional<Reconstr
       to_string(o.chain), o.modes, o.mode_power, o.fixed_probe, o.background,
       static_cast<int>(o.positions), o.likelihood ? static_cast<int>(*o.likelihood) : -1,
       to_string(o.interpolation), o.batch, o.object_step, o.probe_step, o.background_step,
-      o.position_step, o.last_step, o.momentum, o.max_amplitude, o.probe_support, o.object_slope,
-      o.plateau, o.seed, problem.near_field.wavelength_m, problem.near_field.pixel_m,
-      problem.near_field.distance_m);
+      o.position_step, o.last_step, o.momentum.value_or(-1), o.max_amplitude, o.probe_support,
+      o.object_slope, o.plateau, o.seed, problem.near_field.wavelength_m,
+      problem.near_field.pixel_m, problem.near_field.distance_m);
 }
 
 void write_chain(const std::filesystem::path& file, const ChainState& chain,
@@ -87,6 +111,7 @@ void write_chain(const std::filesystem::path& file, const ChainState& chain,
     if (chain.has_best) write_state(out, "chain/best", chain.best);
     out.write("chain/counters", counters(chain));
     out.write("chain/losses", at::tensor(chain.losses, at::kDouble));
+    if (!chain.looks.empty()) out.write("chain/looks", table_of(chain.looks));
     chain.solver->save(out, kSolver);
     out.close();
   });

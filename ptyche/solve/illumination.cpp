@@ -30,6 +30,10 @@ at::Tensor gathered(const at::Tensor& corners, std::int64_t size, std::int64_t c
 
 }  // namespace
 
+double photons(const at::Tensor& probe) {
+  return at::view_as_real(probe).square().sum(at::kDouble).item<double>();
+}
+
 at::Tensor spread_at(const at::Tensor& image, const at::Tensor& corners, std::int64_t rows,
                      std::int64_t cols) {
   at::Tensor sum = at::zeros({rows, cols}, at::kFloat);

@@ -24,6 +24,9 @@ at::Tensor gathered_product(const at::Tensor& a, const at::Tensor& b, const at::
 at::Tensor power_of(const at::Tensor& values);
 at::Tensor summed_power(const at::Tensor& modes);
 
+/// The sum of |x|^2 of a probe, all modes together.
+double photons(const at::Tensor& probe);
+
 /// Photons that fall on an object pixel in the whole scan, mean over the lit ones.
 double mean_light(const SolverProblem& problem, const SolverState& state);
 

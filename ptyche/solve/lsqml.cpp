@@ -22,6 +22,7 @@ constexpr double kLongestStep = 4;  // times the preconditioned direction
 constexpr LossKind kOwnLikelihood = LossKind::amplitude_square;
 constexpr std::int64_t kLargeBatch = 4, kBatchesPerPass = 8;
 constexpr std::int64_t kGrain = 8192;
+constexpr double kMomentum = 0.5;
 constexpr double kProbeShare = 0.5;  // of the probe's optimal step: it serves all other batches too
 
 struct StepLengths {
@@ -171,7 +172,7 @@ class Lsqml : public Solver {
     const LossKind likelihood = likelihood_of(problem);
     const Directions along = directions_of(problem, state, corners, slope, likelihood);
     const StepLengths length = best_lengths(problem, state, corners, slope, along, likelihood);
-    const double momentum = problem.options.momentum, fresh = 1 - momentum;
+    const double momentum = problem.options.momentum.value_or(kMomentum), fresh = 1 - momentum;
     move_along(state.object, object_, along.object, momentum, fresh * length.object);
     if (move_probe)
       move_along(state.probe, probe_, along.probe, momentum, fresh * kProbeShare * length.probe);

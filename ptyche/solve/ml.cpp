@@ -34,7 +34,7 @@ class Ml : public Solver {
     return loss;
   }
 
-  bool rests_on_plateau() const override { return false; }
+  AtPlateau at_plateau() const override { return AtPlateau::steps_fall; }
 
   void save(Hdf5File& file, const std::string& group) const override {
     write_moments(file, group + "/object", object_);

@@ -36,7 +36,7 @@ class OverlapProjection : public Solver {
   }
 
   /// The misfit is that of the waves, which rises and falls on the way.
-  bool rests_on_plateau() const override { return false; }
+  AtPlateau at_plateau() const override { return AtPlateau::goes_on; }
 
   void save(Hdf5File& file, const std::string& group) const override {
     side_.save(file, group);

@@ -3,6 +3,8 @@
 #include <cmath>
 #include <vector>
 
+#include "ptyche/solve/illumination.h"
+
 namespace ptyche {
 namespace {
 
@@ -18,10 +20,6 @@ at::Tensor polynomial(std::int64_t index, std::int64_t size) {
   const at::Tensor axis = (at::arange(size, at::kFloat) - static_cast<double>(size / 2))
                               .div_(kWidth * static_cast<double>(size));
   return axis.pow(power.first).unsqueeze(1) * axis.pow(power.second);
-}
-
-double photons(const at::Tensor& probe) {
-  return at::view_as_real(probe).square().sum(at::kDouble).item<double>();
 }
 
 }  // namespace

@@ -30,41 +30,26 @@ double available_bytes() {
   return 0;
 }
 
-/// Whole-pixel corner of each patch on the canvas, and the rest of the position.
+/// Whole-pixel corner of each patch, which lies on the canvas, and the rest of the position.
 std::vector<cpu::Place> places_of(const SolverProblem& problem, const SolverState& state) {
-  const at::Tensor positions = (problem.positions + state.moves).contiguous();
-  const auto* at = numbers<double>(positions);
-  const auto half = static_cast<double>(problem.pattern_size() / 2);
   const bool between = problem.options.interpolation == Interpolation::bilinear;
+  const at::Tensor all = at::arange(problem.patterns(), at::kLong);
+  const at::Tensor corners = corners_of(problem, state, all);
+  const at::Tensor whole = between ? corners.floor() : corners.round();
+  const at::Tensor rests = (corners - whole).contiguous();
+  const at::Tensor first = whole.to(at::kLong).contiguous();
+  const at::Tensor neighbours = between ? rests.gt(0).to(at::kLong) : at::zeros_like(first);
+  require_on_canvas(problem, state, all, first, first + (problem.pattern_size() - 1) + neighbours);
+  const auto* pixel = numbers<std::int64_t>(first);
+  const auto* rest = numbers<double>(rests);
   std::vector<cpu::Place> places;
-  for (std::int64_t i = 0; i < positions.size(0); ++i) {
-    const double row = at[2 * i] - static_cast<double>(state.origin_row) - half;
-    const double col = at[2 * i + 1] - static_cast<double>(state.origin_col) - half;
-    // As at::round does: half goes to even.
-    const double whole_row = between ? std::floor(row) : std::nearbyint(row);
-    const double whole_col = between ? std::floor(col) : std::nearbyint(col);
-    cpu::Place place{static_cast<std::int64_t>(whole_row), static_cast<std::int64_t>(whole_col)};
-    (between ? place.row_fraction : place.row_shift) = row - whole_row;
-    (between ? place.col_fraction : place.col_shift) = col - whole_col;
+  for (std::int64_t i = 0; i < 2 * problem.patterns(); i += 2) {
+    cpu::Place place{pixel[i], pixel[i + 1]};
+    (between ? place.row_fraction : place.row_shift) = rest[i];
+    (between ? place.col_fraction : place.col_shift) = rest[i + 1];
     places.push_back(place);
   }
   return places;
-}
-
-void require_on_canvas(const SolverProblem& problem, const SolverState& state,
-                       const std::vector<cpu::Place>& places) {
-  const std::int64_t size = problem.pattern_size();
-  for (std::size_t i = 0; i < places.size(); ++i) {
-    const cpu::Place& place = places[i];
-    const std::int64_t last_row = place.row + size + (place.row_fraction > 0 ? 1 : 0);
-    const std::int64_t last_col = place.col + size + (place.col_fraction > 0 ? 1 : 0);
-    require(place.row >= 0 && place.col >= 0 && last_row <= state.object.size(0) &&
-                last_col <= state.object.size(1),
-            "pattern {}: its patch, rows {}..{} and columns {}..{}, leaves the object of {} x {} "
-            "pixels",
-            problem.frames[static_cast<std::int64_t>(i)].item<std::int64_t>(), place.row,
-            last_row - 1, place.col, last_col - 1, state.object.size(0), state.object.size(1));
-  }
 }
 
 cpu::LossCall<float> call_of(const SolverProblem& problem, const at::Tensor& object,
@@ -132,7 +117,6 @@ void Projection::renew(const SolverProblem& problem, const SolverState& state) {
 cpu::ProjectionMemory<float>& Projection::enter(const SolverProblem& problem,
                                                 const SolverState& state) {
   std::vector<cpu::Place> places = places_of(problem, state);
-  require_on_canvas(problem, state, places);
   fresh_ = !memory_ || !fits(*memory_, state);
   if (fresh_) renew(problem, state);
   memory_->places = std::move(places);

@@ -5,7 +5,10 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <exception>
+#include <system_error>
 
+#include "ptyche/core/error.h"
 #include "ptyche/core/interrupt.h"
 #include "ptyche/core/log.h"
 #include "ptyche/core/progress.h"
@@ -46,10 +49,12 @@ class ChainRun {
       : problem_(make_problem(scan, options, start)),
         watch_(watch),
         key_(chain_key(problem_, start)),
+        has_start_(start.has_value()),
         progress_("solve", passes_of(options.chain), "patterns") {
     const bool goes_on =
         watch.resume && !watch.checkpoint.empty() && std::filesystem::exists(watch.checkpoint);
     if (!goes_on) {
+      if (watch.resume) note("no checkpoint {}: the solvers start anew", watch.checkpoint.string());
       chain_.state = start_state(problem_, start);
       return;
     }
@@ -65,7 +70,8 @@ class ChainRun {
         return finish(ChainEnd::interrupted);
       checkpoint_now_and_then();
     }
-    if (!watch_.checkpoint.empty()) std::filesystem::remove(watch_.checkpoint);
+    std::error_code left;  // a file too many is no reason to lose the image
+    if (!watch_.checkpoint.empty()) std::filesystem::remove(watch_.checkpoint, left);
     return finish(ChainEnd::done);
   }
 
@@ -82,6 +88,11 @@ class ChainRun {
         problem_.photons;
     const double least = chain_.has_best ? chain_.best_loss : loss_at_start(before);
     if (!std::isfinite(loss) || loss > kDivergence * std::max(least, kPoorFit)) {
+      require(
+          chain_.total > 0 || (has_start_ && std::isfinite(least)),
+          "{} diverged in its first pass (loss {:.4g} per photon after {:.4g}): there is no image "
+          "to keep; the probe or the steps may be far too large",
+          link().solver, loss, least);
       warn("{} diverged in pass {} (loss {:.4g} per photon after {:.4g}); the best state is kept",
            link().solver, chain_.total + 1, loss, least);
       if (chain_.has_best)
@@ -125,32 +136,44 @@ class ChainRun {
     chain_.losses.push_back(loss);
     ++chain_.total;
     ++chain_.epoch;
+    ++chain_.stretch;
     progress_.step(chain_.total, chain_.total * problem_.patterns(),
                    fmt::format("{}  loss {:.5f}", link().solver, loss));
-    const bool ends = chain_.epoch == link().epochs || on_plateau();
+    const bool ends = chain_.epoch == link().epochs || (on_plateau() && !skips_passes());
     if (chain_.total % problem_.options.every == 0 || ends) look(loss);
     if (!ends) return;
     chain_.solver.reset();
-    chain_.epoch = 0;
+    chain_.epoch = chain_.stretch = 0;
     chain_.has_best = false;
     ++chain_.link;
   }
 
   bool on_plateau() {
-    if (problem_.options.plateau == 0 || !chain_.solver->rests_on_plateau() ||
-        chain_.epoch < static_cast<std::int64_t>(2 * kPlateauPasses))
+    if (problem_.options.plateau == 0 || chain_.solver->at_plateau() == AtPlateau::goes_on ||
+        chain_.stretch < static_cast<std::int64_t>(2 * kPlateauPasses))
       return false;
     const auto last = chain_.losses.end();
     const double now = *std::min_element(last - kPlateauPasses, last);
     const double then = *std::min_element(last - 2 * kPlateauPasses, last - kPlateauPasses);
-    if (then - now > problem_.options.plateau * std::abs(then)) return false;
-    note("{}: on a plateau after {} passes", link().solver, chain_.epoch);
-    return true;
+    return then - now <= problem_.options.plateau * std::abs(then);
+  }
+
+  /// On a plateau: half of the passes that are left where that makes the steps fall sooner. False
+  /// if the link ends here.
+  bool skips_passes() {
+    const bool skips = chain_.solver->at_plateau() == AtPlateau::steps_fall;
+    const std::int64_t skipped = skips ? (link().epochs - chain_.epoch) / 2 : 0;
+    note("{}: on a plateau after {} passes; {}", link().solver, chain_.epoch,
+         skips ? fmt::format("{} are skipped, so that its steps fall", skipped) : "it ends");
+    chain_.epoch += skipped;
+    chain_.stretch = 0;
+    return skips;
   }
 
   void look(double loss) {
-    SolverLook seen{
-        .epoch = chain_.total, .seconds = seconds_since(start_), .loss_per_photon = loss};
+    SolverLook seen{.epoch = chain_.total,
+                    .seconds = chain_.seconds + seconds_since(start_),
+                    .loss_per_photon = loss};
     const Reconstruction image = finished(problem_, chain_.state, chain_.losses);
     const at::Tensor held_out = problem_.scan.frames_with(FrameUse::held_out);
     if (held_out.size(0) > 0) {
@@ -160,7 +183,7 @@ class ChainRun {
       note("pass {} of {} ({}): held-out R {:.4f}, deviance per photon {:.5f}", chain_.total,
            passes_of(links()), link().solver, fit.r_factor, fit.deviance_per_photon);
     }
-    looks_.push_back(seen);
+    chain_.looks.push_back(seen);
     if (watch_.look) watch_.look(image, seen);
   }
 
@@ -171,23 +194,31 @@ class ChainRun {
     write_checkpoint();
   }
 
+  /// What cannot be written is a warning: the work itself is not lost.
   void write_checkpoint() {
     if (!chain_.solver) chain_.solver = make_solver(link().solver);
-    write_chain(watch_.checkpoint, chain_, key_);
+    chain_.seconds += seconds_since(start_);
+    start_ = Clock::now();
+    try {
+      write_chain(watch_.checkpoint, chain_, key_);
+    } catch (const std::exception& error) {
+      warn("{}: the checkpoint could not be written, --resume cannot go on from here: {}",
+           watch_.checkpoint.string(), error.what());
+    }
     saved_ = Clock::now();
   }
 
   SolveResult finish(ChainEnd end) {
     if (end == ChainEnd::interrupted && chain_.link == links().size()) end = ChainEnd::done;
     if (end == ChainEnd::interrupted && !watch_.checkpoint.empty()) write_checkpoint();
-    return {finished(problem_, chain_.state, chain_.losses), end, looks_};
+    return {finished(problem_, chain_.state, chain_.losses), end, chain_.looks};
   }
 
   SolverProblem problem_;
   SolverWatch watch_;
   std::string key_;
+  bool has_start_;
   ChainState chain_;
-  std::vector<SolverLook> looks_;
   Progress progress_;
   Clock::time_point start_ = Clock::now(), saved_ = Clock::now();
 };

@@ -15,7 +15,7 @@ namespace ptyche {
 /// What a chain has come to after some pass; the last two numbers are 0 without a hold-out.
 struct SolverLook {
   std::int64_t epoch = 0;  ///< passes made by the whole chain
-  double seconds = 0;      ///< since the chain began or was resumed
+  double seconds = 0;      ///< that the chain has worked, also before it was resumed
   double loss_per_photon = 0;
   double held_out_r_factor = 0, held_out_deviance_per_photon = 0;
 };
@@ -40,13 +40,16 @@ struct SolveResult {
 };
 
 /// Runs the chain from `start`, or from a flat object and the scan's probe, on the used patterns.
-/// New probe modes join after a tenth of the passes, at most 3. A link whose last ten passes gained
-/// less than `plateau` gives way to the next, unless its steps shrink on a schedule (ml). If the
-/// loss stops being finite or rises to four times its least value, the chain ends with a warning
-/// and the best state so far; after Ctrl-C with the last one, and its checkpoint. Resumed on the
-/// same number of threads it ends where the uninterrupted chain ends, bit for bit. The checkpoint
-/// is removed at the end. Throws InvalidInput for options out of range, a mask that hides
-/// everything, a position whose patch leaves the canvas, or a checkpoint of another run.
+/// New probe modes join after a tenth of the passes, at most 3. Where the last ten passes gained
+/// less than the share `plateau`, lsqml and lbfgs give way to the next link; ml, epie and rpie,
+/// whose steps shrink on a schedule, skip half of the passes that are left; dm and raar go on. If
+/// the loss stops being finite or rises to four times its least value, the chain ends with a
+/// warning and the best state so far; after Ctrl-C with the last one, and its checkpoint, if that
+/// can be written (else a warning). Resumed on the same number of threads it ends where the
+/// uninterrupted chain ends, bit for bit. The checkpoint is removed at the end. Throws InvalidInput
+/// for options out of range, a mask that hides everything, a position whose patch leaves the
+/// canvas, a checkpoint of another run, and where the first pass of all diverges and there is no
+/// start to fall back on.
 SolveResult solve(const Scan& scan, const std::optional<Reconstruction>& start,
                   const SolverOptions& options, const SolverWatch& watch = {});
 

@@ -19,6 +19,13 @@ struct Pass {
   double step_factor(double last) const;
 };
 
+/// What a plateau of the loss means to a solver.
+enum class AtPlateau {
+  ends,        ///< it has come to rest
+  steps_fall,  ///< shorter steps are due: its steps shrink on a schedule
+  goes_on,     ///< nothing: its loss rises and falls on the way
+};
+
 class Solver {
  public:
   virtual ~Solver() = default;
@@ -27,8 +34,7 @@ class Solver {
   /// when the pass came to it.
   virtual double pass(const SolverProblem& problem, SolverState& state, const Pass& pass) = 0;
 
-  /// False where the steps shrink on a schedule: then a plateau half-way says nothing.
-  virtual bool rests_on_plateau() const { return true; }
+  virtual AtPlateau at_plateau() const { return AtPlateau::ends; }
 
   /// What the next pass needs beside the state, under `group` of a checkpoint.
   virtual void save(Hdf5File& file, const std::string& group) const = 0;
@@ -38,6 +44,9 @@ class Solver {
 /// All solvers that exist, by the name that a chain gives them.
 struct SolverEntry {
   std::string name, summary;
+  /// Which of the options that not every solver looks at it does, by their names at the command
+  /// line; ignored_options is made from it.
+  std::vector<std::string> knows;
   std::unique_ptr<Solver> (*make)();
 };
 const std::vector<SolverEntry>& solvers();
@@ -45,6 +54,11 @@ const std::vector<SolverEntry>& solvers();
 /// Throws InvalidInput listing the solvers that exist.
 std::unique_ptr<Solver> make_solver(const std::string& name);
 void require_solver(const std::string& name);
+
+/// "dm, raar: --batch, --object-step": which options differ from their defaults although solvers of
+/// the chain do not look at them; one text per solver. The likelihood, the engine and the batch
+/// count in every solver where positions or a background are refined.
+std::vector<std::string> ignored_options(const SolverOptions& options);
 
 /// The used patterns in random order, in batches of at most `size`: each (k) int64.
 std::vector<at::Tensor> shuffled_batches(const SolverProblem& problem, std::int64_t size,

@@ -67,7 +67,7 @@ void check(const SolverOptions& options) {
   require_within("background step", options.background_step, 0, 1e6);
   require_within("position step", options.position_step, 0, 10);
   require_within("last step", options.last_step, 0, 1);
-  require_within("momentum", options.momentum, 0, 0.99);
+  require_within("momentum", options.momentum.value_or(0), 0, 0.99);
   require_within("object slope", options.object_slope, 0, 1e6);
   require_within("largest amplitude", options.max_amplitude, 0, 1e6);
   require_within("probe support", options.probe_support, 0, 2);

@@ -43,7 +43,9 @@ struct SolverOptions {
   double background_step = 0.1;  ///< per step, of the background's square root, sqrt(counts)
   double position_step = 0.03;   ///< px per pass
   double last_step = 0.02;       ///< what is left of all steps in a link's last epoch, 0..1
-  double momentum = 0.5;         ///< of lsqml, 0 <= m < 1
+  /// Share of the last changes that goes on, of lsqml, epie and rpie, 0 <= m < 1; nothing = each
+  /// solver's own, 0.5 for lsqml and 0 for the others.
+  std::optional<double> momentum;
 
   /// Expected change of the object from pixel to pixel, root mean square, of a Gaussian prior in ml
   /// and lbfgs: it smooths where photons are few and is not noticed where they are many; 0 = none.
@@ -51,7 +53,7 @@ struct SolverOptions {
   double max_amplitude = 0;  ///< of the object, > 0; 0 = free
   double probe_support = 0;  ///< radius in shares of N / 2 outside which the probe is 0; 0 = free
 
-  double plateau = 1e-5;    ///< a link ends if ten passes gain less than this share; 0 = never
+  double plateau = 1e-5;    ///< share that ten passes gain at least (see solve); 0 = none
   std::int64_t every = 10;  ///< passes between two looks at the held-out patterns and the image
   std::uint64_t seed = 1;   ///< of the order of the patterns
 };

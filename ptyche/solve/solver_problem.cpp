@@ -22,33 +22,12 @@ double counted_photons(const Scan& scan, const at::Tensor& frames, const at::Ten
   return photons;
 }
 
-/// Where the patches' (0, 0) lie on the canvas, between pixels: (k, 2) float64.
-at::Tensor corners_of(const SolverProblem& problem, const SolverState& state,
-                      const at::Tensor& batch) {
-  const at::Tensor origin =
-      at::tensor({state.origin_row, state.origin_col}, at::kLong).to(at::kDouble);
-  return (problem.positions + state.moves).index_select(0, batch) - origin -
-         static_cast<double>(problem.pattern_size() / 2);
-}
-
 /// Each pattern's own error, and what a twentieth of scale, rotation and shear does at the rim.
 std::int64_t room_for(const Scan& scan, PositionFreedom freedom) {
   if (freedom == PositionFreedom::none) return 0;
   if (freedom == PositionFreedom::jitter) return kOwnRoom;
   const at::Tensor extent = scan.positions().amax(0) - scan.positions().amin(0);
   return kOwnRoom + static_cast<std::int64_t>(std::ceil(extent.max().item<double>() / 20));
-}
-
-void require_on_canvas(const SolverProblem& problem, const SolverState& state,
-                       const at::Tensor& batch, const at::Tensor& corners) {
-  const at::Tensor last =
-      at::tensor({state.object.size(0), state.object.size(1)}, at::kLong) - problem.pattern_size();
-  const at::Tensor outside = (corners.lt(0) + corners.gt(last)).any(1).nonzero();
-  require(outside.numel() == 0,
-          "pattern {}: its patch of {} px leaves the object of {} x {} px; its position is too far "
-          "from the given one",
-          outside.numel() ? problem.frames[batch[outside[0][0]]].item<std::int64_t>() : 0,
-          problem.pattern_size(), state.object.size(0), state.object.size(1));
 }
 
 /// What the start has moved already is not held against it.
@@ -128,10 +107,34 @@ SolverGradient gradient(const SolverProblem& problem, const SolverState& state,
           .moves = place.grad().defined() ? place.grad() : at::zeros_like(place)};
 }
 
+at::Tensor corners_of(const SolverProblem& problem, const SolverState& state,
+                      const at::Tensor& batch) {
+  const at::Tensor origin =
+      at::tensor({state.origin_row, state.origin_col}, at::kLong).to(at::kDouble);
+  return (problem.positions + state.moves).index_select(0, batch) - origin -
+         static_cast<double>(problem.pattern_size() / 2);
+}
+
+void require_on_canvas(const SolverProblem& problem, const SolverState& state,
+                       const at::Tensor& batch, const at::Tensor& first, const at::Tensor& last) {
+  const at::Tensor length = at::tensor({state.object.size(0), state.object.size(1)}, at::kLong);
+  const at::Tensor outside = (first.lt(0) + last.ge(length)).any(1).nonzero();
+  if (outside.numel() == 0) return;
+  const auto k = outside[0][0].item<std::int64_t>();
+  const auto pixel = [&](const at::Tensor& of, std::int64_t axis) {
+    return of[k][axis].item<std::int64_t>();
+  };
+  throw InvalidInput(fmt::format(
+      "pattern {}: its patch, rows {}..{} and columns {}..{}, leaves the object of {} x {} px; its "
+      "position is too far from the given one",
+      problem.frames[batch[k]].item<std::int64_t>(), pixel(first, 0), pixel(last, 0),
+      pixel(first, 1), pixel(last, 1), state.object.size(0), state.object.size(1)));
+}
+
 at::Tensor whole_corners(const SolverProblem& problem, const SolverState& state,
                          const at::Tensor& batch) {
   const at::Tensor corners = corners_of(problem, state, batch).round().to(at::kLong).contiguous();
-  require_on_canvas(problem, state, batch, corners);
+  require_on_canvas(problem, state, batch, corners, corners + (problem.pattern_size() - 1));
   return corners;
 }
 

@@ -66,6 +66,15 @@ struct SolverGradient {
 SolverGradient gradient(const SolverProblem& problem, const SolverState& state,
                         const at::Tensor& batch, LossKind own = LossKind::poisson);
 
+/// Where the (0, 0) of the patches of a batch lie on the canvas, between pixels: (k, 2) float64.
+at::Tensor corners_of(const SolverProblem& problem, const SolverState& state,
+                      const at::Tensor& batch);
+
+/// Throws InvalidInput naming the first pattern of the batch of which not all pixels from `first`
+/// to `last`, (k, 2) int64 rows and columns, lie on the canvas.
+void require_on_canvas(const SolverProblem& problem, const SolverState& state,
+                       const at::Tensor& batch, const at::Tensor& first, const at::Tensor& last);
+
 /// Canvas pixel under the patch's (0, 0), whole, of each pattern of a batch: (k, 2) int64. Throws
 /// InvalidInput naming a pattern whose patch leaves the canvas.
 at::Tensor whole_corners(const SolverProblem& problem, const SolverState& state,

@@ -57,6 +57,10 @@ void take_over(const SolverProblem& problem, const Reconstruction& start, Solver
   require(start.probe.size(-1) == problem.pattern_size(),
           "solver: the scan's patterns are {0} x {0}, the start's probe is {1} x {1}",
           problem.pattern_size(), start.probe.size(-1));
+  require(at::isfinite(start.object).all().item<bool>() && std::isfinite(photons(start.probe)),
+          "solver: expected a start of finite numbers, found {}", "others");
+  require(photons(start.probe) > 0, "solver: expected a start whose probe has light, found {}",
+          "none");
   paste(state.object, start.object, start.origin_row - state.origin_row,
         start.origin_col - state.origin_col);
   state.probe = start.probe.clone().contiguous();
@@ -76,10 +80,6 @@ Reconstruction canvas_of(const SolverProblem& problem) {
   canvas.origin_row -= room;
   canvas.origin_col -= room;
   return canvas;
-}
-
-double photons(const at::Tensor& probe) {
-  return summed_power(probe).sum(at::kDouble).item<double>();
 }
 
 }  // namespace

@@ -8,6 +8,8 @@
 #include <numeric>
 #include <set>
 
+#include "ptyche/core/error.h"
+
 namespace ptyche {
 namespace {
 
@@ -145,6 +147,12 @@ TEST(Poisson, KeepsMeanAndVarianceAtLargeMeans) {
     EXPECT_NEAR(found.mean, 0, 0.013) << "mean " << mean;
     EXPECT_NEAR(found.variance, 1, 0.018) << "mean " << mean;
   }
+}
+
+TEST(Poisson, RefusesAMeanThatIsNotANumberOrTooLarge) {
+  RandomStream stream(9, Purpose::noise);
+  for (const double mean : {std::nan(""), HUGE_VAL, -1.0, 1e30})
+    EXPECT_THROW(stream.poisson(mean), InvalidInput) << mean;
 }
 
 TEST(Permutation, HoldsEveryIndexOnce) {

@@ -40,6 +40,8 @@ TEST(HalfOf, LeavesHeldOutPatternsHeldOut) {
 
 TEST(HalfOf, RefusesAScanWithoutTwoPatternsInEachHalf) {
   EXPECT_THROW(half_of(small_scan(3), Half::odd), InvalidInput);
+  EXPECT_THROW(require_halves(small_scan(3)), InvalidInput);
+  EXPECT_NO_THROW(require_halves(small_scan(4)));
 }
 
 /// The blobs, cut into a canvas, with as much noise as `seed` draws.
