@@ -107,7 +107,7 @@ std::vector<Option> study_option_list(DoseResponseOptions& study) {
 Command dose_response_command() {
   const auto options = std::make_shared<DoseVerbOptions>();
   return {.name = "dose-response",
-          .summary = "PtychoPINN's study: two doses, two losses, four networks",
+          .summary = "PtychoPINN's study of two doses and two losses",
           .description =
               "Trains on a simulated drawing of lines at a high and a low dose, by the Poisson "
               "likelihood and by the absolute error of the amplitudes, and scores the image of "

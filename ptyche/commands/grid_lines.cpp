@@ -156,7 +156,7 @@ Command grid_lines_command() {
   const auto options = std::make_shared<GridLinesVerbOptions>();
   options->study.train.grid.gridsize = 1;
   return {.name = "grid-lines",
-          .summary = "PtychoPINN's study: networks trained on drawings of lines, side by side",
+          .summary = "PtychoPINN's study of line drawings, its networks beside ours",
           .description =
               "Simulates scans of random line drawings on a regular grid, trains our network, the "
               "original's and its supervised baseline on some, and scores their images of others "

@@ -1,10 +1,13 @@
 // Groups that are chosen once, under the names that the original gives its options.
+#include <algorithm>
+
 #include "ptyche/commands/option_lists.h"
 
 namespace ptyche {
 
 FixedGroupOptions GroupingChoices::resolved_groups(std::uint64_t seed) const {
   FixedGroupOptions options = groups;
+  options.gridsize = std::max<std::int64_t>(groups.gridsize, 1);
   options.own_seed = grouping == "nearest";
   options.seed = seed;
   return options;
@@ -16,19 +19,28 @@ SubsampleOptions GroupingChoices::resolved_subsample() const {
   return options;
 }
 
+Groups groups_for(const Scan& scan, const TrainingChoices& training,
+                  const GroupingChoices& grouping) {
+  if (grouping.groups.gridsize == 0 && has_stem(training.train.network))
+    return make_groups(scan, training.group);
+  const std::uint64_t seed = training.train.seed;
+  return groups_of(fixed_groups(scan, grouping.resolved_groups(seed)), seed);
+}
+
 std::vector<Option> grouping_option_list(GroupingChoices& choices) {
   FixedGroupOptions& groups = choices.groups;
   return {
       {.name = "gridsize",
        .target = &groups.gridsize,
        .unit = "",
-       .help = "groups of gridsize^2 patterns",
-       .range = {1, 8}},
+       .help = "groups of gridsize^2 patterns, chosen once; 0 = drawn anew in every epoch",
+       .range = {0, 8}},
       {.name = "n-groups",
        .target = &groups.count,
        .unit = "groups",
        .help = "how many groups; 0 = patterns / gridsize^2",
-       .range = {0, 1e9}},
+       .range = {0, 1e9},
+       .aliases = {"n-images"}},
       {.name = "neighbor-count",
        .target = &groups.neighbours,
        .unit = "patterns",

@@ -147,7 +147,7 @@ std::string program_help(const std::vector<Command>& commands) {
   page += what_it_is;
   page += "\n";
   for (const Command& command : commands)
-    if (!command.hidden) page += fmt::format("  {:<12} {}\n", command.name, command.summary);
+    if (!command.hidden) page += fmt::format("  {:<13} {}\n", command.name, command.summary);
   return page +
          "\n  ptyche COMMAND --help   arguments, options, defaults, units\n"
          "  ptyche --version        version and commit\n";

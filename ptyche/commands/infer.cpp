@@ -7,6 +7,7 @@
 #include "ptyche/commands/option_lists.h"
 #include "ptyche/commands/option_value.h"
 #include "ptyche/commands/outputs.h"
+#include "ptyche/commands/parse.h"
 #include "ptyche/commands/verbs.h"
 #include "ptyche/core/error.h"
 #include "ptyche/core/files.h"
@@ -20,6 +21,7 @@ struct InferVerbOptions {
   ReadChoices scan;
   InferOptions infer;
   ComputeChoices compute;
+  SubsampleOptions subsample;
   std::filesystem::path model, output;
   std::uint64_t seed = 1;
 };
@@ -31,17 +33,17 @@ void run_infer(InferVerbOptions options, const std::string& options_json) {
   require(options.compute.device != "cuda",
           "--device cuda: inference is the network, which this build computes on the CPU only; use "
           "auto or cpu");
+  if (options.scan.read.file.empty())
+    throw UsageError("SCAN is missing (NPZ or CXI file; --test-data names it too)");
   options.compute.apply();
   options.scan.read.seed = options.seed;
   options.infer.precision = precision_from(options.compute.precision);
   require_writable_folder(options.output);
   const Model model = read_model(options.model);
-  const Scan scan = placed_by(model, read_scan(options.scan.resolved()));
+  const Scan scan =
+      placed_by(model, subsample(read_scan(options.scan.resolved()), options.subsample));
   Reconstruction image = stitch(infer(model, scan, options.infer), scan);
-  image.provenance.seed = model.seed;
-  image.provenance.command = "ptyche infer";
-  image.provenance.options_json = options_json;
-  for (const EpochRecord& record : model.history) image.loss.push_back(record.loss);
+  fill_provenance(image, model, "ptyche infer", options_json);
   const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start;
   write_image(options.output, image, scan, {.seconds = passed.count()}, {});
 }
@@ -54,14 +56,15 @@ Command declare(const std::shared_ptr<InferVerbOptions>& options) {
           "One forward pass per pattern, then the patches are stitched. The scan "
           "may be another one than the model was trained on, with the same probe "
           "and pattern size.",
-      .arguments = {{"SCAN", &options->scan.read.file, "NPZ or CXI file"}},
+      .arguments = {{"SCAN", &options->scan.read.file, "NPZ or CXI file", false}},
       .options = joined(
           {{{.name = "model",
              .target = &options->model,
              .unit = "",
              .help = "model.ptyche written by train or reconstruct",
              .short_name = "m",
-             .required = true},
+             .required = true,
+             .aliases = {"model-path"}},
             {.name = "output-dir",
              .target = &options->output,
              .unit = "",
@@ -72,7 +75,23 @@ Command declare(const std::shared_ptr<InferVerbOptions>& options) {
              .target = &options->infer.batch,
              .unit = "patterns",
              .help = "patterns at a time; no influence on the image",
-             .range = {1, 1e6}},
+             .range = {1, 1e6},
+             .aliases = {"batch-size"}},
+            {.name = "test-data",
+             .target = &options->scan.read.file,
+             .unit = "",
+             .help = "the scan, instead of SCAN",
+             .aliases = {"test-data-file"}},
+            {.name = "n-subsample",
+             .target = &options->subsample.count,
+             .unit = "patterns",
+             .help = "how many patterns are used; 0 = every one",
+             .range = {0, 1e9},
+             .aliases = {"n-images"}},
+            {.name = "subsample-seed",
+             .target = &options->subsample.seed,
+             .unit = "",
+             .help = "draws these"},
             {.name = "seed", .target = &options->seed, .unit = "", .help = "draws the hold-out"}},
            read_option_list(options->scan),
            hold_out_option_list(options->scan.read),

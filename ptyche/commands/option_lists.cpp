@@ -29,6 +29,8 @@ void TrainingChoices::resolve() {
   train.positions = position_freedom_from(positions);
   train.device = compute_device_from(compute.device);
   train.checkpoint = output / "checkpoint.ptyche";
+  // The probe is calibrated so that |object| is about 1, in the middle of a sigmoid.
+  train.network.amplitude_range = 2;
 }
 
 std::vector<Option> read_option_list(ReadChoices& choices) {
@@ -53,7 +55,8 @@ std::vector<Option> read_option_list(ReadChoices& choices) {
        .target = &read.crop,
        .unit = "px",
        .help = "keep the central N x N detector pixels; 0 = all",
-       .range = {0, 1e6}},
+       .range = {0, 1e6},
+       .aliases = {"N"}},
       {.name = "center",
        .target = &choices.centre,
        .unit = "px",
@@ -132,7 +135,8 @@ std::vector<Option> train_option_list(GroupOptions& group, TrainOptions& train) 
        .target = &train.epochs,
        .unit = "",
        .help = "passes over the patterns",
-       .range = {1, 1e6}},
+       .range = {1, 1e6},
+       .aliases = {"nepochs"}},
       {.name = "group-size",
        .target = &group.size,
        .unit = "patterns",
@@ -147,7 +151,8 @@ std::vector<Option> train_option_list(GroupOptions& group, TrainOptions& train) 
        .target = &train.groups_per_batch,
        .unit = "",
        .help = "groups in one step",
-       .range = {1, 1024}},
+       .range = {1, 1024},
+       .aliases = {"batch-size"}},
       {.name = "learning-rate",
        .target = &train.learning_rate,
        .unit = "",
@@ -184,8 +189,10 @@ std::vector<Option> train_option_list(GroupOptions& group, TrainOptions& train) 
       {.name = "network",
        .target = &train.network.name,
        .unit = "",
-       .help = "which network",
-       .choices = {"unet"}},
+       .help =
+           "unet: ours; ptychopinn: the original's; supervised: its baseline, which is shown the "
+           "truth",
+       .choices = {"unet", "ptychopinn", "supervised"}},
       {.name = "resume",
        .target = &train.resume,
        .unit = "",

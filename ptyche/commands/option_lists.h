@@ -60,13 +60,18 @@ struct LossWeights {
 /// Groups that are chosen once, out of some of the patterns.
 struct GroupingChoices {
   FixedGroupOptions groups;
-  SubsampleOptions subsample;
+  SubsampleOptions subsample = {};
   std::string grouping = "nearest";
 
   /// What the choices mean; `seed` draws the groups.
   FixedGroupOptions resolved_groups(std::uint64_t seed) const;
   SubsampleOptions resolved_subsample() const;
 };
+
+/// The groups that training is shown: drawn anew in every epoch; chosen once where a gridsize is
+/// asked for or the network is one of the original's.
+Groups groups_for(const Scan& scan, const TrainingChoices& training,
+                  const GroupingChoices& grouping = {.groups = {.gridsize = 0}});
 
 std::vector<Option> loss_weight_option_list(LossWeights& weights);
 std::vector<Option> read_option_list(ReadChoices& choices);

@@ -51,6 +51,16 @@ Comparison write_half_sets(const std::filesystem::path& folder, const Scan& scan
   return halves.agreement;
 }
 
+void fill_provenance(Reconstruction& image, const Model& model, const std::string& command,
+                     const std::string& options_json) {
+  image.provenance.seed = model.seed;
+  image.provenance.command = command;
+  image.provenance.options_json = options_json;
+  std::vector<double> losses;
+  for (const EpochRecord& record : model.history) losses.push_back(record.loss);
+  image.loss.insert(image.loss.begin(), losses.begin(), losses.end());
+}
+
 void print_scores(const std::vector<NamedScore>& scores) {
   for (std::size_t index = 0; index < scores.size(); ++index) {
     const NamedScore& score = scores[index];

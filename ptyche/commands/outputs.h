@@ -7,6 +7,7 @@
 #include "ptyche/data/reconstruction.h"
 #include "ptyche/data/scan.h"
 #include "ptyche/evaluate/half_sets.h"
+#include "ptyche/model/model.h"
 #include "ptyche/report/report.h"
 
 namespace ptyche {
@@ -15,6 +16,11 @@ namespace ptyche {
 /// half_sets.csv (the correlation's curve) and gives how far the two images agree.
 Comparison write_half_sets(const std::filesystem::path& folder, const Scan& scan,
                            const ScanToImage& reconstruct);
+
+/// What made the image: the model's seed, the command, its options; the losses of training come
+/// before those that the image has.
+void fill_provenance(Reconstruction& image, const Model& model, const std::string& command,
+                     const std::string& options_json);
 
 /// One line each on stdout: name, value, what trivial predictors get, meaning.
 void print_scores(const std::vector<NamedScore>& scores);

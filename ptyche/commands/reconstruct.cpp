@@ -50,20 +50,11 @@ std::vector<ExtraImage> infer_unseen(const Model& model, const Scan& scan, Infer
            .image = network_image(model, scan, options)}};
 }
 
-void fill_provenance(Reconstruction& image, const Model& model, const std::string& options_json) {
-  image.provenance.seed = model.seed;
-  image.provenance.command = "ptyche reconstruct";
-  image.provenance.options_json = options_json;
-  std::vector<double> losses;
-  for (const EpochRecord& record : model.history) losses.push_back(record.loss);
-  image.loss.insert(image.loss.begin(), losses.begin(), losses.end());  // a solver's come after
-}
-
 /// A scan to its image by a network of its own, without leaving a file: what each half set runs.
 Reconstruction image_of(const Scan& scan, ReconstructOptions options) {
   options.train.checkpoint.clear();
   options.train.resume = false;
-  const Groups groups = make_groups(scan, options.group);
+  const Groups groups = groups_for(scan, options);
   const Model model = train(scan, groups, options.train);
   return refine(scan, network_image(model, scan, options.infer), refinement_of(options, scan));
 }
@@ -102,16 +93,16 @@ void reconstruct(ReconstructOptions options, const std::string& options_json) {
   require_writable_folder(options.output);
   const Scan scan = read_scan(options.scan.resolved());
   if (options.half_sets) require_halves(scan);
-  const Groups groups = make_groups(scan, options.group);
+  const Groups groups = groups_for(scan, options);
   const Model model = train(scan, groups, options.train);
   write_training(options.output, model);
   Reconstruction before = network_image(model, scan, options.infer);
-  fill_provenance(before, model, options_json);
+  fill_provenance(before, model, "ptyche reconstruct", options_json);
   write_reconstruction(options.output / "network.h5", before);
   std::vector<ExtraImage> extras = infer_unseen(model, scan, options.infer);
   RefinementGain gain;
   auto [image, stopped] = refined(scan, before, options, gain);
-  if (gain.passes > 0) fill_provenance(image, model, options_json);
+  if (gain.passes > 0) fill_provenance(image, model, "ptyche reconstruct", options_json);
   const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start;
   Scores scores{.seconds = passed.count()};
   if (gain.passes > 0) scores.refinement = gain;

@@ -1,38 +1,122 @@
-// The first half of `reconstruct`: a scan to a model.
+// The first half of `reconstruct`: a scan to a model. Takes PtychoPINN's options too.
 #include <fmt/format.h>
 
 #include <cstdio>
 #include <memory>
 
 #include "ptyche/commands/option_lists.h"
+#include "ptyche/commands/option_value.h"
 #include "ptyche/commands/outputs.h"
+#include "ptyche/commands/parse.h"
 #include "ptyche/commands/verbs.h"
 #include "ptyche/core/files.h"
+#include "ptyche/core/log.h"
 #include "ptyche/model/model_file.h"
+#include "ptyche/stitch/stitch.h"
 
 namespace ptyche {
 namespace {
 
-void run_train(TrainingChoices options) {
+struct TrainVerbOptions : TrainingChoices {
+  GroupingChoices grouping{.groups = {.gridsize = 0}};
+  LossWeights loss;
+  std::string model_type = "pinn", backend;
+  std::filesystem::path test_file;
+  bool do_stitching = false;
+};
+
+Command declare(const std::shared_ptr<TrainVerbOptions>& options);
+
+/// Values that follow from others.
+void resolve(TrainVerbOptions& options) {
+  if (options.scan.read.file.empty())
+    throw UsageError("SCAN is missing (NPZ or CXI file; --train-data-file names it too)");
   options.compute.apply();
-  options.resolve();
-  require_writable_folder(options.output);
-  const Scan scan = read_scan(options.scan.resolved());
-  const Groups groups = make_groups(scan, options.group);
-  write_training(options.output, train(scan, groups, options.train));
-  fmt::print("{}\n", (options.output / "model.ptyche").string());
+  options.TrainingChoices::resolve();
+  options.train.loss = options.loss.kind();
+  NetworkOptions& network = options.train.network;
+  if (options.model_type == "supervised") network.name = "supervised";
+  if (network.name == "ptychopinn")
+    network.gridsize = std::max<std::int64_t>(options.grouping.groups.gridsize, 1);
+  if (!options.backend.empty())
+    note("--backend {}: there is one program; --engine chooses how the physics is computed",
+         options.backend);
 }
 
-}  // namespace
+/// The image of the test scan, or of the scan itself.
+void write_stitched(const TrainVerbOptions& options, const Scan& scan, const Model& model,
+                    const std::string& options_json) {
+  ReadChoices test = options.scan;
+  test.read.file = options.test_file;
+  const Scan seen = options.test_file.empty() ? scan : read_scan(test.resolved());
+  const Scan placed = placed_by(model, seen);
+  Reconstruction image =
+      stitch(infer(model, placed, {.precision = options.train.precision}), placed);
+  fill_provenance(image, model, "ptyche train", options_json);
+  write_image(options.output, image, seen, {}, {});
+}
 
-Command train_command() {
-  const auto options = std::make_shared<TrainingChoices>();
+void run_train(TrainVerbOptions options, const std::string& options_json) {
+  resolve(options);
+  require_writable_folder(options.output);
+  const Scan scan =
+      subsample(read_scan(options.scan.resolved()), options.grouping.resolved_subsample());
+  const Model model = train(scan, groups_for(scan, options, options.grouping), options.train);
+  write_training(options.output, model);
+  fmt::print("{}\n", (options.output / "model.ptyche").string());
+  if (options.do_stitching) write_stitched(options, scan, model, options_json);
+}
+
+/// What a PtychoPINN user types, where it is not an option of another list.
+std::vector<Option> original_option_list(TrainVerbOptions& options) {
+  NetworkOptions& network = options.train.network;
+  return {
+      {.name = "train-data-file",
+       .target = &options.scan.read.file,
+       .unit = "",
+       .help = "the scan, instead of SCAN"},
+      {.name = "test-data-file",
+       .target = &options.test_file,
+       .unit = "",
+       .help = "scan for --do-stitching; none = the one that is trained on"},
+      {.name = "do-stitching",
+       .target = &options.do_stitching,
+       .unit = "",
+       .help = "infer and stitch after training, as infer does"},
+      {.name = "model-type",
+       .target = &options.model_type,
+       .unit = "",
+       .help = "supervised: the same as --network supervised",
+       .choices = {"pinn", "supervised"}},
+      {.name = "n-filters-scale",
+       .target = &network.filters_scale,
+       .unit = "",
+       .help = "of the original's networks: factor of all numbers of features",
+       .range = {1, 64}},
+      {.name = "amp-activation",
+       .target = &network.amplitude_activation,
+       .unit = "",
+       .help = "of the original's network: what bounds its amplitudes",
+       .choices = {"sigmoid", "swish", "softplus", "relu"}},
+      {.name = "probe-big",
+       .target = &network.probe_big,
+       .unit = "",
+       .help = "of the original's network: patches with a border of low resolution, not of zeros"},
+      {.name = "backend",
+       .target = &options.backend,
+       .unit = "",
+       .help = "accepted and not needed: --engine chooses",
+       .choices = {"", "tensorflow", "pytorch"}}};
+}
+
+Command declare(const std::shared_ptr<TrainVerbOptions>& options) {
   return {.name = "train",
           .summary = "train a network on a scan",
           .description =
               "The first half of `reconstruct`. Leaves model.ptyche and history.csv; "
-              "Ctrl-C keeps a checkpoint from which --resume goes on.",
-          .arguments = {{"SCAN", &options->scan.read.file, "NPZ or CXI file"}},
+              "Ctrl-C keeps a checkpoint from which --resume goes on. With --gridsize, or another "
+              "network than ours, groups are chosen once, as PtychoPINN does.",
+          .arguments = {{"SCAN", &options->scan.read.file, "NPZ or CXI file", false}},
           .options = joined({{{.name = "output-dir",
                                .target = &options->output,
                                .unit = "",
@@ -43,9 +127,16 @@ Command train_command() {
                              hold_out_option_list(options->scan.read),
                              train_option_list(options->group, options->train),
                              position_option_list(options->positions, options->train.position_step),
+                             loss_weight_option_list(options->loss),
+                             grouping_option_list(options->grouping),
+                             original_option_list(*options),
                              compute_option_list(options->compute)}),
           .references = {},
-          .run = [options] { run_train(*options); }};
+          .run = [options] { run_train(*options, options_as_json(declare(options))); }};
 }
+
+}  // namespace
+
+Command train_command() { return declare(std::make_shared<TrainVerbOptions>()); }
 
 }  // namespace ptyche

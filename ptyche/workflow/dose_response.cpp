@@ -165,7 +165,10 @@ DoseArm run_arm(const DoseResponseOptions& options, DoseArm arm, const Scan& lea
   write_training(folder, model);
   const Reconstruction image = stitch(infer(model, test, {.precision = options.precision}), test);
   const Scores scores = evaluate(image, test);
-  arm.nrmse_contrast = scores.truth ? scores.truth->error.nrmse_contrast : 0;
+  require(scores.truth.has_value(),
+          "dose response: {} test patterns light too little of the drawing to be scored",
+          options.test_patterns);
+  arm.nrmse_contrast = scores.truth->error.nrmse_contrast;
   arm.history = model.history;
   arm.image = scanned_part(options, image);
   return arm;

@@ -33,8 +33,8 @@ struct DoseArm {
   double photons = 0;
   LossKind loss = LossKind::poisson;
   double nrmse_contrast = 0, flat_nrmse_contrast = 1;  ///< against the truth, after one alignment
-  std::vector<EpochRecord> history;
-  at::Tensor image;  ///< (rows, cols) complex64, the part where the test's positions lie
+  std::vector<EpochRecord> history = {};
+  at::Tensor image = {};  ///< (rows, cols) complex64, the part where the test's positions lie
 };
 
 /// Runs all four arms. Leaves under `output`: runs/<label>/{model.ptyche, history.csv},

@@ -36,8 +36,9 @@ void expect_same(const Scan& found, const Scan& expected) {
   EXPECT_TRUE(at::equal(found.mask(), expected.mask()));
   EXPECT_TRUE(at::equal(found.truth(), expected.truth()));
   ASSERT_EQ(found.true_positions().defined(), expected.true_positions().defined());
-  if (found.true_positions().defined())
+  if (found.true_positions().defined()) {
     EXPECT_TRUE(at::equal(found.true_positions(), expected.true_positions()));
+  }
   const Geometry a = found.geometry(), b = expected.geometry();
   EXPECT_DOUBLE_EQ(a.energy_ev, b.energy_ev);
   EXPECT_DOUBLE_EQ(a.distance_m, b.distance_m);

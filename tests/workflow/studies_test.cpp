@@ -59,7 +59,7 @@ TEST_F(Studies, GridLinesRefusesAModelThatItDoesNotKnow) {
 TEST_F(Studies, DoseResponseFinishesAllFourArms) {
   DoseResponseOptions options;
   options.train_patterns = 24;
-  options.test_patterns = 16;
+  options.test_patterns = 64;
   options.epochs = 2;
   options.batch = 4;
   options.output = folder_;
