@@ -48,7 +48,8 @@ TEST(GridData, HasTheAskedForPhotonsAndItsOwnTruth) {
   const at::Tensor expected = to_centred(
       predict_intensity(scan.truth().to(at::kComplexDouble), scan.probe().to(at::kComplexDouble),
                         scan.positions(), Interpolation::probe_fourier, {}));
-  const at::Tensor off = (scan.counts() - expected).square().sum() / expected.sum();
+  const at::Tensor lit = expected.gt(1);
+  const at::Tensor off = ((scan.counts() - expected).square() / expected).masked_select(lit).mean();
   EXPECT_NEAR(off.item<double>(), 1, 0.05);  // the variance of a Poisson number is its mean
 }
 
