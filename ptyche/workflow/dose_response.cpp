@@ -9,7 +9,7 @@
 #include "ptyche/core/log.h"
 #include "ptyche/core/random.h"
 #include "ptyche/data/window.h"
-#include "ptyche/evaluate/evaluate.h"
+#include "ptyche/evaluate/metrics_beside_flat.h"
 #include "ptyche/group/fixed_groups.h"
 #include "ptyche/infer/infer.h"
 #include "ptyche/model/model_file.h"
@@ -100,13 +100,12 @@ Model train_arm(const DoseResponseOptions& options, const Scan& scan, LossKind l
   return train(scan, groups_of(groups, options.seed), train_options);
 }
 
-/// Where the positions lie: what is shown.
-at::Tensor scanned_part(const DoseResponseOptions& options, const Reconstruction& image) {
+/// Where the positions lie: what is shown and scored. `object`'s pixel (0, 0) is `row`, `col`.
+at::Tensor scanned_part(const DoseResponseOptions& options, const at::Tensor& object,
+                        std::int64_t row = 0, std::int64_t col = 0) {
   const std::int64_t first = options.pattern_size / 2 + options.buffer_px;
   const std::int64_t last = first + options.object_size - 2 * options.buffer_px;
-  return cut(image.object, {first - image.origin_row, last - image.origin_row,
-                            first - image.origin_col, last - image.origin_col})
-      .contiguous();
+  return cut(object, {first - row, last - row, first - col, last - col}).contiguous();
 }
 
 /// Files of the arms that are done.
@@ -164,13 +163,10 @@ DoseArm run_arm(const DoseResponseOptions& options, DoseArm arm, const Scan& lea
   std::filesystem::create_directories(folder);
   write_training(folder, model);
   const Reconstruction image = stitch(infer(model, test, {.precision = options.precision}), test);
-  const Scores scores = evaluate(image, test);
-  require(scores.truth.has_value(),
-          "dose response: {} test patterns light too little of the drawing to be scored",
-          options.test_patterns);
-  arm.nrmse_contrast = scores.truth->error.nrmse_contrast;
+  arm.image = scanned_part(options, image.object, image.origin_row, image.origin_col);
+  arm.nrmse_contrast =
+      aligned_metrics(scanned_part(options, test.truth()), arm.image, 0).nrmse_contrast;
   arm.history = model.history;
-  arm.image = scanned_part(options, image);
   return arm;
 }
 

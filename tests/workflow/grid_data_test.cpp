@@ -70,7 +70,9 @@ TEST(GridData, RefusesWhatCannotBeSimulated) {
 
 TEST(GridProbe, IsADiscUnlessAFileIsAskedFor) {
   EXPECT_EQ(grid_probe(64, {}).sizes(), (std::vector<std::int64_t>{64, 64}));
-  EXPECT_THROW(grid_probe(64, {.source = "custom"}), InvalidInput);
+  GridProbeOptions custom;
+  custom.source = "custom";
+  EXPECT_THROW(grid_probe(64, custom), InvalidInput);
 }
 
 }  // namespace
