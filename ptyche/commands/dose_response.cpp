@@ -113,12 +113,7 @@ Command dose_response_command() {
               "likelihood and by the absolute error of the amplitudes, and scores the image of "
               "another drawing: reports/dose_comparison.png, training_history.json, metrics.json.",
           .arguments = {},
-          .options = joined({{{.name = "output-dir",
-                               .target = &options->study.output,
-                               .unit = "",
-                               .help = "folder for all results",
-                               .short_name = "o",
-                               .required = true}},
+          .options = joined({{output_dir_option(options->study.output)},
                              study_option_list(options->study),
                              compute_option_list(options->compute)}),
           .references = {"O. Hoidn, A. A. Mishra, A. Mehta, Sci. Rep. 13, 22789 (2023)"},

@@ -163,12 +163,7 @@ Command grid_lines_command() {
               "that none has seen: metrics.json, visuals/compare_amp_phase.png, recons, runs, "
               "datasets.",
           .arguments = {},
-          .options = joined({{{.name = "output-dir",
-                               .target = &options->study.output,
-                               .unit = "",
-                               .help = "folder for all results",
-                               .short_name = "o",
-                               .required = true}},
+          .options = joined({{output_dir_option(options->study.output)},
                              data_option_list(*options),
                              model_option_list(*options),
                              loss_weight_option_list(options->loss),

@@ -247,6 +247,15 @@ std::vector<Option> compute_option_list(ComputeChoices& choices) {
   };
 }
 
+Option output_dir_option(std::filesystem::path& folder, const std::string& help) {
+  return {.name = "output-dir",
+          .target = &folder,
+          .unit = "",
+          .help = help,
+          .short_name = "o",
+          .required = true};
+}
+
 std::vector<Option> joined(std::vector<std::vector<Option>> lists) {
   std::vector<Option> all;
   for (auto& list : lists)

@@ -83,6 +83,10 @@ std::vector<Option> grouping_option_list(GroupingChoices& choices);
 std::vector<Option> position_option_list(std::string& freedom, double& step_px);
 std::vector<Option> compute_option_list(ComputeChoices& choices);
 
+/// -o, --output-dir, which must be given.
+Option output_dir_option(std::filesystem::path& folder,
+                         const std::string& help = "folder for all results");
+
 /// All lists in one.
 std::vector<Option> joined(std::vector<std::vector<Option>> lists);
 

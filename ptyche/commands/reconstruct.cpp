@@ -142,12 +142,7 @@ Command declare(const std::shared_ptr<ReconstructOptions>& options) {
           "folder.",
       .arguments = {{"SCAN", &options->scan.read.file, "NPZ or CXI file"}},
       .options = joined(
-          {{{.name = "output-dir",
-             .target = &options->output,
-             .unit = "",
-             .help = "folder for all results",
-             .short_name = "o",
-             .required = true}},
+          {{output_dir_option(options->output)},
            read_option_list(options->scan),
            hold_out_option_list(options->scan.read),
            train_option_list(options->group, options->train),

@@ -275,12 +275,7 @@ Command declare(const std::shared_ptr<SolveVerbOptions>& options) {
           "image "
           "kept and the exit code 1. docs/solvers.md says which solver to choose.",
       .arguments = {{"SCAN", &options->scan.read.file, "NPZ or CXI file"}},
-      .options = joined({{{.name = "output-dir",
-                           .target = &options->output,
-                           .unit = "",
-                           .help = "folder for all results",
-                           .short_name = "o",
-                           .required = true}},
+      .options = joined({{output_dir_option(options->output)},
                          solver_option_list(*options),
                          position_option_list(options->positions, options->solver.position_step),
                          read_option_list(options->scan),

@@ -117,12 +117,7 @@ Command declare(const std::shared_ptr<TrainVerbOptions>& options) {
               "Ctrl-C keeps a checkpoint from which --resume goes on. With --gridsize, or another "
               "network than ours, groups are chosen once, as PtychoPINN does.",
           .arguments = {{"SCAN", &options->scan.read.file, "NPZ or CXI file", false}},
-          .options = joined({{{.name = "output-dir",
-                               .target = &options->output,
-                               .unit = "",
-                               .help = "folder for the model",
-                               .short_name = "o",
-                               .required = true}},
+          .options = joined({{output_dir_option(options->output, "folder for the model")},
                              read_option_list(options->scan),
                              hold_out_option_list(options->scan.read),
                              train_option_list(options->group, options->train),

@@ -21,6 +21,7 @@
 #include "ptyche/report/display.h"
 #include "ptyche/report/figure.h"
 #include "ptyche/stitch/stitch.h"
+#include "ptyche/workflow/known_probe.h"
 
 namespace ptyche {
 namespace {
@@ -86,9 +87,6 @@ Model train_arm(const DoseResponseOptions& options, const Scan& scan, LossKind l
   train_options.groups_per_batch = options.batch;
   train_options.learning_rate = 1e-3;
   train_options.loss = loss;
-  train_options.probe_start = "guess";
-  train_options.fixed_probe = true;
-  train_options.background = false;
   train_options.engine = options.engine;
   train_options.precision = options.precision;
   train_options.seed = options.seed;
@@ -97,7 +95,7 @@ Model train_arm(const DoseResponseOptions& options, const Scan& scan, LossKind l
                           .count = options.groups > 0 ? options.groups : options.train_patterns,
                           .neighbours = options.neighbours,
                           .seed = options.seed});
-  return train(scan, groups_of(groups, options.seed), train_options);
+  return train(scan, groups_of(groups, options.seed), with_known_probe(train_options));
 }
 
 /// Where the positions lie: what is shown and scored. `object`'s pixel (0, 0) is `row`, `col`.

@@ -17,6 +17,7 @@
 #include "ptyche/model/model_file.h"
 #include "ptyche/report/amplitude_phase_figure.h"
 #include "ptyche/stitch/stitch.h"
+#include "ptyche/workflow/known_probe.h"
 
 namespace ptyche {
 namespace {
@@ -48,18 +49,14 @@ void write_recon(const std::filesystem::path& folder, const at::Tensor& image) {
             {{"YY_pred", image}, {"amp", image.abs()}, {"phase", image.angle()}});
 }
 
-/// Simulated data know their probe and have no background.
 TrainOptions train_options(const GridLinesOptions& options) {
   TrainOptions train;
   train.epochs = options.epochs;
   train.loss = options.loss;
-  train.probe_start = "guess";
-  train.fixed_probe = true;
-  train.background = false;
   train.engine = options.engine;
   train.precision = options.precision;
   train.seed = options.seed;
-  return train;
+  return with_known_probe(train);
 }
 
 TrainOptions original_options(const GridLinesOptions& options, const std::string& network) {

@@ -10,29 +10,11 @@
 #include "ptyche/solve/solver.h"
 #include "ptyche/solve/solver_state.h"
 #include "ptyche/stitch/stitch.h"
+#include "tests/support/plain_solver.h"
 #include "tests/support/small_scan.h"
 
 namespace ptyche {
 namespace {
-
-/// A chain of its own for every test: cheap, and with nothing that refines more than the object.
-SolverOptions plain(std::vector<ChainLink> chain) {
-  SolverOptions options;
-  options.chain = std::move(chain);
-  options.fixed_probe = true;
-  options.batch = 6;
-  options.every = 1000;
-  options.plateau = 0;
-  return options;
-}
-
-double r_factor(const Reconstruction& image, const Scan& scan) {
-  return data_fit(image, scan, scan.frames_with(FrameUse::used), true).r_factor;
-}
-
-Reconstruction flat(const Scan& scan) {
-  return empty_reconstruction(scan, Interpolation::probe_fourier);
-}
 
 class EverySolver : public testing::TestWithParam<std::string> {};
 
