@@ -240,8 +240,9 @@ std::vector<Option> solver_option_list(SolveVerbOptions& options) {
       {.name = "plateau",
        .target = &solver.plateau,
        .unit = "",
-       .help = "where ten passes gain less than this share, lsqml and lbfgs end, and ml, epie and "
-               "rpie skip half of their passes that are left, so that their steps fall; 0 = never",
+       .help = "where ten passes gain less than this share, lsqml and lbfgs end and, if it is more "
+               "than the default, ml, epie and rpie skip half of their passes that are left, so "
+               "that their steps fall; 0 = never",
        .range = {0, 1}},
       {.name = "every",
        .target = &solver.every,

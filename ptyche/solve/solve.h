@@ -41,15 +41,15 @@ struct SolveResult {
 
 /// Runs the chain from `start`, or from a flat object and the scan's probe, on the used patterns.
 /// New probe modes join after a tenth of the passes, at most 3. Where the last ten passes gained
-/// less than the share `plateau`, lsqml and lbfgs give way to the next link; ml, epie and rpie,
-/// whose steps shrink on a schedule, skip half of the passes that are left; dm and raar go on. If
-/// the loss stops being finite or rises to four times its least value, the chain ends with a
-/// warning and the best state so far; after Ctrl-C with the last one, and its checkpoint, if that
-/// can be written (else a warning). Resumed on the same number of threads it ends where the
-/// uninterrupted chain ends, bit for bit. The checkpoint is removed at the end. Throws InvalidInput
-/// for options out of range, a mask that hides everything, a position whose patch leaves the
-/// canvas, a checkpoint of another run, and where the first pass of all diverges and there is no
-/// start to fall back on.
+/// less than the share `plateau`, lsqml and lbfgs give way to the next link; at a share above the
+/// default, ml, epie and rpie, whose steps shrink on a schedule, skip half of the passes that are
+/// left; dm and raar go on. If the loss stops being finite or rises to four times its least value,
+/// the chain ends with a warning and the best state so far; after Ctrl-C with the last one, and its
+/// checkpoint, if that can be written (else a warning). Resumed on the same number of threads it
+/// ends where the uninterrupted chain ends, bit for bit. The checkpoint is removed at the end.
+/// Throws InvalidInput for options out of range, a mask that hides everything, a position whose
+/// patch leaves the canvas, a checkpoint of another run, and where the first pass of all diverges
+/// and there is no start to fall back on.
 SolveResult solve(const Scan& scan, const std::optional<Reconstruction>& start,
                   const SolverOptions& options, const SolverWatch& watch = {});
 
