@@ -133,7 +133,7 @@ ReconstructOptions resolved(ReconstructOptions options) {
 Command declare(const std::shared_ptr<ReconstructOptions>& options) {
   return {
       .name = "reconstruct",
-      .summary = "from a scan to its image: train on it, infer, stitch, score, draw",
+      .summary = "from a scan to its image: train, infer, stitch, score, draw",
       .description =
           "Trains a network on the scan itself, without labels, through the physics of "
           "diffraction; "

@@ -68,7 +68,7 @@ TEST_F(Pipeline, TrainThenInferGivesTheScoresOfReconstruct) {
 
 TEST_F(Pipeline, InterruptedAndResumedTrainingGivesTheSameModelBitForBit) {
   const std::string many =
-      " --epochs 40 --group-size 8 --merged 4 --threads 1 --precision float32 ";
+      " --epochs 15 --group-size 8 --merged 4 --threads 1 --precision float32 ";
   ASSERT_EQ(run_ptyche("train '" + scan() + "' -o '" + out("straight") + "'" + many).code, 0);
   const std::string train = "train '" + scan() + "' -o '" + out("stopped") + "'" + many;
   const Outcome stopped = run_ptyche_and_interrupt(train, "train [");
