@@ -69,14 +69,15 @@ TrainOptions original_options(const GridLinesOptions& options, const std::string
   return train;
 }
 
-Model train_model(const std::string& label, const GridData& data, const GridLinesOptions& options) {
-  if (label == "ptyche")
-    return train(data.scan, make_groups(data.scan, {.seed = options.seed}), train_options(options));
-  if (label == "pinn")
-    return train(data.scan, groups_of(data.groups, options.seed),
-                 original_options(options, "ptychopinn"));
-  const at::Tensor alone = at::arange(data.scan.frames(), at::kLong).unsqueeze(1);
-  return train(data.scan, groups_of(alone, options.seed), original_options(options, "supervised"));
+TrainOptions options_of(const std::string& label, const GridLinesOptions& options) {
+  if (label == "ptyche") return train_options(options);
+  return original_options(options, label == "pinn" ? "ptychopinn" : "supervised");
+}
+
+Groups groups_for(const std::string& label, const GridData& data, std::uint64_t seed) {
+  if (label == "ptyche") return make_groups(data.scan, {.seed = seed});
+  if (label == "pinn") return groups_of(data.groups, seed);
+  return groups_of(at::arange(data.scan.frames(), at::kLong).unsqueeze(1), seed);
 }
 
 /// What is compared: the first drawing's tile.
@@ -99,7 +100,8 @@ Outcome run_model(const std::string& label, const GridData& learn, const GridDat
   Outcome outcome;
   outcome.row.patterns = test.scan.frames();
   const Clock::time_point start = Clock::now();
-  const Model model = train_model(label, learn, options);
+  const Model model =
+      train(learn.scan, groups_for(label, learn, options.seed), options_of(label, options));
   outcome.row.train_seconds = seconds_since(start);
   write_training(options.output / "runs" / label, model);
   const Clock::time_point trained = Clock::now();
@@ -129,6 +131,9 @@ void check(const GridLinesOptions& options) {
   for (const std::string& label : options.models)
     require(std::ranges::count(known_models(), label) == 1, "models: expected {}, found '{}'",
             fmt::join(known_models(), ", "), label);
+  const std::int64_t size = options.train.grid.pattern_size;
+  for (const std::string& label : options.models)
+    require_network(options_of(label, options).network, size);
   require(options.batch >= 1, "batch size: expected at least 1, found {}", options.batch);
 }
 

@@ -56,6 +56,15 @@ TEST_F(Studies, GridLinesRefusesAModelThatItDoesNotKnow) {
   EXPECT_THROW(run_grid_lines(options), InvalidInput);
 }
 
+TEST_F(Studies, GridLinesRefusesANetworkThatCannotBeBuiltBeforeItTrainsAnother) {
+  GridLinesOptions options;
+  options.train.grid.pattern_size = 20;
+  options.probe = default_probe(20).to(at::kComplexDouble);
+  options.output = folder_;
+  EXPECT_THROW(run_grid_lines(options), InvalidInput);
+  EXPECT_TRUE(std::filesystem::is_empty(folder_));
+}
+
 TEST_F(Studies, DoseResponseFinishesAllFourArms) {
   DoseResponseOptions options;
   options.train_patterns = 24;
