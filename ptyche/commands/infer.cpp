@@ -38,6 +38,7 @@ void run_infer(InferVerbOptions options, const std::string& options_json) {
   options.compute.apply();
   options.scan.read.seed = options.seed;
   options.infer.precision = precision_from(options.compute.precision);
+  options.infer.engine = engine_from(options.compute.engine);
   require_writable_folder(options.output);
   const Model model = read_model(options.model);
   const Scan scan =

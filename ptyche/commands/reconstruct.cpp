@@ -127,6 +127,7 @@ void reconstruct(ReconstructOptions options, const std::string& options_json) {
 ReconstructOptions resolved(ReconstructOptions options) {
   options.resolve();
   options.infer.precision = options.train.precision;
+  options.infer.engine = options.train.engine;
   return options;
 }
 

@@ -50,8 +50,9 @@ void write_stitched(const TrainVerbOptions& options, const Scan& scan, const Mod
   test.read.file = options.test_file;
   const Scan seen = options.test_file.empty() ? scan : read_scan(test.resolved());
   const Scan placed = placed_by(model, seen);
-  Reconstruction image =
-      stitch(infer(model, placed, {.precision = options.train.precision}), placed);
+  Reconstruction image = stitch(
+      infer(model, placed, {.precision = options.train.precision, .engine = options.train.engine}),
+      placed);
   fill_provenance(image, model, "ptyche train", options_json);
   write_image(options.output, image, seen, {}, {});
 }

@@ -51,7 +51,7 @@ Patches infer(const Model& model, const Scan& scan, const InferOptions& options)
   for (std::int64_t first = 0; first < frames.size(0); first += step) {
     if (interrupted()) throw Interrupted("stopped during inference; the model file is complete");
     const at::Tensor batch = frames.slice(0, first, first + step);
-    patches.push_back(patches_of(lit, input_channels(lit, scan, batch)));
+    patches.push_back(patches_of(lit, input_channels(lit, scan, batch, options.engine)));
     progress.step(first + batch.size(0), first + batch.size(0), "");
   }
   return {.patches = at::cat(patches),

@@ -32,13 +32,14 @@ double input_scale_of(const Scan& scan) {
   return std::sqrt(pixels / std::max(photons, 1.0));
 }
 
-at::Tensor channels_of_chunk(const Model& model, const Scan& scan, const at::Tensor& frames) {
+at::Tensor channels_of_chunk(const Model& model, const Scan& scan, const at::Tensor& frames,
+                             Engine engine) {
   const at::Tensor mask = mask_in_fft_order(scan);
   const at::Tensor amplitudes = counts_in_fft_order(scan, frames).sqrt_() * mask;
   if (!has_stem(model.network_options))
     return to_centred(amplitudes).mul(model.input_scale).unsqueeze(1);
   const at::Tensor probes = fourier_shift(model.stem_probe, position_fractions(scan, frames));
-  return physics_stem(amplitudes, mask, probes, model.input_scale, model.stem_options);
+  return physics_stem(amplitudes, mask, probes, model.input_scale, model.stem_options, engine);
 }
 
 }  // namespace
@@ -112,7 +113,8 @@ at::Tensor position_fractions(const Scan& scan, const at::Tensor& frames) {
   return positions - positions.round();
 }
 
-at::Tensor input_channels(const Model& model, const Scan& scan, const at::Tensor& frames) {
+at::Tensor input_channels(const Model& model, const Scan& scan, const at::Tensor& frames,
+                          Engine engine) {
   require(scan.pattern_size() == model.pattern_size(),
           "{}: expected patterns of {} x {} pixels as the model was trained on, found {} x {}",
           scan.source(), model.pattern_size(), model.pattern_size(), scan.pattern_size(),
@@ -120,7 +122,8 @@ at::Tensor input_channels(const Model& model, const Scan& scan, const at::Tensor
   const at::NoGradGuard no_grad;
   std::vector<at::Tensor> chunks;
   for (std::int64_t first = 0; first < frames.size(0); first += kChunk)
-    chunks.push_back(channels_of_chunk(model, scan, frames.slice(0, first, first + kChunk)));
+    chunks.push_back(
+        channels_of_chunk(model, scan, frames.slice(0, first, first + kChunk), engine));
   return at::cat(chunks).contiguous(at::MemoryFormat::ChannelsLast);
 }
 

@@ -72,7 +72,8 @@ Scan placed_by(const Model& model, const Scan& scan);
 
 /// The network's input for `frames` (k) int64: (k, channels, N, N) float32, channels_last.
 /// Throws InvalidInput if the scan's pattern size is not the model's.
-at::Tensor input_channels(const Model& model, const Scan& scan, const at::Tensor& frames);
+at::Tensor input_channels(const Model& model, const Scan& scan, const at::Tensor& frames,
+                          Engine engine = Engine::fused);
 
 /// Patches (k, N, N) complex64 of the patterns whose channels (k, channels, N, N) are given. A
 /// network that looks at several patterns at once takes them in this order, patches_per_input at a

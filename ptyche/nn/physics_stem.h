@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "ptyche/physics/engine.h"
+
 namespace ptyche {
 
 struct StemOptions {
@@ -17,15 +19,16 @@ struct StemOptions {
 /// the probe's relative amplitude, then the pattern's amplitude.
 std::int64_t stem_channels(const StemOptions& options);
 
-/// Starting from a flat object, repeats rPIE object steps (Maiden, Johnson & Li 2017, eq. 9) on
-/// each pattern alone, with the probe kept. No pattern sees another one, nothing is learned here;
-/// the network learns what is missing: the twin image, the dark of the probe, the noise.
+/// The objects that each pattern alone asks for (single_pattern_objects), as channels. Nothing is
+/// learned here; the network learns what is missing: the twin image, the dark of the probe, the
+/// noise.
 ///   amplitudes  (k, N, N) sqrt(counts), FFT order, masked pixels 0
 ///   mask        (N, N) bool, FFT order, true = counted
 ///   probes      (k, modes, N, N), the frozen stem probe moved by each position's fraction
 ///   input_scale multiplies the amplitudes of the last channel (centred); frozen at training time
 /// Returns (k, stem_channels, N, N) float32 in whole-pixel object coordinates.
 at::Tensor physics_stem(const at::Tensor& amplitudes, const at::Tensor& mask,
-                        const at::Tensor& probes, double input_scale, const StemOptions& options);
+                        const at::Tensor& probes, double input_scale, const StemOptions& options,
+                        Engine engine = Engine::fused);
 
 }  // namespace ptyche

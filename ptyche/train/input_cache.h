@@ -13,7 +13,7 @@ namespace ptyche {
 class InputCache {
  public:
   /// Both must outlive it; where positions have moved, a new one is due.
-  InputCache(const Model& model, const Scan& scan);
+  InputCache(const Model& model, const Scan& scan, Engine engine = Engine::fused);
 
   at::Tensor channels(const at::Tensor& frames) const;  ///< (k, channels, N, N)
   at::Tensor counts(const at::Tensor& frames) const;    ///< (k, N, N) float32, FFT order
@@ -21,6 +21,7 @@ class InputCache {
  private:
   const Model& model_;
   const Scan& scan_;
+  Engine engine_;
   at::Tensor row_of_frame_;  // (n) int64, -1 = not used
   at::Tensor channels_, counts_;
 };

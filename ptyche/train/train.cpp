@@ -105,7 +105,7 @@ Model train(const Scan& scan, const Groups& groups, const TrainOptions& options)
   const std::string key = training_key(scan, groups, options);
   TrainingState state = begin(scan, groups, options, key);
   Scan placed = scan.with_positions(scan.positions() + state.moves);
-  auto inputs = std::make_unique<InputCache>(state.model, placed);
+  auto inputs = std::make_unique<InputCache>(state.model, placed, options.engine);
   const double visits = visits_per_epoch(groups);
   Checkpoints checkpoints(options.checkpoint, key);
   Progress progress("train", state.total_steps, "patterns");
@@ -130,7 +130,7 @@ Model train(const Scan& scan, const Groups& groups, const TrainOptions& options)
     if (positions_move_after(state, options)) {
       move_positions(state, scan, options, visits);
       placed = scan.with_positions(scan.positions() + state.moves);
-      inputs = std::make_unique<InputCache>(state.model, placed);
+      inputs = std::make_unique<InputCache>(state.model, placed, options.engine);
     }
     checkpoints.after_step(state);
   }

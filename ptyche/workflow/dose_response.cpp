@@ -160,7 +160,8 @@ DoseArm run_arm(const DoseResponseOptions& options, DoseArm arm, const Scan& lea
   const std::filesystem::path folder = options.output / "runs" / arm.label;
   std::filesystem::create_directories(folder);
   write_training(folder, model);
-  const Reconstruction image = stitch(infer(model, test, {.precision = options.precision}), test);
+  const Reconstruction image =
+      stitch(infer(model, test, {.precision = options.precision, .engine = options.engine}), test);
   arm.image = scanned_part(options, image.object, image.origin_row, image.origin_col);
   arm.nrmse_contrast =
       aligned_metrics(scanned_part(options, test.truth()), arm.image, 0).nrmse_contrast;

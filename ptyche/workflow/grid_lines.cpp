@@ -106,7 +106,8 @@ Outcome run_model(const std::string& label, const GridData& learn, const GridDat
   write_training(options.output / "runs" / label, model);
   const Clock::time_point trained = Clock::now();
   const Patches patches =
-      infer(model, test.scan, {.groups = test.groups, .precision = options.precision});
+      infer(model, test.scan,
+            {.groups = test.groups, .precision = options.precision, .engine = options.engine});
   outcome.row.infer_seconds = seconds_since(trained);
   const Reconstruction stitched = stitch(patches, test.scan);
   outcome.image = scored_part(stitched.object, test, stitched.origin_row, stitched.origin_col);

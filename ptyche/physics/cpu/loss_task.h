@@ -147,6 +147,11 @@ struct Kernels {
                       std::int64_t count) = nullptr;
   /// to[i] += factor from[i], whole vectors.
   void (*add_scaled)(T* to, const T* from, T factor, std::int64_t count) = nullptr;
+
+  /// Object steps of one pattern on state.patch: `factor` is a natural plane, what is added for
+  /// every unit of conj(probe) x change.
+  void (*step_alone)(const LossTask<T>&, const T* amplitudes, const T* factor, std::int64_t times,
+                     ThreadState<T>&) = nullptr;
 };
 
 /// The widest instruction set that this CPU has; PTYCHE_ISA=plain|avx2|avx512 chooses a narrower

@@ -5,6 +5,7 @@
 #include "ptyche/physics/cpu/pattern_kernel.h"
 #include "ptyche/physics/cpu/pie_kernel.h"
 #include "ptyche/physics/cpu/reflect_kernel.h"
+#include "ptyche/physics/cpu/single_pattern_kernel.h"
 
 namespace ptyche::cpu::PTYCHE_ISA {
 
@@ -25,7 +26,8 @@ constexpr Kernels<T> make_kernels(const char* name) {
           .sum_probe = &sum_probe<T>,
           .add_share = &add_share<T>,
           .step_object = &step_object<T>,
-          .add_scaled = &add_scaled<T>};
+          .add_scaled = &add_scaled<T>,
+          .step_alone = &step_alone<T>};
 }
 
 }  // namespace ptyche::cpu::PTYCHE_ISA
