@@ -6,13 +6,11 @@
 #include <omp.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstdio>
-#include <functional>
-#include <limits>
 
 #include "ptyche/core/error.h"
+#include "ptyche/core/stopwatch.h"
 #include "ptyche/physics/cpu/fft_plan.h"
 #include "ptyche/physics/cpu/loss_task.h"
 #include "ptyche/physics/cpu/scratch.h"
@@ -22,33 +20,6 @@ namespace ptyche {
 namespace {
 
 constexpr std::int64_t kGroups = 16;
-constexpr double kSecondsPerLine = 1.0;
-
-/// Seconds of the fastest of many calls: other work on the machine can only slow a call down.
-double fastest(const std::function<void()>& work, double budget = kSecondsPerLine) {
-  using Clock = std::chrono::steady_clock;
-  const auto start = Clock::now();
-  double best = std::numeric_limits<double>::infinity();
-  for (int calls = 0; calls < 5 || Clock::now() - start < std::chrono::duration<double>(budget);
-       ++calls) {
-    const auto before = Clock::now();
-    work();
-    best = std::min(best, std::chrono::duration<double>(Clock::now() - before).count());
-  }
-  return best;
-}
-
-/// What this machine can do, measured: float32 GFLOP/s of a matrix product, GB/s of a copy.
-struct Limits {
-  double gflops, gigabytes;
-};
-
-Limits measure_limits() {
-  const at::Tensor a = at::rand({1024, 1024}), b = at::rand({1024, 1024});
-  const at::Tensor from = at::rand({1 << 26}), to = at::empty_like(from);
-  return {2.0 * std::pow(1024, 3) / fastest([&] { at::mm(a, b); }) * 1e-9,
-          2.0 * 4 * (1 << 26) / fastest([&] { to.copy_(from); }) * 1e-9};
-}
 
 /// Microseconds that one core needs for the two FFTs of a pattern, as the kernels do them.
 double fft_pair_us(std::int64_t size) {
@@ -59,7 +30,7 @@ double fft_pair_us(std::int64_t size) {
   const cpu::Planes<float> b{memory.take(size * stride), memory.take(size * stride)};
   const auto tables = cpu::fft_plan<float>(size).tables();
   const float scale = 1 / static_cast<float>(size);
-  return 1e6 * fastest([&] {
+  return 1e6 * fastest_seconds([&] {
            kernel.to_turned(tables, stride, a, b, scale);
            kernel.to_natural(tables, stride, b, a, scale);
          });
@@ -68,7 +39,7 @@ double fft_pair_us(std::int64_t size) {
 /// The same by LibTorch's FFT library, on one thread.
 double library_fft_pair_us(std::int64_t size) {
   const at::Tensor wave = at::randn({64, size, size}, at::kComplexFloat);
-  return 1e6 / 64 * fastest([&] {
+  return 1e6 / 64 * fastest_seconds([&] {
            at::fft_ifft2(at::fft_fft2(wave, c10::nullopt, {-2, -1}, "ortho"), c10::nullopt,
                          {-2, -1}, "ortho");
          });
@@ -94,10 +65,10 @@ Batch make_batch(std::int64_t size, std::int64_t per_group, Interpolation interp
 }
 
 /// Microseconds per pattern of loss and all gradients.
-double gradient_us(const Batch& batch, Engine engine, double budget = kSecondsPerLine) {
+double gradient_us(const Batch& batch, Engine engine, double budget = 1) {
   const auto patterns = static_cast<double>(batch.patches.size(0));
   return 1e6 / patterns *
-         fastest(
+         fastest_seconds(
              [&] {
                const GroupLoss result = group_loss(batch.patches, batch.merged, batch.probe,
                                                    batch.layout, batch.measured, {engine});
@@ -118,7 +89,7 @@ double fft_flops(std::int64_t size) {
 double bytes(std::int64_t size) { return static_cast<double>(size * size) * (4 + 8 + 8); }
 
 struct Bench {
-  Limits limits = measure_limits();
+  MachineLimits limits = measure_limits();
   int missed = 0;
 
   void require(bool good) { missed += good ? 0 : 1; }

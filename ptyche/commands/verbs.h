@@ -15,5 +15,6 @@ Command solve_command();
 Command info_command();
 Command grid_lines_command();
 Command dose_response_command();
+Command bench_command();
 
 }  // namespace ptyche

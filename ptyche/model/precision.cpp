@@ -16,6 +16,11 @@ Precision precision_from(const std::string& name) {
   throw InvalidInput(fmt::format("precision: expected auto, float32 or bfloat16, found {}", name));
 }
 
+std::string to_string(Precision precision) {
+  if (precision == Precision::automatic) return "auto";
+  return precision == Precision::float32 ? "float32" : "bfloat16";
+}
+
 bool processor_has_fast_bfloat16() {
   std::ifstream info("/proc/cpuinfo");
   for (std::string line; std::getline(info, line);) {

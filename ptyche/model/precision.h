@@ -9,6 +9,7 @@ enum class Precision { automatic, float32, bfloat16 };
 
 /// "auto", "float32" or "bfloat16". Throws InvalidInput listing them.
 Precision precision_from(const std::string& name);
+std::string to_string(Precision precision);
 
 /// True if the processor multiplies bfloat16 faster than float32 (AMX or AVX-512 BF16).
 bool processor_has_fast_bfloat16();

@@ -1,0 +1,153 @@
+// How fast this machine trains and infers: engines, or networks, side by side.
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "ptyche/commands/option_lists.h"
+#include "ptyche/commands/parse.h"
+#include "ptyche/commands/verbs.h"
+#include "ptyche/core/files.h"
+#include "ptyche/core/stopwatch.h"
+#include "ptyche/workflow/network_speed.h"
+
+namespace ptyche {
+namespace {
+
+struct BenchVerbOptions {
+  std::string topic, network = "unet";
+  SpeedOptions speed;
+  ComputeChoices compute;
+  std::filesystem::path json;
+};
+
+/// A measured case beside what the machine could do.
+struct Line {
+  NetworkSpeed speed;
+  double peak_gflops = 0;
+
+  double train_gflops() const { return 1e-9 * speed.step_flops / speed.step_seconds; }
+  double infer_gflops() const { return 1e-9 * speed.infer_flops * speed.infer_rate; }
+};
+
+std::string label_of(const SpeedCase& what) {
+  return fmt::format("{} {} {}", what.network, to_string(what.engine), to_string(what.precision));
+}
+
+void print_line(const Line& line) {
+  fmt::print("{:<30} {:>9.2f} {:>10.0f} {:>8.0f} {:>5.0f}% {:>10.0f} {:>8.0f} {:>5.0f}%\n",
+             label_of(line.speed.what), 1e3 * line.speed.step_seconds, line.speed.train_rate(),
+             line.train_gflops(), 100 * line.train_gflops() / line.peak_gflops,
+             line.speed.infer_rate, line.infer_gflops(),
+             100 * line.infer_gflops() / line.peak_gflops);
+}
+
+void print_table(const std::vector<Line>& lines) {
+  fmt::print("{:<30} {:>42} {:>26}\n", "", "---------------- training", "------------ inference");
+  fmt::print("{:<30} {:>9} {:>10} {:>8} {:>6} {:>10} {:>8} {:>6}\n", "", "ms/step", "patterns/s",
+             "GFLOP/s", "peak", "patterns/s", "GFLOP/s", "peak");
+  for (const Line& line : lines) print_line(line);
+  const NetworkSpeed &first = lines.front().speed, &second = lines[1].speed;
+  fmt::print("{:<30} {:>9.2f} {:>10.2f} {:>26.2f}\n", "first over second",
+             first.step_seconds / second.step_seconds, first.train_rate() / second.train_rate(),
+             first.infer_rate / second.infer_rate);
+  fmt::print("peak: {:.0f} GFLOP/s of float32, a matrix product here and now\n",
+             lines.front().peak_gflops);
+}
+
+nlohmann::json as_json(const Line& line) {
+  return {{"network", line.speed.what.network},
+          {"engine", to_string(line.speed.what.engine)},
+          {"precision", to_string(line.speed.what.precision)},
+          {"parameters", line.speed.parameters},
+          {"train_seconds_per_step", line.speed.step_seconds},
+          {"train_patterns_per_second", line.speed.train_rate()},
+          {"train_share_of_peak", line.train_gflops() / line.peak_gflops},
+          {"infer_patterns_per_second", line.speed.infer_rate},
+          {"infer_share_of_peak", line.infer_gflops() / line.peak_gflops}};
+}
+
+/// Both engines under one network; or our network and the original's, in bfloat16 too where the
+/// processor is faster with it.
+std::vector<SpeedCase> cases_of(const BenchVerbOptions& options) {
+  const Precision precision = precision_from(options.compute.precision);
+  if (options.topic == "engines")
+    return {{options.network, Engine::fused, precision},
+            {options.network, Engine::reference, precision}};
+  if (options.topic != "networks")
+    throw UsageError(fmt::format("bench: expected engines or networks, found '{}'", options.topic));
+  std::vector<SpeedCase> cases;
+  const Engine engine = engine_from(options.compute.engine);
+  for (const char* network : {"unet", "ptychopinn"})
+    cases.push_back({network, engine, Precision::float32});
+  if (processor_has_fast_bfloat16())
+    for (const char* network : {"unet", "ptychopinn"})
+      cases.push_back({network, engine, Precision::bfloat16});
+  return cases;
+}
+
+void run(const BenchVerbOptions& options) {
+  const std::vector<SpeedCase> cases = cases_of(options);
+  options.compute.apply();
+  const double peak = measure_limits().gflops;
+  std::vector<Line> lines;
+  for (const NetworkSpeed& speed : measure_speed(cases, options.speed))
+    lines.push_back({speed, peak});
+  print_table(lines);
+  if (options.json.empty()) return;
+  nlohmann::json all = nlohmann::json::array();
+  for (const Line& line : lines) all.push_back(as_json(line));
+  write_text(options.json, all.dump(2) + "\n");
+}
+
+std::vector<Option> bench_option_list(BenchVerbOptions& options) {
+  return {{.name = "N",
+           .target = &options.speed.pattern_size,
+           .unit = "px",
+           .help = "side of a pattern",
+           .range = {16, 1024}},
+          {.name = "network",
+           .target = &options.network,
+           .unit = "",
+           .help = "of bench engines: ours, or the original's",
+           .choices = {"unet", "ptychopinn"}},
+          {.name = "gridsize",
+           .target = &options.speed.gridsize,
+           .unit = "",
+           .help = "of the original's network",
+           .range = {1, 3}},
+          {.name = "batch-size",
+           .target = &options.speed.batch,
+           .unit = "groups",
+           .help = "in a training step of the original's network",
+           .range = {1, 1e5}},
+          {.name = "seconds",
+           .target = &options.speed.seconds,
+           .unit = "s",
+           .help = "how long each line trains, and infers, about",
+           .range = {0, 3600}},
+          {.name = "json", .target = &options.json, .unit = "", .help = "the lines in a file, too"},
+          {.name = "seed",
+           .target = &options.speed.seed,
+           .unit = "",
+           .help = "of the networks' weights"}};
+}
+
+}  // namespace
+
+Command bench_command() {
+  const auto options = std::make_shared<BenchVerbOptions>();
+  return {.name = "bench",
+          .summary = "how fast this machine trains and infers",
+          .description =
+              "engines: the fused engine of the physics beside the reference one. networks: our "
+              "network beside the original's, with their share of what the machine can do. All "
+              "lines take turns, step by step; a line is the median of its steps.",
+          .arguments = {{"TOPIC", &options->topic, "engines or networks"}},
+          .options = joined({bench_option_list(*options), compute_option_list(options->compute)}),
+          .references = {},
+          .run = [options] { run(*options); }};
+}
+
+}  // namespace ptyche

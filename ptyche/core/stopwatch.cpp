@@ -1,0 +1,41 @@
+#include "ptyche/core/stopwatch.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <limits>
+
+namespace ptyche {
+
+double seconds_of(const std::function<void()>& work) {
+  const auto start = std::chrono::steady_clock::now();
+  work();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+double fastest_seconds(const std::function<void()>& work, double budget) {
+  double best = std::numeric_limits<double>::infinity(), passed = 0;
+  for (int calls = 0; calls < 5 || passed < budget; ++calls) {
+    const double seconds = seconds_of(work);
+    best = std::min(best, seconds);
+    passed += seconds;
+  }
+  return best;
+}
+
+double median(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+MachineLimits measure_limits() {
+  const at::Tensor a = at::rand({1024, 1024}), b = at::rand({1024, 1024});
+  const at::Tensor from = at::rand({1 << 26}), to = at::empty_like(from);
+  return {2.0 * std::pow(1024, 3) / fastest_seconds([&] { at::mm(a, b); }) * 1e-9,
+          2.0 * 4 * (1 << 26) / fastest_seconds([&] { to.copy_(from); }) * 1e-9};
+}
+
+}  // namespace ptyche

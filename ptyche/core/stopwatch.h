@@ -1,0 +1,26 @@
+// How long work takes, and what the machine could do.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+namespace ptyche {
+
+/// Seconds of one call.
+double seconds_of(const std::function<void()>& work);
+
+/// Seconds of the fastest of at least 5 calls in `budget` seconds: other work on the machine can
+/// only slow a call down.
+double fastest_seconds(const std::function<void()>& work, double budget = 1);
+
+/// The middle one of some numbers, at least one.
+double median(std::vector<double> values);
+
+/// What this machine can do with the threads that LibTorch has now, measured in about 2 s: float32
+/// GFLOP/s of a product of large matrices, GB/s of a copy.
+struct MachineLimits {
+  double gflops = 0, gigabytes = 0;
+};
+MachineLimits measure_limits();
+
+}  // namespace ptyche
