@@ -22,7 +22,7 @@ Scan only(const Scan& scan, FrameUse use) {
 
 /// The patterns in the order in which the network sees them.
 at::Tensor frames_to_see(const Model& model, const Scan& scan, const InferOptions& options) {
-  const std::int64_t together = model.network->patches_per_input();
+  const std::int64_t together = model.network->patterns_per_input();
   if (together == 1) return scan.frames_with(options.frames);
   if (options.groups.defined()) return options.groups.flatten();
   const Scan shown = only(scan, options.frames);
@@ -42,7 +42,7 @@ Patches infer(const Model& model, const Scan& scan, const InferOptions& options)
   require(scan.frames_with(options.frames).size(0) > 0, "{}: no pattern to infer", scan.source());
   const at::Tensor frames = frames_to_see(model, scan, options);
   // Whole groups at a time.
-  const std::int64_t together = model.network->patches_per_input();
+  const std::int64_t together = model.network->patterns_per_input();
   const std::int64_t step = std::max<std::int64_t>(options.batch / together, 1) * together;
   const Model lit = at_dose_of(scan, model);
   const Autocast autocast(options.precision);
@@ -51,7 +51,8 @@ Patches infer(const Model& model, const Scan& scan, const InferOptions& options)
   for (std::int64_t first = 0; first < frames.size(0); first += step) {
     if (interrupted()) throw Interrupted("stopped during inference; the model file is complete");
     const at::Tensor batch = frames.slice(0, first, first + step);
-    patches.push_back(patches_of(lit, input_channels(lit, scan, batch, options.engine)));
+    patches.push_back(
+        patches_of(lit, scan, batch, input_channels(lit, scan, batch, options.engine)));
     progress.step(first + batch.size(0), first + batch.size(0), "");
   }
   return {.patches = at::cat(patches),

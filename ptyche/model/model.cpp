@@ -11,6 +11,7 @@
 #include "ptyche/nn/patch_network.h"
 #include "ptyche/physics/fourier.h"
 #include "ptyche/physics/fourier_shift.h"
+#include "ptyche/physics/translate.h"
 
 namespace ptyche {
 namespace {
@@ -40,6 +41,17 @@ at::Tensor channels_of_chunk(const Model& model, const Scan& scan, const at::Ten
     return to_centred(amplitudes).mul(model.input_scale).unsqueeze(1);
   const at::Tensor probes = fourier_shift(model.stem_probe, position_fractions(scan, frames));
   return physics_stem(amplitudes, mask, probes, model.input_scale, model.stem_options, engine);
+}
+
+/// One patch (groups, N, N) around the mean of each group's whole pixels -> what each of its
+/// patterns sees of it, 1 beyond its edge.
+at::Tensor shared_out(const at::Tensor& patches, const Scan& scan, const at::Tensor& frames) {
+  const at::Tensor pixels =
+      scan.positions().index_select(0, frames).round().view({patches.size(0), -1, 2});
+  const at::Tensor shifts = pixels.mean(1, true).round() - pixels;
+  const at::Tensor each =
+      (patches - 1).unsqueeze(1).expand({-1, pixels.size(1), patches.size(1), patches.size(2)});
+  return 1 + translate(each, shifts).flatten(0, 1);
 }
 
 }  // namespace
@@ -97,15 +109,18 @@ Scan placed_by(const Model& model, const Scan& scan) {
   return moved ? scan.with_positions(scan.positions() + model.moves) : scan;
 }
 
-at::Tensor patches_of(const Model& model, const at::Tensor& channels) {
-  const std::int64_t together = model.network->patches_per_input();
+at::Tensor patches_of(const Model& model, const Scan& scan, const at::Tensor& frames,
+                      const at::Tensor& channels) {
+  const std::int64_t together = model.network->patterns_per_input();
   require(channels.size(0) % together == 0,
           "network {}: expected patterns in groups of {}, found {} patterns",
           model.network_options.name, together, channels.size(0));
   if (together == 1) return model.network->forward(channels);
-  return model.network->forward(channels.contiguous()
-                                    .view({-1, together, channels.size(2), channels.size(3)})
-                                    .contiguous(at::MemoryFormat::ChannelsLast));
+  const at::Tensor patches =
+      model.network->forward(channels.contiguous()
+                                 .view({-1, together, channels.size(2), channels.size(3)})
+                                 .contiguous(at::MemoryFormat::ChannelsLast));
+  return patches.size(0) == frames.size(0) ? patches : shared_out(patches, scan, frames);
 }
 
 at::Tensor position_fractions(const Scan& scan, const at::Tensor& frames) {

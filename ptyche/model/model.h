@@ -75,10 +75,12 @@ Scan placed_by(const Model& model, const Scan& scan);
 at::Tensor input_channels(const Model& model, const Scan& scan, const at::Tensor& frames,
                           Engine engine = Engine::fused);
 
-/// Patches (k, N, N) complex64 of the patterns whose channels (k, channels, N, N) are given. A
-/// network that looks at several patterns at once takes them in this order, patches_per_input at a
-/// time.
-at::Tensor patches_of(const Model& model, const at::Tensor& channels);
+/// Patches (k, N, N) complex64 of the patterns `frames` (k) whose channels (k, channels, N, N) are
+/// given. A network that looks at several patterns at once takes them in this order,
+/// patterns_per_input at a time; where one patch is all that it gives, that lies around their mean
+/// position, 1 beyond it, and each of them is given the part that it sees.
+at::Tensor patches_of(const Model& model, const Scan& scan, const at::Tensor& frames,
+                      const at::Tensor& channels);
 
 /// Positions less their nearest whole pixel, (k, 2) float64 in [-0.5, 0.5].
 at::Tensor position_fractions(const Scan& scan, const at::Tensor& frames);

@@ -23,7 +23,7 @@ struct NetworkOptions {
   // Those of the original's networks, with its defaults:
   std::int64_t gridsize = 1;       ///< C = gridsize^2 patterns go in together, 1..3; supervised: 1
   std::int64_t filters_scale = 2;  ///< factor of all numbers of features (n_filters_scale), >= 1
-  bool object_big = true;          ///< a patch per pattern comes out; else one for all C
+  bool object_big = true;          ///< a patch per pattern comes out; else one that all C see
   bool probe_big = true;           ///< the patch has a border of low resolution; else one of zeros
   std::string amplitude_activation = "sigmoid";  ///< sigmoid | swish | softplus | relu
   double amplitude_range = 1;  ///< factor of all amplitudes that come out: a sigmoid's largest one

@@ -16,6 +16,10 @@ class PatchNetwork : public torch::nn::Module {
   /// input i in rows i * patches_per_input and on.
   virtual at::Tensor forward(const at::Tensor& channels) = 0;
   virtual std::int64_t patches_per_input() const { return 1; }
+
+  /// How many patterns one input holds: as many as it gives patches, or, where one patch is all
+  /// that comes out, that many see it.
+  virtual std::int64_t patterns_per_input() const { return 1; }
 };
 
 /// Builds the network called `options.name`, its weights drawn from (seed,

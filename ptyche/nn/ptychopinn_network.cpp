@@ -130,6 +130,8 @@ at::Tensor PtychoPinnNetwork::forward(const at::Tensor& amplitudes) {
 
 std::int64_t PtychoPinnNetwork::patches_per_input() const { return maps(options_); }
 
+std::int64_t PtychoPinnNetwork::patterns_per_input() const { return options_.channels; }
+
 NetworkOptions PtychoPinnNetwork::completed(NetworkOptions options, const StemOptions&) {
   options.channels = options.gridsize * options.gridsize;
   return options;

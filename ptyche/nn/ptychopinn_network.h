@@ -35,6 +35,7 @@ class PtychoPinnNetwork : public PatchNetwork {
   /// Throws InvalidInput naming both shapes unless `amplitudes` is (k, gridsize^2, N, N).
   at::Tensor forward(const at::Tensor& amplitudes) override;
   std::int64_t patches_per_input() const override;
+  std::int64_t patterns_per_input() const override;
 
   // What the registry asks for (network_options.h).
   static constexpr bool kHasStem = false;

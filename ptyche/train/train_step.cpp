@@ -22,13 +22,13 @@ CanvasLayout layout_of(const Scan& scan, const GroupBatch& batch, const TrainOpt
 }
 
 /// Network, merge, forward model, misfit: the whole of the method in one function.
-GroupLoss evaluate_batch(const TrainingState& state, const CanvasLayout& layout,
+GroupLoss evaluate_batch(const TrainingState& state, const Scan& scan, const CanvasLayout& layout,
                          const at::Tensor& channels, const GroupBatch& batch,
                          const Measured& measured, const TrainOptions& options) {
   at::Tensor patches;
   {
     const Autocast autocast(options.precision);
-    patches = patches_of(state.model, channels);
+    patches = patches_of(state.model, scan, batch.frames.index_select(0, batch.merged), channels);
   }
   return group_loss(patches, batch.merged, at::view_as_complex(state.probe_parts), layout, measured,
                     {.engine = options.engine, .kind = options.loss, .device = options.device});
@@ -64,7 +64,7 @@ BatchLoss loss_of(const TrainingState& state, const CanvasLayout& layout, const 
     return {label_loss(*supervised, channels, scan, frames), static_cast<double>(frames.size(0))};
   }
   const Measured measured = measured_of(state, scan, inputs, batch);
-  return {evaluate_batch(state, layout, channels, batch, measured, options),
+  return {evaluate_batch(state, scan, layout, channels, batch, measured, options),
           size_of(measured, options.loss)};
 }
 

@@ -54,7 +54,7 @@ class Runner {
         groups_(groups_for(what, data, options.seed)),
         state_(start_training(data.scan, groups_, options_)),
         inputs_(state_.model, data.scan, what.engine) {
-    const std::int64_t together = state_.model.network->patches_per_input();
+    const std::int64_t together = state_.model.network->patterns_per_input();
     seen_ = data.groups.flatten().slice(
         0, 0, std::max<std::int64_t>(kInferBatch / together, 1) * together);
     speed_.what = what;
@@ -98,7 +98,8 @@ class Runner {
   void infer() {
     const at::NoGradGuard no_grad;
     const Autocast autocast(options_.precision);
-    patches_of(state_.model, input_channels(state_.model, data_.scan, seen_, options_.engine));
+    patches_of(state_.model, data_.scan, seen_,
+               input_channels(state_.model, data_.scan, seen_, options_.engine));
   }
 
   const GridData& data_;

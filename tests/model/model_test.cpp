@@ -1,5 +1,6 @@
 #include "ptyche/model/model.h"
 
+#include <ATen/core/grad_mode.h>
 #include <gtest/gtest.h>
 
 #include "tests/support/checks.h"
@@ -51,6 +52,33 @@ TEST(AtDose, OfAModelThatDoesNotKnowItsOwnChangesNothing) {
   Model model = model_for(scan);
   model.photons = 0;
   EXPECT_TRUE(at::equal(at_dose_of(scan.with_probe(scan.probe() * 3), model).probe, model.probe));
+}
+
+/// Four patterns of 64 x 64 pixels on a square of `step` px, all alike.
+Scan four_large_patterns(double step) {
+  ScanFields fields = small_scan().fields();
+  fields.counts = at::ones({4, 64, 64});
+  fields.positions =
+      at::tensor({40.0, 40.0, 40.0, 40 + step, 40 + step, 40.0, 40 + step, 40 + step}).view({4, 2});
+  fields.probe = at::ones({1, 64, 64}, at::kComplexFloat);
+  fields.mask = fields.truth = fields.frame_use = at::Tensor();
+  return Scan(std::move(fields));
+}
+
+TEST(PatchesOf, ANetworkThatGivesOnePatchForAGroupShowsEachPatternItsPartOfIt) {
+  const Scan scan = four_large_patterns(6);
+  NetworkOptions options{.name = "ptychopinn", .gridsize = 2, .filters_scale = 1};
+  options.object_big = false;
+  const Model model = new_model(scan, scan.probe(), options, {}, 1);
+  const at::NoGradGuard no_grad;
+  const at::Tensor frames = at::arange(4, at::kLong);
+  const at::Tensor seen = patches_of(model, scan, frames, input_channels(model, scan, frames));
+  ASSERT_EQ(seen.size(0), 4);
+  // Pattern 3 lies 6 pixels further down and right than pattern 0.
+  EXPECT_LT(relative_difference(seen[3].slice(0, 0, 55).slice(1, 0, 55),
+                                seen[0].slice(0, 6, 61).slice(1, 6, 61)),
+            1e-6);
+  EXPECT_TRUE(at::equal(seen[0][0], at::ones({64}, at::kComplexFloat)));
 }
 
 }  // namespace
