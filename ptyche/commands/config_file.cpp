@@ -3,12 +3,14 @@
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
+#include <array>
 
 #include "ptyche/commands/option_value.h"
 #include "ptyche/commands/parse.h"
 #include "ptyche/commands/suggest.h"
 #include "ptyche/core/error.h"
 #include "ptyche/core/files.h"
+#include "ptyche/core/log.h"
 
 namespace ptyche {
 namespace {
@@ -97,12 +99,15 @@ std::vector<Entry> entries_of_yaml(const std::filesystem::path& file) {
   return entries;
 }
 
-/// YAML says yes and no too, and True and False.
-std::string flag_text(const Option& option, const std::string& text) {
-  if (!std::holds_alternative<bool*>(option.target)) return text;
-  if (text == "True" || text == "yes" || text == "on") return "true";
-  if (text == "False" || text == "no" || text == "off") return "false";
-  return text;
+/// What a configuration of the original may set and nothing here has.
+bool only_the_original_has(std::string key) {
+  static constexpr std::array kKeys = {
+      "architecture",  "probe_mask",           "pad_object",
+      "probe_scale",   "realspace_weight",     "gaussian_smoothing_sigma",
+      "tv_weight",     "realspace_mae_weight", "positions_provided",
+      "output_prefix", "probe_trainable",      "intensity_scale_trainable"};
+  std::ranges::replace(key, '-', '_');
+  return std::ranges::count(kKeys, key) > 0;
 }
 
 }  // namespace
@@ -112,8 +117,11 @@ std::set<std::string> read_config(const Command& command, const std::filesystem:
   std::set<std::string> names;
   for (const Entry& entry : yaml ? entries_of_yaml(file) : entries_of_toml(file))
     with_context(fmt::format("{}:{}", file.string(), entry.line), [&] {
+      if (yaml && only_the_original_has(entry.key))
+        return note("{}:{}: '{}' is of PtychoPINN alone and left out", file.string(), entry.line,
+                    entry.key);
       const Option& option = option_named(command, entry.key);
-      assign(option, flag_text(option, entry.text));
+      assign(option, entry.text);
       names.insert(option.name);
     });
   return names;

@@ -25,7 +25,8 @@ void run(DoseVerbOptions options) {
   require_writable_folder(options.study.output);
   for (const DoseArm& arm : run_dose_response(options.study))
     fmt::print("{:<10} {:>8.0e} photons  error over contrast {:.4f}  [flat object {:.4g}]\n",
-               arm.label, arm.photons, arm.nrmse_contrast, arm.flat_nrmse_contrast);
+               arm.label, arm.photons, arm.scores.image.aligned.nrmse_contrast,
+               arm.scores.flat.aligned.nrmse_contrast);
   fmt::print("\n{}\n", (options.study.output / "reports" / "dose_comparison.png").string());
 }
 
@@ -49,12 +50,14 @@ std::vector<Option> study_option_list(DoseResponseOptions& study) {
            .target = &study.train_patterns,
            .unit = "patterns",
            .help = "of the drawing to learn from",
-           .range = {1, 1e6}},
+           .range = {1, 1e6},
+           .aliases = {"n-train"}},
           {.name = "test-patterns",
            .target = &study.test_patterns,
            .unit = "patterns",
            .help = "of the drawing that is scored",
-           .range = {1, 1e6}},
+           .range = {1, 1e6},
+           .aliases = {"n-test"}},
           {.name = "n-groups",
            .target = &study.groups,
            .unit = "groups",

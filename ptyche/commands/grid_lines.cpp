@@ -19,7 +19,7 @@ namespace {
 struct GridLinesVerbOptions {
   GridLinesOptions study;
   GridProbeOptions probe;
-  LossWeights loss{.nll = 0, .mae = 1};
+  LossWeights loss{.otherwise = LossKind::amplitude_absolute};
   ComputeChoices compute;
   std::string models = "ptyche,pinn,baseline";
 };
@@ -128,26 +128,35 @@ std::vector<Option> data_option_list(GridLinesVerbOptions& options) {
 }
 
 std::vector<Option> model_option_list(GridLinesVerbOptions& options) {
-  return {{.name = "models",
-           .target = &options.models,
-           .unit = "",
-           .help = "which of ptyche (our default network), pinn (the original's) and baseline (the "
-                   "original's supervised one)"},
-          {.name = "nepochs",
-           .target = &options.study.epochs,
-           .unit = "",
-           .help = "passes over the patterns",
-           .range = {1, 1e6},
-           .aliases = {"epochs"}},
-          {.name = "batch-size",
-           .target = &options.study.batch,
-           .unit = "groups",
-           .help = "in a step of the original's networks",
-           .range = {1, 1e5}},
-          {.name = "seed",
-           .target = &options.study.seed,
-           .unit = "",
-           .help = "of every network; the drawings are the original's own"}};
+  return {
+      {.name = "models",
+       .target = &options.models,
+       .unit = "",
+       .help = "which of ptyche (our default network), pinn (the original's) and baseline (the "
+               "original's supervised one)"},
+      {.name = "nepochs",
+       .target = &options.study.epochs,
+       .unit = "",
+       .help = "passes over the patterns",
+       .range = {1, 1e6},
+       .aliases = {"epochs"}},
+      {.name = "batch-size",
+       .target = &options.study.batch,
+       .unit = "groups",
+       .help = "in a step of the original's networks",
+       .range = {1, 1e5}},
+      {.name = "object-big",
+       .target = &options.study.original.object_big,
+       .unit = "",
+       .help = "of the original's network: a patch for each pattern of a group, not one for all"},
+      {.name = "probe-big",
+       .target = &options.study.original.probe_big,
+       .unit = "",
+       .help = "of the original's network: patches with a border of low resolution"},
+      {.name = "seed",
+       .target = &options.study.seed,
+       .unit = "",
+       .help = "of every network; the drawings are the original's own"}};
 }
 
 }  // namespace

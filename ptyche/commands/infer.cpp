@@ -23,10 +23,16 @@ struct InferVerbOptions {
   ComputeChoices compute;
   SubsampleOptions subsample;
   std::filesystem::path model, output;
+  std::string backend;
   std::uint64_t seed = 1;
 };
 
 Command declare(const std::shared_ptr<InferVerbOptions>& options);
+
+/// The original names the folder of a training.
+std::filesystem::path model_file_at(const std::filesystem::path& path) {
+  return std::filesystem::is_directory(path) ? path / "model.ptyche" : path;
+}
 
 void run_infer(InferVerbOptions options, const std::string& options_json) {
   const auto start = std::chrono::steady_clock::now();
@@ -36,11 +42,12 @@ void run_infer(InferVerbOptions options, const std::string& options_json) {
   if (options.scan.read.file.empty())
     throw UsageError("SCAN is missing (NPZ or CXI file; --test-data names it too)");
   options.compute.apply();
+  note_backend(options.backend);
   options.scan.read.seed = options.seed;
   options.infer.precision = precision_from(options.compute.precision);
   options.infer.engine = engine_from(options.compute.engine);
   require_writable_folder(options.output);
-  const Model model = read_model(options.model);
+  const Model model = read_model(model_file_at(options.model));
   const Scan scan =
       placed_by(model, subsample(read_scan(options.scan.resolved()), options.subsample));
   Reconstruction image = stitch(infer(model, scan, options.infer), scan);
@@ -62,7 +69,7 @@ Command declare(const std::shared_ptr<InferVerbOptions>& options) {
           {{{.name = "model",
              .target = &options->model,
              .unit = "",
-             .help = "model.ptyche written by train or reconstruct",
+             .help = "model.ptyche written by train or reconstruct, or its folder",
              .short_name = "m",
              .required = true,
              .aliases = {"model-path"}},
@@ -88,6 +95,7 @@ Command declare(const std::shared_ptr<InferVerbOptions>& options) {
              .target = &options->subsample.seed,
              .unit = "",
              .help = "draws these"},
+            backend_option(options->backend),
             {.name = "seed", .target = &options->seed, .unit = "", .help = "draws the hold-out"}},
            read_option_list(options->scan),
            hold_out_option_list(options->scan.read),

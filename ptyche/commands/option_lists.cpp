@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "ptyche/core/error.h"
+#include "ptyche/core/log.h"
 #include "ptyche/physics/engine.h"
 
 namespace ptyche {
@@ -245,6 +246,20 @@ std::vector<Option> compute_option_list(ComputeChoices& choices) {
        .help = "0 = one per core",
        .range = {0, 4096}},
   };
+}
+
+Option backend_option(std::string& backend) {
+  return {.name = "backend",
+          .target = &backend,
+          .unit = "",
+          .help = "accepted and not needed: --engine chooses",
+          .choices = {"", "tensorflow", "pytorch"}};
+}
+
+void note_backend(const std::string& backend) {
+  if (!backend.empty())
+    note("--backend {}: there is one program; --engine chooses how the physics is computed",
+         backend);
 }
 
 Option output_dir_option(std::filesystem::path& folder, const std::string& help) {

@@ -51,9 +51,10 @@ struct TrainingChoices {
 
 /// What training minimises, as the original's two weights; only which one is above 0 matters.
 struct LossWeights {
-  double nll = 1, mae = 0;
+  LossKind otherwise = LossKind::poisson;  ///< where neither is
+  double nll = 0, mae = 0;
 
-  /// Throws InvalidInput unless exactly one is above 0.
+  /// Throws InvalidInput where both are above 0.
   LossKind kind() const;
 };
 
@@ -74,6 +75,10 @@ Groups groups_for(const Scan& scan, const TrainingChoices& training,
                   const GroupingChoices& grouping = {.groups = {.gridsize = 0}});
 
 std::vector<Option> loss_weight_option_list(LossWeights& weights);
+
+/// The original's --backend, and what is said about it where it is given.
+Option backend_option(std::string& backend);
+void note_backend(const std::string& backend);
 std::vector<Option> read_option_list(ReadChoices& choices);
 std::vector<Option> hold_out_option_list(ReadOptions& options);
 std::vector<Option> train_option_list(GroupOptions& group, TrainOptions& train);

@@ -47,9 +47,9 @@ T parse_number(const Option& option, const std::string& text) {
 }
 
 bool parse_flag(const Option& option, const std::string& text) {
-  require(text == "true" || text == "false", "--{}: expected true or false, found '{}'",
-          option.name, text);
-  return text == "true";
+  const std::optional<bool> value = truth_of(text);
+  require(value.has_value(), "--{}: expected true or false, found '{}'", option.name, text);
+  return *value;
 }
 
 std::string parse_text(const Option& option, const std::string& text) {
@@ -116,6 +116,14 @@ struct Placeholder {
 };
 
 }  // namespace
+
+std::optional<bool> truth_of(const std::string& text) {
+  for (const char* yes : {"true", "True", "yes", "on"})
+    if (text == yes) return true;
+  for (const char* no : {"false", "False", "no", "off"})
+    if (text == no) return false;
+  return std::nullopt;
+}
 
 void assign(const Option& option, const std::string& text) {
   std::visit(Assign{option, text}, option.target);

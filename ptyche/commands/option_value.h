@@ -1,11 +1,16 @@
 // Between the text of an option and the variable behind it.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "ptyche/commands/command.h"
 
 namespace ptyche {
+
+/// What a flag's value means: true, True, yes, on, or false, False, no, off; nothing for another
+/// text.
+std::optional<bool> truth_of(const std::string& text);
 
 /// Sets the option's variable from text ("true", "12", "1e-3", "1.5,2"). Throws InvalidInput naming
 /// the option, what was expected (type, range, choices) and what came.

@@ -115,6 +115,24 @@ bool is_value(const Option& option, const std::string& next) {
                                fmt::join(option.choices, ", "), next, meant));
 }
 
+/// `--flag True`, as the original's options are written, to `--flag=true`.
+std::vector<std::string> with_flags_joined(const Command& command,
+                                           const std::vector<std::string>& words) {
+  std::vector<std::string> joined;
+  for (const std::string& word : words) {
+    const std::optional<bool> value = truth_of(word);
+    const auto is_before = [&](const Option& option) {
+      return std::holds_alternative<bool*>(option.target) && !joined.empty() &&
+             std::ranges::count(spellings(option), joined.back()) > 0;
+    };
+    if (value && std::ranges::any_of(command.options, is_before))
+      joined.back() += *value ? "=true" : "=false";
+    else
+      joined.push_back(word);
+  }
+  return joined;
+}
+
 /// The words with what a bare option means put behind it.
 std::vector<std::string> with_implied(const Command& command, std::vector<std::string> words) {
   for (std::size_t i = 0; i < words.size(); ++i)
@@ -131,7 +149,7 @@ std::vector<std::string> with_implied(const Command& command, std::vector<std::s
 
 Given parse(const Command& command, const std::vector<std::string>& words) {
   Parser parser(command);
-  split(parser, with_implied(command, words));
+  split(parser, with_implied(command, with_flags_joined(command, words)));
   refuse_extras(command, parser.app.remaining());
   Given given;
   given.show_config = parser.show_config->count() > 0;

@@ -27,6 +27,21 @@ struct TrainVerbOptions : TrainingChoices {
 
 Command declare(const std::shared_ptr<TrainVerbOptions>& options);
 
+/// Options of the original that its network, or its way to group, looks at alone.
+void note_options_without_effect(const TrainVerbOptions& options) {
+  const NetworkOptions &network = options.train.network, absent;
+  if (network.name == "unet" &&
+      (network.object_big != absent.object_big || network.probe_big != absent.probe_big ||
+       network.filters_scale != absent.filters_scale ||
+       network.amplitude_activation != absent.amplitude_activation))
+    note(
+        "--n-filters-scale, --amp-activation, --object-big and --probe-big are of the original's "
+        "network, which --network ptychopinn trains");
+  if (network.name == "unet" && options.grouping.groups.gridsize == 0 &&
+      options.grouping.groups.count > 0)
+    note("--n-groups: groups are drawn anew in every epoch; with --gridsize they are chosen once");
+}
+
 /// Values that follow from others.
 void resolve(TrainVerbOptions& options) {
   if (options.scan.read.file.empty())
@@ -38,9 +53,8 @@ void resolve(TrainVerbOptions& options) {
   if (options.model_type == "supervised") network.name = "supervised";
   if (network.name == "ptychopinn")
     network.gridsize = std::max<std::int64_t>(options.grouping.groups.gridsize, 1);
-  if (!options.backend.empty())
-    note("--backend {}: there is one program; --engine chooses how the physics is computed",
-         options.backend);
+  note_backend(options.backend);
+  note_options_without_effect(options);
 }
 
 /// The image of the test scan, or of the scan itself.
@@ -107,11 +121,7 @@ std::vector<Option> original_option_list(TrainVerbOptions& options) {
        .target = &network.probe_big,
        .unit = "",
        .help = "of the original's network: patches with a border of low resolution, not of zeros"},
-      {.name = "backend",
-       .target = &options.backend,
-       .unit = "",
-       .help = "accepted and not needed: --engine chooses",
-       .choices = {"", "tensorflow", "pytorch"}}};
+      backend_option(options.backend)};
 }
 
 Command declare(const std::shared_ptr<TrainVerbOptions>& options) {

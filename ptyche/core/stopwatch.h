@@ -16,11 +16,9 @@ double fastest_seconds(const std::function<void()>& work, double budget = 1);
 /// The middle one of some numbers, at least one.
 double median(std::vector<double> values);
 
-/// What this machine can do with the threads that LibTorch has now, measured in about 2 s: float32
-/// GFLOP/s of a product of large matrices, GB/s of a copy.
-struct MachineLimits {
-  double gflops = 0, gigabytes = 0;
-};
-MachineLimits measure_limits();
+/// What this machine can do with the threads that LibTorch has now, each measured for about 1 s:
+/// float32 GFLOP/s of a product of large matrices, GB/s of a copy.
+double measure_gflops();
+double measure_gigabytes();
 
 }  // namespace ptyche

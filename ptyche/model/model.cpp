@@ -112,6 +112,9 @@ Scan placed_by(const Model& model, const Scan& scan) {
 at::Tensor patches_of(const Model& model, const Scan& scan, const at::Tensor& frames,
                       const at::Tensor& channels) {
   const std::int64_t together = model.network->patterns_per_input();
+  require(channels.size(0) == frames.size(0),
+          "network {}: expected the channels of {} patterns, found {}", model.network_options.name,
+          frames.size(0), channels.size(0));
   require(channels.size(0) % together == 0,
           "network {}: expected patterns in groups of {}, found {} patterns",
           model.network_options.name, together, channels.size(0));
@@ -120,7 +123,8 @@ at::Tensor patches_of(const Model& model, const Scan& scan, const at::Tensor& fr
       model.network->forward(channels.contiguous()
                                  .view({-1, together, channels.size(2), channels.size(3)})
                                  .contiguous(at::MemoryFormat::ChannelsLast));
-  return patches.size(0) == frames.size(0) ? patches : shared_out(patches, scan, frames);
+  const bool shared = model.network->patches_per_input() < together;
+  return shared ? shared_out(patches, scan, frames) : patches;
 }
 
 at::Tensor position_fractions(const Scan& scan, const at::Tensor& frames) {

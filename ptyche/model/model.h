@@ -78,7 +78,8 @@ at::Tensor input_channels(const Model& model, const Scan& scan, const at::Tensor
 /// Patches (k, N, N) complex64 of the patterns `frames` (k) whose channels (k, channels, N, N) are
 /// given. A network that looks at several patterns at once takes them in this order,
 /// patterns_per_input at a time; where one patch is all that it gives, that lies around their mean
-/// position, 1 beyond it, and each of them is given the part that it sees.
+/// position, 1 beyond it (as where no patch lies), and each of them is given the part that it sees.
+/// Throws InvalidInput where the numbers of patterns do not fit.
 at::Tensor patches_of(const Model& model, const Scan& scan, const at::Tensor& frames,
                       const at::Tensor& channels);
 

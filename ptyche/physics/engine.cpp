@@ -26,8 +26,8 @@ std::vector<EngineCoverage> engine_coverage() {
       {.engine = Engine::fused,
        .operators =
            "merge, extract, exit wave, far and near field, background, mask, Poisson and amplitude "
-           "loss; gradients by patch, object, probe, position, background; the projections of single "
-           "patterns that networks start from",
+           "loss; gradients by patch, object, probe, position, background; the projections of "
+           "single patterns that networks start from (on the CPU, with its sizes)",
        .number_types = "complex64, complex128",
        .devices =
            fmt::format("CPU ({} kernels); CUDA for the physics, the network stays on the CPU "

@@ -22,10 +22,11 @@ struct SinglePatternOptions {
 /// alpha max |P|^2), where psi_m = F [P_m O], |psi|^2 and |P|^2 are sums over modes, and f keeps
 /// dark pixels of the model out of the quotient. No pattern sees another one.
 ///   probes      (k, modes, N, N) complex64 or complex128, each pattern's own
-///   amplitudes  (k, N, N) sqrt(counts), FFT order
+///   amplitudes  (k, N, N) real, sqrt(counts), FFT order; taken in the probes' precision
 ///   mask        (N, N) bool, FFT order, true = counted
-/// Returns (k, steps, N, N) in the probes' precision; not differentiable. Throws InvalidInput for
-/// steps out of order, or what the fused engine does not cover.
+/// Returns (k, steps, N, N) in the probes' precision; not differentiable. Throws InvalidInput
+/// naming the shapes where they do not match, for options out of range, or for what the fused
+/// engine does not cover.
 at::Tensor single_pattern_objects(const at::Tensor& probes, const at::Tensor& amplitudes,
                                   const at::Tensor& mask, const SinglePatternOptions& options);
 

@@ -8,12 +8,14 @@
 #include <complex>
 #include <vector>
 
+#include "ptyche/group/nearest_points.h"
+
 namespace ptyche {
 namespace {
 
 using Complex = std::complex<double>;
 
-constexpr std::size_t kNeighbours = 16;  // enough to tie a scan together in every direction
+constexpr std::int64_t kNeighbours = 16;  // enough to tie a scan together in every direction
 constexpr int kIterations = 1000;
 
 /// How patch `other` agrees with the one that owns the link.
@@ -34,21 +36,9 @@ std::vector<Corner> as_corners(const at::Tensor& corners) {
   return list;
 }
 
-/// The nearest patches that overlap patch `k` by more than half in each direction.
-std::vector<std::size_t> neighbours_of(const std::vector<Corner>& corners, std::size_t k,
-                                       std::int64_t size) {
-  std::vector<std::pair<std::int64_t, std::size_t>> near;
-  for (std::size_t other = 0; other < corners.size(); ++other) {
-    const std::int64_t down = corners[other].row - corners[k].row;
-    const std::int64_t right = corners[other].col - corners[k].col;
-    if (other == k || std::max(std::abs(down), std::abs(right)) >= size / 2) continue;
-    near.emplace_back(down * down + right * right, other);
-  }
-  const std::size_t count = std::min(kNeighbours, near.size());
-  std::partial_sort(near.begin(), near.begin() + static_cast<std::ptrdiff_t>(count), near.end());
-  std::vector<std::size_t> found;
-  for (std::size_t i = 0; i < count; ++i) found.push_back(near[i].second);
-  return found;
+/// Whether patches overlap by more than half in each direction.
+bool overlap_by_half(const Corner& a, const Corner& b, std::int64_t size) {
+  return std::max(std::abs(a.row - b.row), std::abs(a.col - b.col)) < size / 2;
 }
 
 /// sum over the overlap of conj(a) b, for patches whose corners differ by (down, right).
@@ -67,8 +57,11 @@ Complex overlap_product(const std::complex<float>* a, const std::complex<float>*
 }
 
 /// For every patch, how its neighbours' patches agree with it.
-std::vector<std::vector<Link>> links_between(const at::Tensor& weighted,
-                                             const std::vector<Corner>& corners) {
+std::vector<std::vector<Link>> links_between(const at::Tensor& weighted, const at::Tensor& places) {
+  const std::vector<Corner> corners = as_corners(places);
+  const at::Tensor nearest = nearest_points(
+      places.to(at::kDouble), std::min<std::int64_t>(kNeighbours + 1, places.size(0)));
+  const auto near = nearest.accessor<std::int64_t, 2>();
   const std::int64_t size = weighted.size(1);
   const auto* data =
       reinterpret_cast<const std::complex<float>*>(weighted.data_ptr<c10::complex<float>>());
@@ -76,7 +69,9 @@ std::vector<std::vector<Link>> links_between(const at::Tensor& weighted,
   at::parallel_for(
       0, static_cast<std::int64_t>(corners.size()), 1, [&](std::int64_t first, std::int64_t last) {
         for (auto k = static_cast<std::size_t>(first); k < static_cast<std::size_t>(last); ++k)
-          for (const std::size_t other : neighbours_of(corners, k, size)) {
+          for (std::int64_t i = 1; i < near.size(1); ++i) {
+            const auto other = static_cast<std::size_t>(near[static_cast<std::int64_t>(k)][i]);
+            if (!overlap_by_half(corners[k], corners[other], size)) continue;
             const std::int64_t down = corners[other].row - corners[k].row;
             const std::int64_t right = corners[other].col - corners[k].col;
             const auto pixels = static_cast<std::size_t>(size * size);
@@ -105,7 +100,7 @@ at::Tensor synchronise(const at::Tensor& patches, const at::Tensor& weights,
                        const at::Tensor& corners) {
   const at::NoGradGuard no_grad;
   const at::Tensor weighted = (patches * weights.sqrt()).to(at::kComplexFloat).contiguous();
-  const auto links = links_between(weighted, as_corners(corners));
+  const auto links = links_between(weighted, corners);
   std::vector<Complex> factors(links.size(), 1);
   for (int iteration = 0; iteration < kIterations; ++iteration) factors = turned(links, factors);
   Complex mean = 0;

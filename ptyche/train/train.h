@@ -20,7 +20,7 @@ namespace ptyche {
 struct TrainOptions {
   std::int64_t epochs = 40;           ///< passes over the used patterns, >= 1
   std::int64_t groups_per_batch = 1;  ///< groups in a step, >= 1
-  double learning_rate = 3e-3;        ///< of the network at its highest, > 0
+  double learning_rate = 1.5e-3;      ///< of the network at its highest, > 0
   double probe_learning_rate = 1e-4;  ///< of the probe, in shares of its peak, >= 0
   double probe_warm_up = 0.15;        ///< share of the steps in which the probe is kept, 0..1
   std::int64_t warm_up_steps = 60;    ///< steps in which the learning rate rises

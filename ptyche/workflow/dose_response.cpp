@@ -12,6 +12,7 @@
 #include "ptyche/evaluate/metrics_beside_flat.h"
 #include "ptyche/group/fixed_groups.h"
 #include "ptyche/infer/infer.h"
+#include "ptyche/io/metrics_json.h"
 #include "ptyche/model/model_file.h"
 #include "ptyche/physics/default_probe.h"
 #include "ptyche/physics/fourier.h"
@@ -108,17 +109,16 @@ at::Tensor scanned_part(const DoseResponseOptions& options, const at::Tensor& ob
 
 /// Files of the arms that are done.
 void write_arms(const std::filesystem::path& folder, const std::vector<DoseArm>& arms) {
-  nlohmann::ordered_json history, metrics;
+  nlohmann::ordered_json history;
+  std::vector<LabelledMetrics> metrics;
   for (const DoseArm& arm : arms) {
     std::vector<double> losses;
     for (const EpochRecord& record : arm.history) losses.push_back(record.loss);
-    history[arm.label] = {{"loss", losses}};
-    metrics[arm.label] = {{"nphotons", arm.photons},
-                          {"nrmse_contrast", arm.nrmse_contrast},
-                          {"flat", {{"nrmse_contrast", arm.flat_nrmse_contrast}}}};
+    history[arm.label] = {{"nphotons", arm.photons}, {"loss", losses}};
+    metrics.push_back({arm.label, arm.scores});
   }
   write_text(folder / "training_history.json", history.dump(2));
-  write_text(folder / "metrics.json", metrics.dump(2));
+  write_text(folder / "metrics.json", metrics_json(metrics));
 }
 
 Figure dose_figure(const std::vector<Scan>& scans, const std::vector<std::string>& titles) {
@@ -148,7 +148,8 @@ Figure arm_figure(const std::vector<DoseArm>& arms) {
                 ColourBar{ColourMap::sequential, range.low, range.high, ""},
                 2};
   for (std::size_t i = 0; i < arms.size(); ++i)
-    figure.panels.push_back({fmt::format("{}: error {:.3f}", arms[i].label, arms[i].nrmse_contrast),
+    figure.panels.push_back({fmt::format("{}: error {:.3f}", arms[i].label,
+                                         arms[i].scores.image.aligned.nrmse_contrast),
                              colours(ColourMap::sequential, amplitudes[i], range.low, range.high)});
   return figure;
 }
@@ -163,8 +164,7 @@ DoseArm run_arm(const DoseResponseOptions& options, DoseArm arm, const Scan& lea
   const Reconstruction image =
       stitch(infer(model, test, {.precision = options.precision, .engine = options.engine}), test);
   arm.image = scanned_part(options, image.object, image.origin_row, image.origin_col);
-  arm.nrmse_contrast =
-      aligned_metrics(scanned_part(options, test.truth()), arm.image, 0).nrmse_contrast;
+  arm.scores = metrics_beside_flat(scanned_part(options, test.truth()), arm.image);
   arm.history = model.history;
   return arm;
 }

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "ptyche/data/image_metrics.h"
 #include "ptyche/train/train.h"
 
 namespace ptyche {
@@ -32,7 +33,7 @@ struct DoseArm {
   std::string label;  ///< high_nll, high_mae, low_nll, low_mae
   double photons = 0;
   LossKind loss = LossKind::poisson;
-  double nrmse_contrast = 0, flat_nrmse_contrast = 1;  ///< against the truth, after one alignment
+  MetricsBesideFlat scores = {};  ///< against the truth
   std::vector<EpochRecord> history = {};
   at::Tensor image = {};  ///< (rows, cols) complex64, the part where the test's positions lie
 };

@@ -20,7 +20,8 @@ struct GridLinesOptions {
   std::int64_t epochs = 60;
   std::int64_t batch = 16;  ///< of the original's networks: groups, or labelled patterns
   LossKind loss = LossKind::amplitude_absolute;
-  NetworkOptions original;  ///< how the original's networks are built
+  /// How the original's networks are built: as the original's study has it, without a border.
+  NetworkOptions original{.object_big = false, .probe_big = false};
   Engine engine = Engine::fused;
   Precision precision = Precision::automatic;
   std::uint64_t seed = 1;

@@ -52,6 +52,9 @@ at::Tensor stretched(const at::Tensor& probe, std::int64_t size) {
 }  // namespace
 
 at::Tensor grid_probe(std::int64_t size, const GridProbeOptions& options) {
+  require(options.source == "custom" || options.file.empty(),
+          "probe source {}: {} is looked at with --probe-source custom only", options.source,
+          options.file.string());
   if (options.source == "ideal_disk")
     return smoothed(default_probe(size).to(at::kComplexDouble), options.smoothing_px);
   const at::Tensor probe = smoothed(read_probe(options.file), options.smoothing_px);

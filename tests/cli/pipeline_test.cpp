@@ -66,6 +66,37 @@ TEST_F(Pipeline, TrainThenInferGivesTheScoresOfReconstruct) {
   EXPECT_EQ(a.output, b.output);
 }
 
+TEST_F(Pipeline, TakesTheWordsOfPtychoPinn) {
+  const std::string data = out("original.cxi"), folder = out("original");
+  ASSERT_EQ(run_ptyche("simulate -o '" + data + "' --frames 36").code, 0);
+  const Outcome trained = run_ptyche(
+      "train --train_data_file '" + data + "' --test_data_file '" + data + "' --output_dir '" +
+      folder +
+      "' --network ptychopinn --n_groups 8 --gridsize 2 --neighbor_count 7 --batch_size 4 " +
+      "--nepochs 1 --do_stitching --object_big False --probe_big True --n_filters_scale 1 " +
+      "--mae_weight 1 --backend tensorflow --probe-start guess");
+  ASSERT_EQ(trained.code, 0) << trained.error;
+  EXPECT_NE(trained.error.find("there is one program"), std::string::npos) << trained.error;
+  EXPECT_TRUE(fs::exists(fs::path(folder) / "reconstruction.h5"));
+  const Outcome inferred =
+      run_ptyche("infer --model_path '" + folder + "' --test_data '" + data + "' --output_dir '" +
+                 out("original again") + "' --n_subsample 30 --backend pytorch");
+  EXPECT_EQ(inferred.code, 0) << inferred.error;
+}
+
+TEST_F(Pipeline, BenchSaysHowFastBothEnginesAre) {
+  const std::string file = out("speed.json");
+  const Outcome done = run_ptyche("bench engines --N 32 --seconds 0 --json '" + file + "'");
+  ASSERT_EQ(done.code, 0) << done.error;
+  const auto lines = nlohmann::json::parse(file_bytes(file));
+  ASSERT_EQ(lines.size(), 2u);
+  for (const char* key : {"train_patterns_per_second", "train_share_of_peak",
+                          "infer_patterns_per_second", "infer_share_of_peak", "peak_gflops"})
+    EXPECT_GT(lines[1].at(key).get<double>(), 0) << key;
+  EXPECT_EQ(lines[1].at("engine"), "reference");
+  EXPECT_EQ(run_ptyche("bench solvers").code, 2);
+}
+
 TEST_F(Pipeline, InterruptedAndResumedTrainingGivesTheSameModelBitForBit) {
   const std::string many =
       " --epochs 15 --group-size 8 --merged 4 --threads 1 --precision float32 ";

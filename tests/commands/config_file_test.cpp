@@ -97,6 +97,15 @@ TEST_F(ConfigFile, MayBeYamlWithSections) {
   EXPECT_TRUE(sample.flip_x);
 }
 
+TEST_F(ConfigFile, LeavesOutWhatOnlyTheOriginalHasAndSaysSo) {
+  file_.replace_extension(".yaml");
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(parsed("model:\n  architecture: cnn\n  pad_object: True\nepochs: 5\n").epochs, 5);
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_NE(said.find(file_.string() + ":2: 'architecture'"), std::string::npos) << said;
+  EXPECT_NE(said.find("'pad_object'"), std::string::npos) << said;
+}
+
 TEST_F(ConfigFile, NamesTheLineOfBadYamlAndOfAnUnknownKey) {
   file_.replace_extension(".yaml");
   EXPECT_NE(refusal("epochs: 5\nseed: [3\n").find(file_.string() + ":"), std::string::npos);

@@ -46,6 +46,12 @@ TEST(Parse, KeepsTheDefaultsOfWhatIsNotGiven) {
   EXPECT_FALSE(sample.flip_x);
 }
 
+TEST(Parse, AFlagTakesAValueAsAWordOfItsOwn) {
+  EXPECT_TRUE(parsed({"--flip-x", "True", "scan.npz"}).flip_x);
+  EXPECT_FALSE(parsed({"--flip_x", "False", "scan.npz"}).flip_x);
+  EXPECT_EQ(parsed({"--flip-x", "scan.npz"}).scan, "scan.npz");
+}
+
 TEST(Parse, FillsEveryKindOfOption) {
   const Sample sample =
       parsed({"scan.npz", "hello", "--epochs", "7", "--seed", "18446744073709551615",

@@ -5,7 +5,9 @@
 #include <cmath>
 
 #include "ptyche/core/error.h"
+#include "ptyche/group/fixed_groups.h"
 #include "ptyche/group/make_groups.h"
+#include "ptyche/physics/simulate.h"
 #include "ptyche/train/train.h"
 #include "tests/support/checks.h"
 #include "tests/support/small_scan.h"
@@ -29,6 +31,35 @@ TEST(Infer, GivesTheSamePatchesForAnyBatch) {
     EXPECT_LT((infer(model, scan, {.batch = batch}).patches - whole).abs().max().item<double>(),
               1e-5)
         << batch;
+}
+
+/// Trained on batches of 16 groups.
+Model trained_original(const Scan& scan, std::int64_t gridsize, bool object_big) {
+  TrainOptions options;
+  options.epochs = 1;
+  options.network = {.name = "ptychopinn", .gridsize = gridsize, .filters_scale = 1};
+  options.network.object_big = object_big;
+  options.groups_per_batch = 16;
+  options.probe_start = "guess";
+  options.precision = Precision::float32;
+  const at::Tensor groups =
+      fixed_groups(scan, {.gridsize = gridsize, .count = 20, .neighbours = gridsize * gridsize});
+  return train(scan, groups_of(groups, 1), options);
+}
+
+TEST(Infer, OfTheOriginalsNetworkGivesTheSamePatchesForAnyBatchAndGridsize) {
+  const Scan scan = simulate({.frames = 20});
+  for (const std::int64_t gridsize : {1, 2, 3})
+    for (const bool object_big : {true, false}) {
+      const Model model = trained_original(scan, gridsize, object_big);
+      EXPECT_TRUE(std::isfinite(model.history.back().loss));
+      const Patches whole = infer(model, scan, {.batch = 10000});
+      EXPECT_EQ(whole.patches.size(0), 20 * gridsize * gridsize);
+      for (const std::int64_t batch : {1, 7, 100})
+        EXPECT_LT(relative_difference(infer(model, scan, {.batch = batch}).patches, whole.patches),
+                  1e-5)
+            << batch << " gridsize " << gridsize << " object_big " << object_big;
+    }
 }
 
 TEST(Infer, RefusesPatternsOfAnotherSizeAndNamesBoth) {

@@ -18,7 +18,8 @@ Patterns draw(std::int64_t count, std::int64_t modes, std::int64_t size, at::Sca
   const at::Tensor bell = (-axis.square()).exp();
   const at::Tensor noise = at::randn({count, modes, size, size}, at::kComplexDouble);
   return {((1 + noise) * 30 * bell.unsqueeze(1) * bell).to(type),
-          at::rand({count, size, size}, at::kDouble) * 20, at::rand({size, size}) > 0.05};
+          (at::rand({count, size, size}, at::kDouble) * 20).to(c10::toRealValueType(type)),
+          at::rand({size, size}) > 0.05};
 }
 
 at::Tensor objects(const Patterns& from, Engine engine) {
@@ -58,6 +59,25 @@ TEST(SinglePattern, RefusesStepsOutOfOrder) {
        {std::vector<std::int64_t>{}, {0, 2}, {4, 2}, {3, 3}})
     EXPECT_THROW(single_pattern_objects(some.probes, some.amplitudes, some.mask, {.steps = steps}),
                  InvalidInput);
+}
+
+TEST(SinglePattern, GivesTheProbesPrecisionWhateverTheAmplitudesHave) {
+  for (const Engine engine : {Engine::fused, Engine::reference}) {
+    Patterns some = draw(2, 1, 16, at::kComplexFloat);
+    some.amplitudes = some.amplitudes.to(at::kDouble);
+    EXPECT_EQ(objects(some, engine).scalar_type(), at::kComplexFloat);
+  }
+}
+
+TEST(SinglePattern, RefusesShapesThatDoNotFit) {
+  const Patterns some = draw(3, 1, 16, at::kComplexFloat);
+  Patterns fewer = some, masked = some;
+  fewer.amplitudes = some.amplitudes.slice(0, 0, 2);
+  masked.mask = at::ones({8, 8}, at::kBool);
+  for (const Engine engine : {Engine::fused, Engine::reference}) {
+    EXPECT_THROW(objects(fewer, engine), InvalidInput);
+    EXPECT_THROW(objects(masked, engine), InvalidInput);
+  }
 }
 
 }  // namespace

@@ -75,7 +75,8 @@ TEST_F(Studies, DoseResponseFinishesAllFourArms) {
   const std::vector<DoseArm> arms = run_dose_response(options);
   ASSERT_EQ(arms.size(), 4);
   for (const DoseArm& arm : arms) {
-    EXPECT_GT(arm.nrmse_contrast, 0) << arm.label;
+    EXPECT_GT(arm.scores.image.aligned.nrmse_contrast, 0) << arm.label;
+    EXPECT_EQ(read("metrics.json").at(arm.label).at("ssim").size(), 2) << arm.label;
     EXPECT_EQ(read("training_history.json").at(arm.label).at("loss").size(), 2) << arm.label;
   }
   EXPECT_TRUE(std::filesystem::exists(folder_ / "reports" / "dose_comparison.png"));

@@ -17,7 +17,7 @@ LossCall<T> call_of_tables(const SinglePatternCall<T>& call) {
   tables.modes = call.modes;
   tables.floor = call.floor;
   tables.want_gradient = false;
-  tables.probe = call.probes;
+  tables.probe = call.probes;  // the first one's; every worker has its own
   tables.mask = call.mask;
   return tables;
 }
@@ -117,10 +117,11 @@ void single_pattern_objects(const SinglePatternCall<T>& call, int threads) {
   const Kernels<T>& chosen = kernels<T>();
   const LossCall<T> shared = call_of_tables(call);
   const SharedTables<T> tables(shared, chosen);
+  const auto count = static_cast<int>(std::min<std::int64_t>(threads, call.patterns));
   std::deque<Worker<T>> workers;
-  for (int thread = 0; thread < threads; ++thread)
+  for (int thread = 0; thread < count; ++thread)
     workers.emplace_back(tables.task, shared, chosen.strip);
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 1)
+#pragma omp parallel for num_threads(count) schedule(dynamic, 1)
   for (std::int64_t pattern = 0; pattern < call.patterns; ++pattern)
     do_pattern(call, chosen, pattern, workers[static_cast<std::size_t>(omp_get_thread_num())]);
 }
