@@ -4,6 +4,7 @@
   bench_workflows.py [--only NAME] [--seeds N] [--no-seconds] [--work FOLDER] [PTYCHE]
 """
 import json
+import time
 
 from bench_lines import main
 
@@ -16,20 +17,24 @@ def grid_lines(bench, folder, *words):
 def lines_gs2(bench):
     for seed in range(1, bench.options.seeds + 1):
         folder = bench.options.work / f"grid-lines-{seed}"
-        scores = grid_lines(bench, folder, "--N", 64, "--gridsize", 2, "--nimgs-train", 2,
-                            "--nimgs-test", 2, "--nepochs", 2, "--models", "ptyche", "--seed", seed)
-        ssim = scores["ptyche"]["ssim"]
-        bench.line(f"grid-lines, seed {seed}: amplitude SSIM", ssim[0], least=0.74)
-        bench.line(f"grid-lines, seed {seed}: phase SSIM", ssim[1], least=0.86)
-        bench.line(f"grid-lines, seed {seed}: flat object, amplitude SSIM",
-                   scores["ptyche"]["flat"]["ssim"][0])
+        row = grid_lines(bench, folder, "--N", 64, "--gridsize", 2, "--nimgs-train", 2,
+                         "--nimgs-test", 2, "--nepochs", 2, "--models", "ptyche", "--seed",
+                         seed)["ptyche"]
+        for kind, (name, bar) in enumerate((("amplitude", 0.74), ("phase", 0.86))):
+            bench.line(f"grid-lines, seed {seed}: {name} SSIM", row["ssim"][kind], least=bar)
+            bench.line(f"grid-lines, seed {seed}: flat object, {name} SSIM",
+                       row["flat"]["ssim"][kind])
 
 
 def lines_gs1(bench):
+    """The original's ordinary run of 60 epochs on a large GPU; its best: .0347, .0144, 165."""
     folder = bench.options.work / "grid-lines-phase"
+    start = time.monotonic()
     scores = grid_lines(bench, folder, "--N", 64, "--gridsize", 1, "--set-phi", "--nepochs", 6,
-                        "--nll-weight", 1, "--mae-weight", 0, "--models", "ptyche")
+                        "--nll-weight", 1, "--models", "ptyche")
     row = scores["ptyche"]
+    bench.line("gridsize 1, set-phi, Poisson: time, all of it", time.monotonic() - start,
+               None if bench.options.no_seconds else 900, "s")
     bench.line("gridsize 1, set-phi, Poisson: amplitude MAE", row["mae"][0], 0.075)
     bench.line("gridsize 1, set-phi, Poisson: phase MAE", row["mae"][1], 0.062)
     bench.line("gridsize 1, set-phi, Poisson: FRC50", row["frc50"][0], least=74)
@@ -40,13 +45,16 @@ def lines_gs1(bench):
 def models(bench):
     folder = bench.options.work / "grid-lines-models"
     scores = grid_lines(bench, folder, "--N", 64, "--gridsize", 1, "--size", 200, "--nimgs-train", 1,
-                        "--nimgs-test", 1, "--nepochs", 4)
+                        "--nimgs-test", 1, "--nepochs", 2)
     for label in ("ptyche", "pinn", "baseline"):
         for kind, name in enumerate(("amplitude", "phase")):
             bench.line(f"three models: {label}, {name} SSIM", scores[label]["ssim"][kind])
         bench.line(f"three models: {label}, error over contrast", scores[label]["nrmse_contrast"])
     bench.line("three models: baseline, amplitude SSIM", scores["baseline"]["ssim"][0],
                least=0.17)
+    # At as many epochs, of which one of ours takes an eighth of the time (`speed`).
+    bench.line("three models: error, ours over ptychopinn",
+               scores["ptyche"]["nrmse_contrast"] / scores["pinn"]["nrmse_contrast"], 1)
 
 
 def dose(bench):
@@ -54,7 +62,7 @@ def dose(bench):
     sums = {}
     for seed in range(1, min(bench.options.seeds, 3) + 1):
         folder = bench.options.work / f"dose-{seed}"
-        bench.ptyche("dose-response", "--output-dir", folder, "--seed", seed, "--train-patterns", 500,
+        bench.ptyche("dose-response", "--output-dir", folder, "--seed", seed, "--n-train", 500,
                      "--nepochs", 6)
         for label, row in json.loads((folder / "metrics.json").read_text()).items():
             sums.setdefault(label, []).append(row["nrmse_contrast"])
@@ -86,8 +94,8 @@ def speed(bench):
         ours, original = rows["unet", precision], rows["ptychopinn", precision]
         for use in ("train", "infer"):
             key = f"{use}_patterns_per_second"
-            bench.line(f"speed, {precision}: {use}, ours over ptychopinn", ours[key] / original[key],
-                       least=2 if bars else None)
+            bench.line(f"speed, {precision}: {use}, ours over ptychopinn",
+                       ours[key] / original[key], least=2 if bars else None)
     original = rows["ptychopinn", "float32"]
     for use in ("train", "infer"):
         bench.line(f"speed: {use} ptychopinn, share of the peak", original[f"{use}_share_of_peak"],
@@ -99,8 +107,10 @@ def speed(bench):
     bench.line("speed: bfloat16 over float32, ptychopinn training",
                fast["train_patterns_per_second"] / original["train_patterns_per_second"],
                least=1.7 if bars else None)
+    # Eight times what the original itself infers, 110 to 122 patterns/s.
     bench.line("speed: ours at inference in bfloat16, patterns/s",
-               rows["unet", "bfloat16"]["infer_patterns_per_second"], least=8 * 122 if bars else None)
+               rows["unet", "bfloat16"]["infer_patterns_per_second"],
+               least=976 if bars else None)
 
 
 CHECKS = {"lines_gs2": lines_gs2, "lines_gs1": lines_gs1, "models": models, "dose": dose,

@@ -119,7 +119,7 @@ std::vector<Option> data_option_list(GridLinesVerbOptions& options) {
            .target = &options.probe.scale_mode,
            .unit = "",
            .help = "how that comes to N x N pixels",
-           .choices = {"pad_preserve", "interpolate"}},
+           .choices = {"pad_preserve", "pad_extrapolate", "interpolate"}},
           {.name = "probe-smoothing-sigma",
            .target = &options.probe.smoothing_px,
            .unit = "px",

@@ -16,7 +16,7 @@ struct InferOptions {
                            ///< is shown; undefined = around every pattern, its nearest ones
   FrameUse frames = FrameUse::used;  ///< which patterns
   Precision precision = Precision::automatic;
-  Engine engine = Engine::fused;
+  Engine engine = Engine::fused;  ///< of the network's input; the image is the same to rounding
 };
 
 /// Patches of the scan's patterns of one use, by the model brought to the scan's dose, with a note

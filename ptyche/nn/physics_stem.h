@@ -25,8 +25,10 @@ std::int64_t stem_channels(const StemOptions& options);
 ///   amplitudes  (k, N, N) sqrt(counts), FFT order, masked pixels 0
 ///   mask        (N, N) bool, FFT order, true = counted
 ///   probes      (k, modes, N, N), the frozen stem probe moved by each position's fraction
+///   engine      of the projections; the same to rounding
 ///   input_scale multiplies the amplitudes of the last channel (centred); frozen at training time
-/// Returns (k, stem_channels, N, N) float32 in whole-pixel object coordinates.
+/// Returns (k, stem_channels, N, N) float32 in whole-pixel object coordinates. Throws InvalidInput
+/// as single_pattern_objects does.
 at::Tensor physics_stem(const at::Tensor& amplitudes, const at::Tensor& mask,
                         const at::Tensor& probes, double input_scale, const StemOptions& options,
                         Engine engine = Engine::fused);

@@ -1,12 +1,17 @@
 #include "ptyche/workflow/grid_data.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
 
 #include "ptyche/core/error.h"
+#include "ptyche/io/npz.h"
 #include "ptyche/physics/default_probe.h"
 #include "ptyche/physics/fourier.h"
 #include "ptyche/physics/predict.h"
 #include "ptyche/workflow/grid_probe.h"
+#include "tests/support/checks.h"
 
 namespace ptyche {
 namespace {
@@ -66,6 +71,28 @@ TEST(GridData, RefusesWhatCannotBeSimulated) {
   options = small_grid();
   options.grid.object_size = 17;
   EXPECT_THROW(simulate_grid_data(options, probe16()), InvalidInput);
+}
+
+/// Amplitude 2 and a phase with tilt and curvature about pixel size / 2.
+at::Tensor curved_wave(std::int64_t size) {
+  const at::Tensor x = at::arange(size, at::kDouble) - static_cast<double>(size / 2);
+  const auto line = [&](double tilt) { return tilt * x + 0.01 * x.square(); };
+  const at::Tensor phase = 0.3 + line(0.1).unsqueeze(1) + line(-0.05);
+  return at::polar(at::full({size, size}, 2.0, at::kDouble), phase);
+}
+
+TEST(GridProbe, IsExtrapolatedWithTheCurvatureOfItsPhase) {
+  const auto file = std::filesystem::temp_directory_path() /
+                    ("ptyche probe " + std::to_string(getpid()) + ".npz");
+  write_npz(file, {{"probeGuess", curved_wave(16)}});
+  const at::Tensor probe = grid_probe(
+      32, {.source = "custom", .file = file, .scale_mode = "pad_extrapolate", .smoothing_px = 0});
+  std::filesystem::remove(file);
+  EXPECT_LT(relative_difference(probe, curved_wave(32)), 1e-9);
+}
+
+TEST(GridProbe, RefusesAFileThatItWasNotAskedToLookAt) {
+  EXPECT_THROW(grid_probe(64, {.file = "probe.npz"}), InvalidInput);
 }
 
 TEST(GridProbe, IsADiscUnlessAFileIsAskedFor) {
