@@ -62,8 +62,8 @@ def dose(bench):
     sums = {}
     for seed in range(1, min(bench.options.seeds, 3) + 1):
         folder = bench.options.work / f"dose-{seed}"
-        bench.ptyche("dose-response", "--output-dir", folder, "--seed", seed, "--n-train", 500,
-                     "--nepochs", 6)
+        bench.ptyche("dose-response", "--output-dir", folder, "--seed", seed, "--n-train", 300,
+                     "--nepochs", 6, "--batch-size", 4)
         for label, row in json.loads((folder / "metrics.json").read_text()).items():
             sums.setdefault(label, []).append(row["nrmse_contrast"])
     for label, errors in sums.items():

@@ -32,7 +32,7 @@ struct SolverOptions {
   bool fixed_probe = false;  ///< keep the probe that the chain starts from
   bool background = false;   ///< fit a background per detector pixel, in counts
   PositionFreedom positions = PositionFreedom::none;
-  std::optional<LossKind> likelihood;  ///< of the counts; nothing = each solver's own
+  std::optional<LossKind> likelihood = {};  ///< of the counts; nothing = each solver's own
   Interpolation interpolation = Interpolation::probe_fourier;
   Engine engine = Engine::fused;
 
@@ -45,7 +45,7 @@ struct SolverOptions {
   double last_step = 0.02;       ///< what is left of all steps in a link's last epoch, 0..1
   /// Share of the last changes that goes on, of lsqml, epie and rpie, 0 <= m < 1; nothing = each
   /// solver's own, 0.5 for lsqml and 0 for the others.
-  std::optional<double> momentum;
+  std::optional<double> momentum = {};
 
   /// Expected change of the object from pixel to pixel, root mean square, of a Gaussian prior in ml
   /// and lbfgs: it smooths where photons are few and is not noticed where they are many; 0 = none.
