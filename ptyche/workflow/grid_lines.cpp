@@ -3,11 +3,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <chrono>
 
 #include "ptyche/core/error.h"
 #include "ptyche/core/files.h"
 #include "ptyche/core/log.h"
+#include "ptyche/core/stopwatch.h"
 #include "ptyche/evaluate/metrics_beside_flat.h"
 #include "ptyche/group/fixed_groups.h"
 #include "ptyche/group/make_groups.h"
@@ -21,12 +21,6 @@
 
 namespace ptyche {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 /// The keys of PtychoPINN's scans, and the groups.
 void write_data_set(const std::filesystem::path& file, const GridData& data) {
@@ -99,16 +93,15 @@ Outcome run_model(const std::string& label, const GridData& learn, const GridDat
   note("{}: training", label);
   Outcome outcome;
   outcome.row.patterns = test.scan.frames();
-  const Clock::time_point start = Clock::now();
-  const Model model =
-      train(learn.scan, groups_for(label, learn, options.seed), options_of(label, options));
-  outcome.row.train_seconds = seconds_since(start);
+  Model model;
+  outcome.row.train_seconds = seconds_of([&] {
+    model = train(learn.scan, groups_for(label, learn, options.seed), options_of(label, options));
+  });
   write_training(options.output / "runs" / label, model);
-  const Clock::time_point trained = Clock::now();
-  const Patches patches =
-      infer(model, test.scan,
-            {.groups = test.groups, .precision = options.precision, .engine = options.engine});
-  outcome.row.infer_seconds = seconds_since(trained);
+  const InferOptions how{
+      .groups = test.groups, .precision = options.precision, .engine = options.engine};
+  Patches patches;
+  outcome.row.infer_seconds = seconds_of([&] { patches = infer(model, test.scan, how); });
   const Reconstruction stitched = stitch(patches, test.scan);
   outcome.image = scored_part(stitched.object, test, stitched.origin_row, stitched.origin_col);
   write_recon(options.output / "recons" / label, outcome.image);
