@@ -83,6 +83,8 @@ def engines(bench):
         for kind, name in enumerate(("amplitude", "phase")):
             bench.line(f"engines: difference of {name} {key.upper()}",
                        abs(rows["fused"][key][kind] - rows["reference"][key][kind]), bar)
+    for kind, (name, bar) in enumerate((("amplitude", 0.74), ("phase", 0.86))):
+        bench.line(f"engines: {name} SSIM, fused", rows["fused"]["ssim"][kind], least=bar)
 
 
 def speed(bench):
