@@ -93,6 +93,8 @@ void run(const BenchVerbOptions& options) {
   require(options.compute.device != "cuda",
           "--device cuda: the bench times the CPU; use auto or cpu");
   const std::vector<SpeedCase> cases = cases_of(options);
+  if (!options.json.empty())
+    require_writable_folder(std::filesystem::absolute(options.json).parent_path());
   options.compute.apply();
   const double peak = measure_gflops();
   std::vector<Line> lines;
@@ -125,7 +127,7 @@ std::vector<Option> bench_option_list(BenchVerbOptions& options) {
            .target = &options.speed.batch,
            .unit = "groups",
            .help = "in a training step of the original's network",
-           .range = {1, 1e5}},
+           .range = {1, 1024}},
           {.name = "seconds",
            .target = &options.speed.seconds,
            .unit = "s",

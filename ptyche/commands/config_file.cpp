@@ -67,12 +67,15 @@ std::vector<Entry> entries_of_toml(const std::filesystem::path& file) {
   return entries;
 }
 
-/// Sections only sort the keys.
-void add_entries(const YAML::Node& map, std::vector<Entry>& entries) {
+constexpr int kDeepestSection = 8;
+
+/// Sections only sort the keys. Their depth is bounded: an alias may name its own section.
+void add_entries(const YAML::Node& map, int depth, std::vector<Entry>& entries) {
   for (const auto& item : map) {
     const YAML::Node& value = item.second;
     if (value.IsMap()) {
-      add_entries(value, entries);
+      if (depth == 0) throw YAML::Exception(item.first.Mark(), "sections nested too deeply");
+      add_entries(value, depth - 1, entries);
       continue;
     }
     if (value.IsNull()) continue;  // "key:" alone: the default
@@ -92,7 +95,7 @@ std::vector<Entry> entries_of_yaml(const std::filesystem::path& file) {
     const YAML::Node root = YAML::Load(read_bytes(file));
     require(root.IsMap() || root.IsNull(), "{}: expected keys and values, found something else",
             file.string());
-    add_entries(root, entries);
+    add_entries(root, kDeepestSection, entries);
   } catch (const YAML::Exception& error) {
     throw InvalidInput(fmt::format("{}:{}: {}", file.string(), error.mark.line + 1, error.msg));
   }

@@ -74,6 +74,21 @@ at::Tensor transfer_of(const FusedSetting& setting, const at::Tensor& picture) {
   return detector_transfer(setting.layout.pattern_size, near).to(picture.scalar_type());
 }
 
+/// The kernels of the CPU make the weights of moved probes themselves, one at a time.
+template <class T>
+void fill_weights(const FusedSetting& setting, FusedCall<T>& buffers) {
+  cpu::LossCall<T>& call = buffers.call;
+  buffers.weight = merge_weights(buffers.probe).contiguous();
+  call.dark_weight = kDarkWeight * buffers.weight.max().template item<double>();
+  if (call.moved_probe && setting.options.device == ComputeDevice::cpu) return;
+  if (call.moved_probe) {
+    buffers.weight =
+        merge_weights(buffers.probe, select(setting.layout, setting.merged)).contiguous();
+    call.weight_step = call.size * call.size;
+  }
+  call.merge_weight = pointer<T>(buffers.weight);
+}
+
 template <class T>
 void fill_inputs(const FusedSetting& setting, FusedCall<T>& buffers) {
   cpu::LossCall<T>& call = buffers.call;
@@ -91,11 +106,7 @@ void fill_inputs(const FusedSetting& setting, FusedCall<T>& buffers) {
     return;
   }
   call.patches = pointer<T>(buffers.picture);
-  buffers.weight =
-      merge_weights(buffers.probe, select(setting.layout, setting.merged)).contiguous();
-  call.merge_weight = pointer<T>(buffers.weight);
-  call.weight_step = buffers.weight.dim() == 3 ? call.size * call.size : 0;
-  call.dark_weight = kDarkWeight * buffers.weight.max().template item<double>();
+  fill_weights(setting, buffers);
 }
 
 template <class T>

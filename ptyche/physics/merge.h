@@ -55,9 +55,11 @@ struct MergeOptions {
 at::Tensor merge(const at::Tensor& patches, const at::Tensor& weights, const CanvasLayout& layout,
                  const MergeOptions& options = {});
 
-/// Merge weights sum_m |P_m|^2 of a probe (modes, N, N), detached: (N, N), or under probe_fourier
-/// (m, N, N), of the probe moved to each patch (unmoved ones cost a quarter of the accuracy with a
-/// probe of fine structure).
+/// Merge weights sum_m |P_m|^2 (N, N) of a probe (modes, N, N), detached.
+at::Tensor merge_weights(const at::Tensor& probe);
+
+/// The same where the layout wants them: under probe_fourier (m, N, N), of the probe moved to each
+/// patch (unmoved ones cost a quarter of the accuracy with a probe of fine structure).
 at::Tensor merge_weights(const at::Tensor& probe, const CanvasLayout& layout);
 
 /// Relative weight at or below which a pixel counts as not lit by any probe.

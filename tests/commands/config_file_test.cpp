@@ -113,6 +113,13 @@ TEST_F(ConfigFile, NamesTheLineOfBadYamlAndOfAnUnknownKey) {
   EXPECT_NE(refusal("- a\n- b\n").find("keys and values"), std::string::npos);
 }
 
+TEST_F(ConfigFile, RefusesASectionThatHoldsItself) {
+  file_.replace_extension(".yaml");
+  const std::string message = refusal("epochs: 5\nmodel: &own\n  again: *own\n");
+  EXPECT_NE(message.find(file_.string() + ":3: sections nested too deeply"), std::string::npos)
+      << message;
+}
+
 TEST_F(ConfigFile, ShowsEveryValueAndWhereItIsFrom) {
   std::ofstream(file_) << "epochs = 5\n";
   Sample sample;

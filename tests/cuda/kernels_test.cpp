@@ -11,8 +11,10 @@ namespace {
 /// The answers of the GPU, by way of the plug-in.
 template <class T>
 FusedAnswers by_gpu(const FusedInputs& inputs) {
+  FusedSetting setting = inputs.setting;
+  setting.options.device = ComputeDevice::cuda;
   FusedCall<T> buffers =
-      make_fused_call<T>(inputs.setting, inputs.picture, inputs.probe, inputs.background, true);
+      make_fused_call<T>(setting, inputs.picture, inputs.probe, inputs.background, true);
   const cpu::LossResult result = cuda::fused_loss(buffers.call);
   const at::Tensor& place = buffers.place_gradient;
   return {at::scalar_tensor(result.loss, at::kDouble),

@@ -65,8 +65,10 @@ class HostMachine {
 template <class T>
 FusedAnswers by_bodies(const FusedInputs& inputs, std::int64_t chunk_bytes,
                        std::int64_t* batch = nullptr) {
+  FusedSetting setting = inputs.setting;
+  setting.options.device = ComputeDevice::cuda;
   FusedCall<T> buffers =
-      make_fused_call<T>(inputs.setting, inputs.picture, inputs.probe, inputs.background, true);
+      make_fused_call<T>(setting, inputs.picture, inputs.probe, inputs.background, true);
   HostMachine machine;
   const cpu::LossResult result = cuda::fused_loss_from_host(buffers.call, machine, chunk_bytes);
   if (batch) *batch = machine.largest_batch / buffers.call.modes;

@@ -29,6 +29,10 @@ struct Spot {
   bool whole;
 };
 
+/// Vectors in a row of a strip.
+template <class T>
+inline constexpr int kColumns = kStrip<T> / kLanes<T>;
+
 template <class T>
 inline Vector<T> between(Vector<T> a, Vector<T> b, Vector<T> share) {
   return a + share * (b - a);
@@ -55,6 +59,9 @@ struct Square {
   Vector<T> by_col(const Spot<T>& spot) const { return right + spot.r * (below_right - right); }
 };
 
+/// How a patch meets its canvas: at whole pixels, between them, or with the slopes by position too.
+enum class Way { whole, between, with_slopes };
+
 /// What one vector of patch pixels sees of a canvas plane, between pixels.
 template <class T>
 inline Vector<T> see_value(const T* from, std::int64_t stride, const Spot<T>& spot) {
@@ -62,39 +69,72 @@ inline Vector<T> see_value(const T* from, std::int64_t stride, const Spot<T>& sp
          spot.below_right * load(from + stride + 1);
 }
 
-/// What a patch at `spot` sees of a canvas plane -> (size, size) striped plane.
-template <class T>
-inline void see(const T* plane, std::int64_t stride, const Spot<T>& spot, std::int64_t size,
-                T* to) {
-  for (std::int64_t i = 0; i < size; ++i) {
-    const T* from = plane + (spot.row + i) * stride + spot.col;
-    for (std::int64_t j = 0; j < size; j += kLanes<T>)
-      store(to + striped<T>(size, i, j),
-            spot.whole ? load(from + j) : see_value(from + j, stride, spot));
+/// Columns first.. of what a patch at `spot` sees of a canvas plane -> striped plane. A row's mix
+/// of left and right serves the row above it, too.
+template <class T, bool Whole>
+inline void see_columns(const T* plane, std::int64_t stride, const Spot<T>& spot, std::int64_t size,
+                        std::int64_t first, T* to) {
+  const T* from = plane + spot.row * stride + spot.col + first;
+  const Vector<T> r = spot.r, c = spot.c;
+  T* at = to + first * size;
+  Vector<T> top[kColumns<T>];
+  for (std::int64_t i = 0; i <= size; ++i, from += stride) {
+#pragma GCC unroll 4
+    for (int k = 0; k < kColumns<T>; ++k) {
+      const Vector<T> here = load(from + k * kLanes<T>);
+      if constexpr (Whole) {
+        if (i < size) store(at + i * kStrip<T> + k * kLanes<T>, here);
+        continue;
+      }
+      const Vector<T> row = between<T>(here, load(from + k * kLanes<T> + 1), c);
+      if (i > 0) store(at + (i - 1) * kStrip<T> + k * kLanes<T>, between<T>(top[k], row, r));
+      top[k] = row;
+    }
   }
 }
 
-/// What a framed plane adds to one vector of canvas pixels: `row` points at its pixel there.
+/// The strip first.. of the patch at `spot`.
 template <class T>
-inline Vector<T> spread_value(const T* row, std::int64_t frame, const Spot<T>& spot) {
-  return spot.here * load(row) + spot.right * load(row - 1) + spot.below * load(row - frame) +
-         spot.below_right * load(row - frame - 1);
+inline void see_strip(const LossTask<T>& task, const Canvas<T>& canvas, const Spot<T>& spot,
+                      std::int64_t first, Planes<T> to) {
+  const auto columns = spot.whole ? &see_columns<T, true> : &see_columns<T, false>;
+  columns(canvas.re, canvas.stride, spot, task.size, first, to.re);
+  columns(canvas.im, canvas.stride, spot, task.size, first, to.im);
 }
+
+/// What two rows of a patch add to a row of canvas pixels 0..count-1: `row` lies on them, `above`
+/// is the one before.
+template <class T>
+inline void spread_row(const T* row, const T* above, const Spot<T>& spot, std::int64_t count,
+                       T* to) {
+  if (spot.whole)
+    for (std::int64_t j = 0; j < count; j += kLanes<T>) store(to + j, load(to + j) + load(row + j));
+  else
+    for (std::int64_t j = 0; j < count; j += kLanes<T>)
+      store(to + j, load(to + j) + spot.here * load(row + j) + spot.right * load(row + j - 1) +
+                        spot.below * load(above + j) + spot.below_right * load(above + j - 1));
+}
+
+/// Rows of a patch, from its first, that touch canvas rows first..last-1.
+template <class T>
+struct Touched {
+  Touched(const Spot<T>& spot, std::int64_t size, std::int64_t first, std::int64_t last)
+      : end(spot.whole ? size : size + 1),
+        begin(first > spot.row ? first - spot.row : 0),
+        stop(last - spot.row < end ? last - spot.row : end) {}
+
+  std::int64_t end, begin, stop;
+};
 
 /// The adjoint of see: adds a framed plane into those rows of a canvas plane that lie in
 /// first..last-1 (threads own bands of a canvas).
 template <class T>
 inline void spread(const T* framed, std::int64_t frame, std::int64_t size, const Spot<T>& spot,
                    T* plane, std::int64_t stride, std::int64_t first, std::int64_t last) {
-  const std::int64_t end = spot.whole ? size : size + 1;
-  const std::int64_t begin = first > spot.row ? first - spot.row : 0;
-  const std::int64_t stop = last - spot.row < end ? last - spot.row : end;
-  for (std::int64_t i = begin; i < stop; ++i) {
+  const Touched<T> rows(spot, size, first, last);
+  for (std::int64_t i = rows.begin; i < rows.stop; ++i) {
     const T* row = framed + i * frame;
-    T* to = plane + (spot.row + i) * stride + spot.col;
-    for (std::int64_t j = 0; j < end; j += kLanes<T>)
-      store(to + j,
-            load(to + j) + (spot.whole ? load(row + j) : spread_value<T>(row + j, frame, spot)));
+    spread_row(row, row - frame, spot, rows.end, plane + (spot.row + i) * stride + spot.col);
   }
 }
 
@@ -103,27 +143,5 @@ template <class T>
 struct Slopes {
   Vector<T> row{}, col{};
 };
-
-/// spread of a gradient, and sum of gradient x d(see)/d(row, col) of `seen`. At a whole pixel that
-/// is the derivative towards larger row and col.
-template <class T>
-inline void spread_with_slopes(const T* framed, std::int64_t frame, std::int64_t size,
-                               const Spot<T>& spot, const T* seen, T* plane, std::int64_t stride,
-                               Slopes<T>& slopes) {
-  for (std::int64_t i = 0; i <= size; ++i) {
-    const T* row = framed + i * frame;
-    const std::int64_t start = (spot.row + i) * stride + spot.col;
-    for (std::int64_t j = 0; j <= size; j += kLanes<T>) {
-      const Vector<T> lower = load(row + j), upper = load(row + j - frame);
-      const Vector<T> here = between<T>(lower, upper, spot.r);
-      const Vector<T> left = between<T>(load(row + j - 1), load(row + j - frame - 1), spot.r);
-      T* to = plane + start + j;
-      store(to, load(to) + between<T>(here, left, spot.c));
-      const Vector<T> value = load(seen + start + j), step = load(seen + start + j + 1) - value;
-      slopes.col += here * step;
-      slopes.row += (upper - lower) * (value + spot.c * step);
-    }
-  }
-}
 
 }  // namespace ptyche::cpu::PTYCHE_ISA

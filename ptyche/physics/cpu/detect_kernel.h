@@ -30,22 +30,25 @@ inline void compare(Vector<T> intensity, Vector<T> counts, T floor, Vector<T>& l
   }
 }
 
+template <class T>
+inline Vector<T> power_at(const T* re, std::int64_t plane) {
+  const Vector<T> real = load(re), imaginary = load(re + plane);
+  return real * real + imaginary * imaginary;
+}
+
 /// One vector of detector pixels: waves of all modes -> loss; the waves become the gradient's,
 /// d loss / d wave = 2 d loss / d I wave. Returns the loss.
 template <class T, LossKind Kind, bool OneMode>
 inline Vector<T> detect_pixels(const LossTask<T>& task, T* waves, const ThreadState<T>& state,
-                               std::int64_t at, T scale) {
+                               std::int64_t at, Vector<T> counts, T scale) {
   const std::int64_t modes = OneMode ? 1 : task.modes, plane = task.size * task.stride;
   T* wave = waves + at;
-  Vector<T> intensity{};
-  for (std::int64_t mode = 0; mode < modes; ++mode) {
-    const Vector<T> re = load(wave + 2 * mode * plane), im = load(wave + (2 * mode + 1) * plane);
-    intensity += re * re + im * im;
-  }
-  intensity = intensity * scale;
+  Vector<T> intensity = scale * power_at(wave, plane);
+  for (std::int64_t mode = 1; mode < modes; ++mode)
+    intensity += scale * power_at(wave + 2 * mode * plane, plane);
   if (task.background) intensity += load(task.background + at);
   Vector<T> loss, slope;
-  compare<T, Kind>(intensity, load(state.counts + at), task.floor, loss, slope);
+  compare<T, Kind>(intensity, counts, task.floor, loss, slope);
   const Vector<T> mask = load(task.mask + at);
   slope *= mask;
   if (task.background) {
@@ -61,7 +64,8 @@ inline Vector<T> detect_pixels(const LossTask<T>& task, T* waves, const ThreadSt
   return loss * mask;
 }
 
-/// For the strip first.. of the waves (modes, 2) planes at the detector.
+/// For the strip first.. of the waves (modes, 2) planes at the detector; its counts are in
+/// state.counts.
 template <class T, LossKind Kind, bool OneMode>
 inline void detect_strip(const LossTask<T>& task, T* waves, ThreadState<T>& state,
                          std::int64_t first) {
@@ -69,7 +73,8 @@ inline void detect_strip(const LossTask<T>& task, T* waves, ThreadState<T>& stat
   const std::int64_t begin = first * task.size, end = begin + kStrip<T> * task.size;
   Vector<T> loss{};
   for (std::int64_t at = begin; at < end; at += kLanes<T>)
-    loss += detect_pixels<T, Kind, OneMode>(task, waves, state, at, scale);
+    loss += detect_pixels<T, Kind, OneMode>(task, waves, state, at, load(state.counts + at - begin),
+                                            scale);
   state.loss += lane_sum<T>(loss);
 }
 

@@ -36,6 +36,14 @@ struct Run {
   std::vector<std::array<double, 3>> moments;  // per group: sum re, sum im, sum of squares
 
   std::int64_t patch_pixels() const { return 2 * call.size * call.size; }
+  T dark() const { return static_cast<T>(call.merge_floor > 0 ? -1 : call.dark_weight); }
+
+  /// The merge weight (N, N) of a pattern with a patch.
+  const T* weight_of(std::int64_t pattern, int thread) {
+    if (call.merge_weight) return call.merge_weight + call.patch_of[pattern] * call.weight_step;
+    return kernels.moved_weight(task, call.places[pattern],
+                                threads[static_cast<std::size_t>(thread)].state);
+  }
 };
 
 /// The rows of a canvas that one member of a team owns.
@@ -66,14 +74,13 @@ void merge_group(Run<T>& run, std::int64_t group, const Team& team) {
          ++i) {
       const std::int64_t pattern = run.call.pattern_of[i], patch = run.call.patch_of[pattern];
       if (patch >= 0)
-        run.kernels.merge_patch(
-            run.task, run.call.places[pattern], run.call.patches + patch * run.patch_pixels(),
-            run.call.merge_weight + patch * run.call.weight_step, canvas, band.first, band.last,
-            run.threads[static_cast<std::size_t>(thread)].state);
+        run.kernels.merge_patch(run.task, run.call.places[pattern],
+                                run.call.patches + patch * run.patch_pixels(),
+                                run.weight_of(pattern, thread), canvas, band.first, band.last,
+                                run.threads[static_cast<std::size_t>(thread)].state);
     }
-    const T dark = static_cast<T>(run.call.merge_floor > 0 ? -1 : run.call.dark_weight);
-    run.kernels.divide(canvas, dark, static_cast<T>(run.call.merge_floor), band.first, band.last,
-                       parts[static_cast<std::size_t>(member)].data());
+    run.kernels.divide(canvas, run.dark(), static_cast<T>(run.call.merge_floor), band.first,
+                       band.last, parts[static_cast<std::size_t>(member)].data());
   });
   for (const auto& part : parts)
     for (std::size_t i = 0; i < 3; ++i) run.moments[static_cast<std::size_t>(group)][i] += part[i];
@@ -125,14 +132,40 @@ void unmerge_group(Run<T>& run, std::int64_t group, const Team& team) {
     if (patch < 0) return;
     run.kernels.patch_gradient(
         run.task, run.call.places[pattern], run.call.patches + patch * run.patch_pixels(),
-        run.call.merge_weight + patch * run.call.weight_step, sums,
-        run.call.patch_gradient + patch * run.patch_pixels(),
-        run.threads[static_cast<std::size_t>(thread)].state, run.call.place_gradient + 4 * pattern);
+        run.weight_of(pattern, thread), sums, run.call.patch_gradient + patch * run.patch_pixels(),
+        run.call.place_gradient + 4 * pattern);
   });
+}
+
+/// The merge of one patch at a whole pixel is that patch, whatever its weight.
+template <class T>
+bool is_alone(const Run<T>& run, std::int64_t group) {
+  const std::int64_t first = run.call.first_of_group[group];
+  const std::int64_t pattern = run.call.pattern_of[first];
+  const Place& place = run.call.places[pattern];
+  return run.call.first_of_group[group + 1] == first + 1 && run.call.patch_of[pattern] >= 0 &&
+         run.call.merge_floor == 0 && !run.task.want_place && place.row_fraction == 0 &&
+         place.col_fraction == 0;
+}
+
+template <class T>
+void do_alone(Run<T>& run, std::int64_t group, int thread) {
+  const ThreadMemory<T>& own = run.threads[static_cast<std::size_t>(thread)];
+  const std::int64_t pattern = run.call.pattern_of[run.call.first_of_group[group]];
+  const std::int64_t numbers = run.call.patch_of[pattern] * run.patch_pixels();
+  const Place& place = run.call.places[pattern];
+  const T* weight = run.weight_of(pattern, thread);
+  run.kernels.place_alone(run.task, place, run.call.patches + numbers, weight, run.dark(),
+                          own.canvas, run.moments[static_cast<std::size_t>(group)].data());
+  predict_group(run, group, {thread, 1});
+  if (run.call.want_gradient)
+    run.kernels.take_alone(run.task, place, weight, run.dark(), own.gradient,
+                           run.call.patch_gradient + numbers);
 }
 
 template <class T>
 void do_group(Run<T>& run, std::int64_t group, const Team& team) {
+  if (is_alone(run, group)) return do_alone(run, group, team.first);
   merge_group(run, group, team);
   predict_group(run, group, team);
   if (run.call.want_gradient) unmerge_group(run, group, team);

@@ -110,20 +110,24 @@ SharedTables<T>::SharedTables(const LossCall<T>& call, const Kernels<T>& kernels
 template <class T>
 ThreadMemory<T>::ThreadMemory(const LossTask<T>& task, const LossCall<T>& call, int strip)
     : memory(2 * task.size * strip +
-             ((task.transfer.re ? 10 : 6) * task.modes + 4) * task.size * task.stride +
-             3 * (task.size + 2) * task.frame + 4 * task.stride),
+             ((task.transfer.re ? 10 : 6) * task.modes + 5) * task.size * task.stride +
+             2 * (task.size + 1) * strip + 6 * task.frame + 4 * task.stride),
       canvas_memory(5 * (call.rows + 1) * (call.cols + 2 * kFrame), false) {
   const std::int64_t plane = task.size * task.stride;
   state.strip = {memory.take(task.size * strip), memory.take(task.size * strip)};
   state.waves = memory.take(2 * task.modes * plane);
-  if (task.moved_probe) state.moved = memory.take(2 * task.modes * plane);
+  if (task.moved_probe) {
+    state.moved = memory.take(2 * task.modes * plane);
+    state.weight = memory.take(plane);
+  }
   if (task.transfer.re) state.seen = memory.take(2 * task.modes * plane);
   if (task.transfer.re && task.moved_probe) state.spectrum = memory.take(2 * task.modes * plane);
   state.probe_gradient = memory.take(2 * task.modes * plane);
   state.patch = {memory.take(plane), memory.take(plane)};
-  const std::int64_t framed = (task.size + 2) * task.frame, origin = task.frame + kFrame;
-  state.weight = memory.take(framed) + origin;
-  state.patch_gradient = {memory.take(framed) + origin, memory.take(framed) + origin};
+  state.carry = memory.take(2 * (task.size + 1) * strip);
+  for (MergeRow<T>& row : state.merge_row)
+    row = {memory.take(task.frame) + kFrame, memory.take(task.frame) + kFrame,
+           memory.take(task.frame) + kFrame};
   state.counts = memory.take(plane);
   if (task.background) state.background_gradient = memory.take(plane);
   state.phases = memory.take(4 * task.stride);

@@ -59,6 +59,12 @@ struct LossTask {
   Planes<T> transfer;  ///< near field: turned transfer function / N; none in the far field
 };
 
+/// A row of a weighted patch, zeros before and after.
+template <class T>
+struct MergeRow {
+  T *re = nullptr, *im = nullptr, *weight = nullptr;
+};
+
 /// What one thread owns: scratch of O(modes N^2), and sums over the patterns it has done.
 template <class T>
 struct ThreadState {
@@ -68,9 +74,10 @@ struct ThreadState {
   T* seen = nullptr;      ///< (modes, 2) planes at the detector, for the near field
   T* spectrum = nullptr;  ///< (modes, 2) planes turned, for the near field's slope by a shift
   Planes<T> patch;
-  T* weight = nullptr;               ///< framed, of the patch that is being merged
-  Planes<T> patch_gradient;          ///< framed; holds weighted patches while they are merged
-  T* counts = nullptr;               ///< at the detector
+  MergeRow<T> merge_row[2];          ///< of the patch that is being merged
+  T* weight = nullptr;               ///< (N, N), of a moved probe
+  T* carry = nullptr;                ///< vectors between strips, landing.h
+  T* counts = nullptr;               ///< at the detector: of a strip, or of all pixels
   T* phases = nullptr;               ///< (4, stride) cos and sin by row and by column
   T* probe_gradient = nullptr;       ///< (modes, 2) planes natural, or turned for moved_probe
   T* background_gradient = nullptr;  ///< at the detector
@@ -106,6 +113,9 @@ struct Kernels {
   void (*pattern)(const LossTask<T>&, const Place&, const T* counts, const Canvas<T>& canvas,
                   const Canvas<T>& gradient, ThreadState<T>&, double* place_gradient) = nullptr;
 
+  /// The merge weight (N, N) of a patch under the probe moved to its place; the thread's until the
+  /// next call.
+  const T* (*moved_weight)(const LossTask<T>&, const Place&, ThreadState<T>&) = nullptr;
   /// Adds a patch (N, N) interleaved complex times its weight (N, N), and the weight, to canvas
   /// rows first..last - 1.
   void (*merge_patch)(const LossTask<T>&, const Place&, const T* patch, const T* weight,
@@ -121,8 +131,14 @@ struct Kernels {
   /// Gradient of a patch (N, N) interleaved, and what the merge adds to the gradient of its place,
   /// from a canvas that holds d loss / d sum in re, im and the part of the weights in `weight`.
   void (*patch_gradient)(const LossTask<T>&, const Place&, const T* patch, const T* weight,
-                         const Canvas<T>& canvas, T* gradient, const ThreadState<T>&,
-                         double* place_gradient) = nullptr;
+                         const Canvas<T>& canvas, T* gradient, double* place_gradient) = nullptr;
+
+  /// What merge_patch and divide make of a patch that is alone on its canvas, at a whole pixel.
+  void (*place_alone)(const LossTask<T>&, const Place&, const T* patch, const T* weight, T dark,
+                      const Canvas<T>& canvas, double* moments) = nullptr;
+  /// What undivide and patch_gradient make of its gradient.
+  void (*take_alone)(const LossTask<T>&, const Place&, const T* weight, T dark,
+                     const Canvas<T>& gradient, T* patch_gradient) = nullptr;
 
   // The projection solvers (projection_task.h). `amplitudes` is a plane at the detector.
 

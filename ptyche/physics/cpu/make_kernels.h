@@ -1,6 +1,7 @@
 // The table of one instruction set; included by one source file for each.
 #pragma once
 
+#include "ptyche/physics/cpu/alone_kernel.h"
 #include "ptyche/physics/cpu/merge_kernel.h"
 #include "ptyche/physics/cpu/pattern_kernel.h"
 #include "ptyche/physics/cpu/pie_kernel.h"
@@ -16,10 +17,13 @@ constexpr Kernels<T> make_kernels(const char* name) {
           .to_turned = &to_turned<T>,
           .to_natural = &to_natural<T>,
           .pattern = &pattern<T>,
+          .moved_weight = &moved_weight<T>,
           .merge_patch = &merge_patch<T>,
           .divide = &divide<T>,
           .undivide = &undivide<T>,
           .patch_gradient = &patch_gradient<T>,
+          .place_alone = &place_alone<T>,
+          .take_alone = &take_alone<T>,
           .take_amplitudes = &take_amplitudes<T>,
           .pie = &pie<T>,
           .reflect = &reflect<T>,

@@ -2,28 +2,44 @@
 #pragma once
 
 #include "ptyche/physics/cpu/between_pixels.h"
+#include "ptyche/physics/cpu/pattern_kernel.h"
 
 namespace ptyche::cpu::PTYCHE_ISA {
 
-/// A weight (N, N) -> framed plane.
+/// sum_m |P_m|^2 of the probe moved to the place.
 template <class T>
-inline void frame_weight(const LossTask<T>& task, const T* weight, T* to) {
+const T* moved_weight(const LossTask<T>& task, const Place& place, ThreadState<T>& state) {
+  move_probe(task, place, state);
   for (std::int64_t r = 0; r < task.size; ++r)
-    for (std::int64_t j = 0; j < task.size; ++j) to[r * task.frame + j] = *weight++;
+    for (std::int64_t c = 0; c < task.size; c += kLanes<T>) {
+      const std::int64_t at = striped<T>(task.size, r, c);
+      Vector<T> power{};
+      for (std::int64_t mode = 0; mode < task.modes; ++mode) {
+        const Planes<T> probe = planes_of(task, state.moved, mode);
+        const Vector<T> re = load(probe.re + at), im = load(probe.im + at);
+        power += re * re + im * im;
+      }
+      store_some(state.weight + r * task.size + c, power, task.size - c);
+    }
+  return state.weight;
 }
 
-/// An interleaved complex patch times its framed weight -> framed planes.
+/// A row of a patch times its weight, and the weight, into rows between zeros; zeros for a row
+/// outside of the patch.
 template <class T>
-inline void weigh(const LossTask<T>& task, const T* patch, const T* framed_weight, Planes<T> to) {
-  for (std::int64_t r = 0; r < task.size; ++r) {
-    const T* __restrict weight = framed_weight + r * task.frame;
-    const T* __restrict from = patch + 2 * r * task.size;
-    T* __restrict re = to.re + r * task.frame, * __restrict im = to.im + r * task.frame;
+inline void weigh_row(const LossTask<T>& task, std::int64_t row, const T* patch, const T* weight,
+                      const MergeRow<T>& to) {
+  const bool inside = row >= 0 && row < task.size;
+  const T* __restrict from = patch + (inside ? 2 * row * task.size : 0);
+  const T* __restrict own = weight + (inside ? row * task.size : 0);
+  const T factor = inside ? 1 : 0;
+  T* __restrict re = to.re, * __restrict im = to.im, * __restrict sum = to.weight;
 #pragma omp simd
-    for (std::int64_t j = 0; j < task.size; ++j) {
-      re[j] = from[2 * j] * weight[j];
-      im[j] = from[2 * j + 1] * weight[j];
-    }
+  for (std::int64_t j = 0; j < task.size; ++j) {
+    const T w = factor * own[j];
+    re[j] = from[2 * j] * w;
+    im[j] = from[2 * j + 1] * w;
+    sum[j] = w;
   }
 }
 
@@ -32,12 +48,20 @@ void merge_patch(const LossTask<T>& task, const Place& place, const T* patch, co
                  const Canvas<T>& canvas, std::int64_t first, std::int64_t last,
                  const ThreadState<T>& state) {
   const Spot<T> spot(place);
-  frame_weight(task, weight, state.weight);
-  weigh(task, patch, state.weight, state.patch_gradient);
-  const std::int64_t size = task.size, frame = task.frame, stride = canvas.stride;
-  spread<T>(state.patch_gradient.re, frame, size, spot, canvas.re, stride, first, last);
-  spread<T>(state.patch_gradient.im, frame, size, spot, canvas.im, stride, first, last);
-  spread<T>(state.weight, frame, size, spot, canvas.weight, stride, first, last);
+  const Touched<T> rows(spot, task.size, first, last);
+  MergeRow<T> row = state.merge_row[0], above = state.merge_row[1];
+  for (std::int64_t i = rows.begin - 1; i < rows.stop; ++i) {
+    weigh_row(task, i, patch, weight, row);
+    const std::int64_t start = (spot.row + i) * canvas.stride + spot.col;
+    if (i >= rows.begin) {
+      spread_row(row.re, above.re, spot, rows.end, canvas.re + start);
+      spread_row(row.im, above.im, spot, rows.end, canvas.im + start);
+      spread_row(row.weight, above.weight, spot, rows.end, canvas.weight + start);
+    }
+    const MergeRow<T> done = row;
+    row = above;
+    above = done;
+  }
 }
 
 /// Sums -> means in canvas rows first..last-1; `weight` becomes what one merged patch counts for.
@@ -119,18 +143,15 @@ inline void take_some(const T* from, std::int64_t count, Vector<T>& re, Vector<T
   }
 }
 
-/// What patch_gradient_of computes: of a whole-pixel patch, between pixels, or with the slopes too.
-enum class Way { whole, between, with_slopes };
-
 template <class T, Way How>
 inline void patch_gradient_of(const LossTask<T>& task, const Spot<T>& spot, const T* patch,
-                              const T* framed_weight, const Canvas<T>& canvas, T* gradient,
+                              const T* all_weights, const Canvas<T>& canvas, T* gradient,
                               Slopes<T>& slopes) {
   for (std::int64_t i = 0; i < task.size; ++i) {
     const std::int64_t start = (spot.row + i) * canvas.stride + spot.col;
     for (std::int64_t j = 0; j < task.size; j += kLanes<T>) {
       const std::int64_t count = task.size - j, at = 2 * (i * task.size + j);
-      const Vector<T> weight = load(framed_weight + i * task.frame + j);
+      const Vector<T> weight = load_some(all_weights + i * task.size + j, count);
       if constexpr (How == Way::whole) {
         put_together<T>(load(canvas.re + start + j) * weight, load(canvas.im + start + j) * weight,
                         gradient + at, count);
@@ -156,17 +177,14 @@ inline void patch_gradient_of(const LossTask<T>& task, const Spot<T>& spot, cons
 
 template <class T>
 void patch_gradient(const LossTask<T>& task, const Place& place, const T* patch, const T* weight,
-                    const Canvas<T>& canvas, T* gradient, const ThreadState<T>& state,
-                    double* place_gradient) {
+                    const Canvas<T>& canvas, T* gradient, double* place_gradient) {
   const Spot<T> spot(place);
   Slopes<T> slopes;
-  const T* framed = state.weight;
-  frame_weight(task, weight, state.weight);
   if (spot.whole && !task.want_place)
-    return patch_gradient_of<T, Way::whole>(task, spot, patch, framed, canvas, gradient, slopes);
+    return patch_gradient_of<T, Way::whole>(task, spot, patch, weight, canvas, gradient, slopes);
   if (!task.want_place)
-    return patch_gradient_of<T, Way::between>(task, spot, patch, framed, canvas, gradient, slopes);
-  patch_gradient_of<T, Way::with_slopes>(task, spot, patch, framed, canvas, gradient, slopes);
+    return patch_gradient_of<T, Way::between>(task, spot, patch, weight, canvas, gradient, slopes);
+  patch_gradient_of<T, Way::with_slopes>(task, spot, patch, weight, canvas, gradient, slopes);
   place_gradient[0] += lane_sum<T>(slopes.row);
   place_gradient[1] += lane_sum<T>(slopes.col);
 }

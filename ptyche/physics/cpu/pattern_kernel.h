@@ -6,6 +6,7 @@
 
 #include "ptyche/physics/cpu/between_pixels.h"
 #include "ptyche/physics/cpu/detect_kernel.h"
+#include "ptyche/physics/cpu/landing.h"
 #include "ptyche/physics/cpu/travel_kernel.h"
 
 namespace ptyche::cpu::PTYCHE_ISA {
@@ -37,47 +38,39 @@ inline void multiply_strip(Planes<T> a, Planes<T> b, std::int64_t size, std::int
   }
 }
 
-/// Counts (row, col) -> natural.
+/// Counts (row, col) -> columns first.. of a natural plane.
 template <class T>
-inline void strip_counts(const LossTask<T>& task, const T* counts, T* to) {
-  for (std::int64_t first = 0; first < task.size; first += kStrip<T>)
-    for (std::int64_t r = 0; r < task.size; ++r)
-      for (std::int64_t c = first; c < task.size && c < first + kStrip<T>; ++c)
-        to[striped<T>(task.size, r, first) + c - first] = counts[r * task.size + c];
+inline void strip_counts(const LossTask<T>& task, const T* counts, std::int64_t first, T* to) {
+  const std::int64_t left = task.size - first, columns = left < kStrip<T> ? left : kStrip<T>;
+  for (std::int64_t r = 0; r < task.size; ++r)
+    for (std::int64_t c = 0; c < columns; ++c)
+      to[r * kStrip<T> + c] = counts[r * task.size + first + c];
 }
 
-/// Counts (row, col) -> turned.
+/// Counts (row, col) -> columns first.. (rows of the counts) of a turned plane.
 template <class T>
-inline void turn_counts(const LossTask<T>& task, const T* counts, T* to) {
+inline void turn_counts(const LossTask<T>& task, const T* counts, std::int64_t first, T* to) {
   constexpr int lanes = kLanes<T>;
-  const std::int64_t whole = task.size / lanes * lanes;
-  for (std::int64_t r = 0; r < whole; r += lanes)
+  const std::int64_t left = task.size - first, rows = left < kStrip<T> ? left : kStrip<T>;
+  const std::int64_t whole_rows = rows / lanes * lanes, whole = task.size / lanes * lanes;
+  const T* from = counts + first * task.size;
+  for (std::int64_t r = 0; r < whole_rows; r += lanes)
     for (std::int64_t c = 0; c < whole; c += lanes) {
       Vector<T> block[lanes];
-      for (int i = 0; i < lanes; ++i) block[i] = load(counts + (r + i) * task.size + c);
+      for (int i = 0; i < lanes; ++i) block[i] = load(from + (r + i) * task.size + c);
       transpose<T>(block);
       for (int i = 0; i < lanes; ++i)
-        store(to + striped<T>(task.size, task.fft.position[c + i], r), block[i]);
+        store(to + task.fft.position[c + i] * kStrip<T> + r, block[i]);
     }
-  for (std::int64_t r = 0; r < task.size; ++r)
-    for (std::int64_t c = r < whole ? whole : 0; c < task.size; ++c)
-      to[striped<T>(task.size, task.fft.position[c], r)] = counts[r * task.size + c];
+  for (std::int64_t r = 0; r < rows; ++r)
+    for (std::int64_t c = r < whole_rows ? whole : 0; c < task.size; ++c)
+      to[task.fft.position[c] * kStrip<T> + r] = from[r * task.size + c];
 }
 
-/// Counts (N, N) in FFT order -> a plane at the detector.
+/// Counts (N, N) in FFT order -> the strip first.. of a plane at the detector.
 template <class T>
-inline void take_counts(const LossTask<T>& task, const T* counts, T* to) {
-  task.transfer.re ? strip_counts(task, counts, to) : turn_counts(task, counts, to);
-}
-
-/// Patch and counts of one pattern into the thread's planes.
-template <class T>
-inline void fetch(const LossTask<T>& task, const Place& place, const T* counts,
-                  const Canvas<T>& canvas, ThreadState<T>& state) {
-  const Spot<T> spot(place);
-  see<T>(canvas.re, canvas.stride, spot, task.size, state.patch.re);
-  see<T>(canvas.im, canvas.stride, spot, task.size, state.patch.im);
-  take_counts(task, counts, state.counts);
+inline void take_counts(const LossTask<T>& task, const T* counts, std::int64_t first, T* to) {
+  task.transfer.re ? strip_counts(task, counts, first, to) : turn_counts(task, counts, first, to);
 }
 
 /// The probe's modes, moved by the place's shift, into their planes.
@@ -106,13 +99,15 @@ inline void move_probe(const LossTask<T>& task, const Place& place, ThreadState<
   }
 }
 
-/// Exit waves, first half of their transform: natural planes -> `wave`, turned half way.
-template <class T>
-inline void send(const LossTask<T>& task, const ThreadState<T>& state) {
+/// Exit waves, first half of their transform: natural planes -> `wave`, turned half way. see(first)
+/// fills the patch's strip first.., if it is not filled yet.
+template <class T, class See>
+inline void send(const LossTask<T>& task, const ThreadState<T>& state, const See& see) {
   const Strip<T> strip{state.strip};
-  for (std::int64_t mode = 0; mode < task.modes; ++mode) {
-    const ModeBuffers<T> own = mode_buffers(task, state, mode);
-    for (std::int64_t first = 0; first < task.stride; first += kStrip<T>) {
+  for (std::int64_t first = 0; first < task.stride; first += kStrip<T>) {
+    see(first);
+    for (std::int64_t mode = 0; mode < task.modes; ++mode) {
+      const ModeBuffers<T> own = mode_buffers(task, state, mode);
       multiply_strip(own.probe, state.patch, task.size, first, strip);
       forward_fft(strip, task.fft);
       store_turned(strip.re, task.fft, first, own.wave.re);
@@ -123,35 +118,48 @@ inline void send(const LossTask<T>& task, const ThreadState<T>& state) {
 
 /// Second half of the transform, loss, and the first half of the way back.
 template <class T>
-inline void meet(const LossTask<T>& task, ThreadState<T>& state, double* shift_slope) {
-  at_detector(task, state, task.want_gradient, shift_slope,
-              [&](T* waves, std::int64_t first) { detect(task, waves, state, first); });
+inline void meet(const LossTask<T>& task, const T* counts, ThreadState<T>& state,
+                 double* shift_slope) {
+  at_detector(task, state, task.want_gradient, shift_slope, [&](T* waves, std::int64_t first) {
+    take_counts(task, counts, first, state.counts);
+    detect(task, waves, state, first);
+  });
 }
 
-/// A strip of the exit wave's gradient: conj(probe) strip is the patch's (written for the first
-/// mode, else added), conj(patch) strip the probe's as this pattern saw it: added to its plane, or,
-/// where the probe is moved, left in the strip.
-template <class T, bool First, bool Moved>
-inline void use_strip(const LossTask<T>& task, const ThreadState<T>& state,
-                      const ModeBuffers<T>& own, std::int64_t first) {
+/// One vector of a strip of the exit wave's gradient: conj(probe) strip, the patch's, is returned;
+/// conj(patch) strip, the probe's as this pattern saw it, is added to its plane, or, where the
+/// probe is moved, left in the strip.
+template <class T, bool Moved>
+inline Complex<T> use_wave(Strip<T> strip, Strip<T> patch, Strip<T> probe, Strip<T> sum,
+                           std::int64_t r, int column) {
+  const Complex<T> x = strip.get(r, column);
+  const Complex<T> by_probe = conjugate_product(patch.get(r, column), x);
+  if constexpr (Moved)
+    strip.set(r, column, by_probe);
+  else
+    sum.set(r, column, sum.get(r, column) + by_probe);
+  return conjugate_product(probe.get(r, column), x);
+}
+
+/// A strip of the exit wave's gradient, all of it used: for the probe, and for the canvas. The
+/// landing is a copy, which stays in registers; its sums are returned.
+template <class T, bool Moved, Way How>
+inline Slopes<T> use_strip(const LossTask<T>& task, const ThreadState<T>& state,
+                           const ModeBuffers<T>& own, std::int64_t first, Landing<T> landing) {
   const Strip<T> strip{state.strip}, probe = strip_of(own.probe, task.size, first);
   const Strip<T> patch = strip_of(state.patch, task.size, first);
   const Strip<T> sum = strip_of(own.probe_gradient, task.size, first);
-  for (std::int64_t r = 0; r < task.size; ++r)
-    for (int column = 0; column < kStrip<T>; column += kLanes<T>) {
-      const Complex<T> x = strip.get(r, column), p = probe.get(r, column);
-      const Complex<T> o = patch.get(r, column);
-      const Vector<T> re = p.re * x.re + p.im * x.im, im = p.re * x.im - p.im * x.re;
-      T* to_re = state.patch_gradient.re + r * task.frame + first + column;
-      T* to_im = state.patch_gradient.im + r * task.frame + first + column;
-      store(to_re, First ? re : load(to_re) + re);
-      store(to_im, First ? im : load(to_im) + im);
-      const Complex<T> by_probe = {o.re * x.re + o.im * x.im, o.re * x.im - o.im * x.re};
-      if constexpr (Moved)
-        strip.set(r, column, by_probe);
-      else
-        sum.set(r, column, sum.get(r, column) + by_probe);
-    }
+  landing.begin(first);
+  for (std::int64_t r = 0; r < task.size; ++r) {
+    Complex<T> row[kColumns<T>];
+#pragma GCC unroll 4
+    for (int i = 0; i < kColumns<T>; ++i)
+      row[i] = use_wave<T, Moved>(strip, patch, probe, sum, r, i * kLanes<T>);
+    landing.template add<How>(r, row);
+  }
+  const Complex<T> none[kColumns<T>] = {};
+  if constexpr (How != Way::whole) landing.template add<How>(task.size, none);
+  return landing.slopes;
 }
 
 /// Second half of the gradient of a moved probe: `wave` holds its transform half way. Adds it to
@@ -183,9 +191,10 @@ inline void add_moved_gradient(const LossTask<T>& task, const ThreadState<T>& st
   gradient[1] += 6.283185307179586477 * by_col;
 }
 
-/// Second half of the way back, and its use for patch and probe.
-template <class T, bool Moved>
-inline void receive(const LossTask<T>& task, ThreadState<T>& state, double* place_gradient) {
+/// Second half of the way back, and its use for canvas and probe.
+template <class T, bool Moved, Way How>
+inline void receive(const LossTask<T>& task, ThreadState<T>& state, Landing<T>& landing,
+                    double* place_gradient) {
   const Strip<T> strip{state.strip};
   for (std::int64_t mode = 0; mode < task.modes; ++mode) {
     const ModeBuffers<T> own = mode_buffers(task, state, mode);
@@ -193,54 +202,41 @@ inline void receive(const LossTask<T>& task, ThreadState<T>& state, double* plac
       load_turned(own.wave.re, task.fft, first, strip.re);
       load_turned(own.wave.im, task.fft, first, strip.im);
       backward_fft(strip, task.fft);
-      if (mode == 0)
-        use_strip<T, true, Moved>(task, state, own, first);
-      else
-        use_strip<T, false, Moved>(task, state, own, first);
+      landing.slopes = use_strip<T, Moved, How>(task, state, own, first, landing);
       if constexpr (Moved) {
         forward_fft(strip, task.fft);
         store_turned(strip.re, task.fft, first, own.wave.re);
         store_turned(strip.im, task.fft, first, own.wave.im);
       }
     }
+    if constexpr (How != Way::whole) landing.end(task);
     if constexpr (Moved) add_moved_gradient(task, state, mode, place_gradient + 2);
   }
 }
 
-/// The patch's gradient back onto the canvas, and the slope by position.
+/// The way home of one pattern: gradients of canvas, probe and place.
 template <class T>
-inline void give_back(const LossTask<T>& task, const Place& place, const Canvas<T>& canvas,
-                      const Canvas<T>& gradient, const ThreadState<T>& state,
-                      double* place_gradient) {
-  const Spot<T> spot(place);
-  const std::int64_t size = task.size, frame = task.frame, stride = gradient.stride;
-  const Planes<T>& from = state.patch_gradient;
-  if (!task.want_place || task.moved_probe) {
-    spread<T>(from.re, frame, size, spot, gradient.re, stride, 0, gradient.rows);
-    spread<T>(from.im, frame, size, spot, gradient.im, stride, 0, gradient.rows);
-    return;
-  }
-  Slopes<T> slopes;
-  spread_with_slopes<T>(from.re, frame, size, spot, canvas.re, gradient.re, stride, slopes);
-  spread_with_slopes<T>(from.im, frame, size, spot, canvas.im, gradient.im, stride, slopes);
-  place_gradient[0] += lane_sum<T>(slopes.row);
-  place_gradient[1] += lane_sum<T>(slopes.col);
+inline void come_home(const LossTask<T>& task, const Spot<T>& spot, const Canvas<T>& canvas,
+                      const Canvas<T>& gradient, ThreadState<T>& state, double* place_gradient) {
+  Landing<T> landing(spot, canvas, gradient, state.carry);
+  if (task.moved_probe) return receive<T, true, Way::whole>(task, state, landing, place_gradient);
+  if (!task.want_place)
+    return spot.whole ? receive<T, false, Way::whole>(task, state, landing, place_gradient)
+                      : receive<T, false, Way::between>(task, state, landing, place_gradient);
+  receive<T, false, Way::with_slopes>(task, state, landing, place_gradient);
+  place_gradient[0] += lane_sum<T>(landing.slopes.row);
+  place_gradient[1] += lane_sum<T>(landing.slopes.col);
 }
 
 template <class T>
 void pattern(const LossTask<T>& task, const Place& place, const T* counts, const Canvas<T>& canvas,
              const Canvas<T>& gradient, ThreadState<T>& state, double* place_gradient) {
-  fetch(task, place, counts, canvas, state);
+  const Spot<T> spot(place);
   if (task.moved_probe) move_probe(task, place, state);
-  send(task, state);
+  send(task, state, [&](std::int64_t first) { see_strip(task, canvas, spot, first, state.patch); });
   for (int i = 0; task.want_gradient && i < 4; ++i) place_gradient[i] = 0;
-  meet(task, state, task.want_gradient ? place_gradient + 2 : nullptr);
-  if (!task.want_gradient) return;
-  if (task.moved_probe)
-    receive<T, true>(task, state, place_gradient);
-  else
-    receive<T, false>(task, state, place_gradient);
-  give_back(task, place, canvas, gradient, state, place_gradient);
+  meet(task, counts, state, task.want_gradient ? place_gradient + 2 : nullptr);
+  if (task.want_gradient) come_home(task, spot, canvas, gradient, state, place_gradient);
 }
 
 }  // namespace ptyche::cpu::PTYCHE_ISA

@@ -89,7 +89,7 @@ template <class T>
 void pie(const LossTask<T>& task, const Place& place, const T* amplitudes, const Canvas<T>& object,
          const PieStep<T>& step, ThreadState<T>& state, Share<T>& share) {
   look(task, place, object, state);
-  send(task, state);
+  send(task, state, [](std::int64_t) {});
   share.misfit = project<T, true>(task, state, amplitudes);
   if (!step.refine_probe) return use_modes<T, false>(task, state, {}, share);
   const T alpha = step.probe_regularisation, most = brightest(task, state.patch);

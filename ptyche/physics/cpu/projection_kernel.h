@@ -22,7 +22,8 @@ inline T lane_max(Vector<T> values) {
 /// Counts (row, col) of one pattern -> square roots, at the detector.
 template <class T>
 void take_amplitudes(const LossTask<T>& task, const T* counts, T* to) {
-  take_counts(task, counts, to);
+  for (std::int64_t first = 0; first < task.stride; first += kStrip<T>)
+    take_counts(task, counts, first, to + first * task.size);
   for (std::int64_t i = 0; i < task.size * task.stride; i += kLanes<T>)
     store(to + i, root<T>(load(to + i)));
 }
@@ -81,8 +82,8 @@ template <class T>
 inline void look(const LossTask<T>& task, const Place& place, const Canvas<T>& object,
                  ThreadState<T>& state) {
   const Spot<T> spot(place);
-  see<T>(object.re, object.stride, spot, task.size, state.patch.re);
-  see<T>(object.im, object.stride, spot, task.size, state.patch.im);
+  for (std::int64_t first = 0; first < task.stride; first += kStrip<T>)
+    see_strip(task, object, spot, first, state.patch);
   if (task.moved_probe) move_probe(task, place, state);
 }
 

@@ -69,7 +69,7 @@ void reflect(const LossTask<T>& task, const Place& place, const T* amplitudes,
              Share<T>& share) {
   look(task, place, object, state);
   if (how.fresh)
-    send(task, state);
+    send(task, state, [](std::int64_t) {});
   else
     send_reflected(task, state, waves);
   share.misfit = project<T, false>(task, state, amplitudes, how.trust);

@@ -45,6 +45,21 @@ inline void store(T* to, Vector<T> value) {
   *reinterpret_cast<typename Simd<T>::Unaligned*>(to) = value;
 }
 
+/// `count` numbers; the rest 0.
+template <class T>
+inline Vector<T> load_some(const T* from, std::int64_t count) {
+  if (count >= kLanes<T>) return load(from);
+  Vector<T> some{};
+  for (std::int64_t k = 0; k < count; ++k) some[k] = from[k];
+  return some;
+}
+
+template <class T>
+inline void store_some(T* to, Vector<T> values, std::int64_t count) {
+  if (count >= kLanes<T>) return store(to, values);
+  for (std::int64_t k = 0; k < count; ++k) to[k] = values[k];
+}
+
 template <class T>
 inline Vector<T> broadcast(T value) {
   return value - Vector<T>{};

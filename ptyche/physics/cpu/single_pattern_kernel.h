@@ -31,7 +31,7 @@ template <class T>
 void step_alone(const LossTask<T>& task, const T* amplitudes, const T* factor, std::int64_t times,
                 ThreadState<T>& state) {
   for (std::int64_t i = 0; i < times; ++i) {
-    send(task, state);
+    send(task, state, [](std::int64_t) {});
     project<T, true>(task, state, amplitudes);
     for (std::int64_t mode = 0; mode < task.modes; ++mode) step_patch(task, state, mode, factor);
   }

@@ -7,17 +7,29 @@
 
 namespace ptyche::cpu::PTYCHE_ISA {
 
-/// Phase factors exp(-2 pi i f d) by row and by column.
+/// Phase factors exp(-2 pi i f d) by row and by column: powers of that of the lowest frequency,
+/// and their conjugates.
 template <class T>
 inline void fill_phases(const LossTask<T>& task, const Place& place, T* phases) {
   const double shift[2] = {place.row_shift, place.col_shift};
-  for (int axis = 0; axis < 2; ++axis)
-    for (std::int64_t f = 0; f < task.size; ++f) {
-      const double angle =
-          -6.283185307179586477 * static_cast<double>(task.frequencies[f]) * shift[axis];
-      phases[2 * axis * task.stride + f] = static_cast<T>(__builtin_cos(angle));
-      phases[(2 * axis + 1) * task.stride + f] = static_cast<T>(__builtin_sin(angle));
+  const std::int64_t size = task.size;
+  for (int axis = 0; axis < 2; ++axis) {
+    T *cosine = phases + 2 * axis * task.stride, *sine = cosine + task.stride;
+    const double angle = -6.283185307179586477 * shift[axis] / static_cast<double>(size);
+    const double c = __builtin_cos(angle), s = __builtin_sin(angle);
+    double re = 1, im = 0;
+    for (std::int64_t f = 0; 2 * f <= size; ++f) {
+      cosine[(size - f) % size] = static_cast<T>(re);
+      sine[(size - f) % size] = static_cast<T>(-im);
+      if (2 * f < size) {
+        cosine[f] = static_cast<T>(re);
+        sine[f] = static_cast<T>(im);
+      }
+      const double next = re * c - im * s;
+      im = re * s + im * c;
+      re = next;
     }
+  }
 }
 
 /// The phase factor of row p and columns at.. of a turned plane.
