@@ -11,6 +11,7 @@
 #include "ptyche/commands/verbs.h"
 #include "ptyche/core/error.h"
 #include "ptyche/core/files.h"
+#include "ptyche/core/log.h"
 #include "ptyche/model/model_file.h"
 #include "ptyche/stitch/stitch.h"
 
@@ -24,6 +25,8 @@ struct InferVerbOptions {
   SubsampleOptions subsample;
   std::filesystem::path model, output;
   std::string backend;
+  std::int64_t gridsize = 0, neighbours = 0;
+  bool comparison_plot = false;
   std::uint64_t seed = 1;
 };
 
@@ -34,6 +37,33 @@ std::filesystem::path model_file_at(const std::filesystem::path& path) {
   return std::filesystem::is_directory(path) ? path / "model.ptyche" : path;
 }
 
+/// What a PtychoPINN user types and nothing here needs.
+std::vector<Option> original_option_list(InferVerbOptions& options) {
+  return {{.name = "gridsize",
+           .target = &options.gridsize,
+           .unit = "",
+           .help = "accepted and not needed: the model knows how many patterns go in together",
+           .range = {0, 8}},
+          {.name = "neighbor-count",
+           .target = &options.neighbours,
+           .unit = "patterns",
+           .help = "accepted and not needed: the nearest ones go in together",
+           .range = {0, 4096}},
+          {.name = "comparison-plot",
+           .target = &options.comparison_plot,
+           .unit = "",
+           .help = "accepted and not needed: the image is drawn beside a truth that is there"},
+          backend_option(options.backend)};
+}
+
+void note_options_without_effect(const InferVerbOptions& options) {
+  note_backend(options.backend);
+  if (options.gridsize > 0 || options.neighbours > 0)
+    note(
+        "--gridsize and --neighbor-count: the model knows how many patterns go in together; they "
+        "are the nearest ones");
+}
+
 void run_infer(InferVerbOptions options, const std::string& options_json) {
   const auto start = std::chrono::steady_clock::now();
   require(options.compute.device != "cuda",
@@ -42,7 +72,7 @@ void run_infer(InferVerbOptions options, const std::string& options_json) {
   if (options.scan.read.file.empty())
     throw UsageError("SCAN is missing (NPZ or CXI file; --test-data names it too)");
   options.compute.apply();
-  note_backend(options.backend);
+  note_options_without_effect(options);
   options.scan.read.seed = options.seed;
   options.infer.precision = precision_from(options.compute.precision);
   options.infer.engine = engine_from(options.compute.engine);
@@ -90,13 +120,13 @@ Command declare(const std::shared_ptr<InferVerbOptions>& options) {
              .unit = "patterns",
              .help = "how many patterns are used; 0 = every one",
              .range = {0, 1e9},
-             .aliases = {"n-images"}},
+             .aliases = {"n-images", "n-groups"}},
             {.name = "subsample-seed",
              .target = &options->subsample.seed,
              .unit = "",
              .help = "draws these"},
-            backend_option(options->backend),
             {.name = "seed", .target = &options->seed, .unit = "", .help = "draws the hold-out"}},
+           original_option_list(*options),
            read_option_list(options->scan),
            hold_out_option_list(options->scan.read),
            compute_option_list(options->compute)}),

@@ -29,7 +29,7 @@ Reconstruction with_object(const at::Tensor& array, const std::string& name) {
 
 Reconstruction read_npz_object(const std::filesystem::path& path) {
   const NpzFile file(path);
-  const std::string name = file.first_of({"object", "objectGuess", "truth"});
+  const std::string name = file.first_of({"object", "objectGuess", "truth", "YY_pred"});
   return with_object(file.read(name).values, name);
 }
 

@@ -9,6 +9,7 @@
 #include "ptyche/core/log.h"
 #include "ptyche/core/random.h"
 #include "ptyche/data/window.h"
+#include "ptyche/evaluate/lit_window.h"
 #include "ptyche/evaluate/metrics_beside_flat.h"
 #include "ptyche/group/fixed_groups.h"
 #include "ptyche/infer/infer.h"
@@ -23,6 +24,7 @@
 #include "ptyche/report/figure.h"
 #include "ptyche/stitch/stitch.h"
 #include "ptyche/workflow/known_probe.h"
+#include "ptyche/workflow/recon_file.h"
 
 namespace ptyche {
 namespace {
@@ -107,6 +109,13 @@ at::Tensor scanned_part(const DoseResponseOptions& options, const at::Tensor& ob
   return cut(object, {first - row, last - row, first - col, last - col}).contiguous();
 }
 
+/// The object with its mean where hardly any light falls, which would be noise of any size: the
+/// positions are drawn at random and leave gaps.
+at::Tensor with_flat_dark(const Reconstruction& image) {
+  const at::Tensor lit = lit_pixels(image);
+  return at::where(lit, image.object, image.object.masked_select(lit).mean());
+}
+
 /// Files of the arms that are done.
 void write_arms(const std::filesystem::path& folder, const std::vector<DoseArm>& arms) {
   nlohmann::ordered_json history;
@@ -163,7 +172,8 @@ DoseArm run_arm(const DoseResponseOptions& options, DoseArm arm, const Scan& lea
   write_training(folder, model);
   const Reconstruction image =
       stitch(infer(model, test, {.precision = options.precision, .engine = options.engine}), test);
-  arm.image = scanned_part(options, image.object, image.origin_row, image.origin_col);
+  arm.image = scanned_part(options, with_flat_dark(image), image.origin_row, image.origin_col);
+  write_recon(options.output / "recons" / arm.label, arm.image);
   arm.scores = metrics_beside_flat(scanned_part(options, test.truth()), arm.image);
   arm.history = model.history;
   return arm;
@@ -181,6 +191,7 @@ std::vector<DoseArm> run_dose_response(const DoseResponseOptions& options) {
     titles.push_back(fmt::format("{:.3g} photons", photons));
   }
   std::filesystem::create_directories(options.output / "reports");
+  write_recon(options.output / "recons" / "gt", scanned_part(options, test.front().truth()));
   std::vector<DoseArm> arms;
   for (std::size_t dose = 0; dose < learn.size(); ++dose)
     for (const LossKind loss : {LossKind::poisson, LossKind::amplitude_absolute}) {

@@ -18,6 +18,7 @@
 #include "ptyche/report/amplitude_phase_figure.h"
 #include "ptyche/stitch/stitch.h"
 #include "ptyche/workflow/known_probe.h"
+#include "ptyche/workflow/recon_file.h"
 
 namespace ptyche {
 namespace {
@@ -35,12 +36,6 @@ void write_data_set(const std::filesystem::path& file, const GridData& data) {
                    {"probeGuess", scan.probe()[0]},
                    {"objectGuess", scan.truth()},
                    {"nn_indices", data.groups}});
-}
-
-void write_recon(const std::filesystem::path& folder, const at::Tensor& image) {
-  std::filesystem::create_directories(folder);
-  write_npz(folder / "recon.npz",
-            {{"YY_pred", image}, {"amp", image.abs()}, {"phase", image.angle()}});
 }
 
 TrainOptions train_options(const GridLinesOptions& options) {

@@ -80,8 +80,11 @@ TEST_F(Pipeline, TakesTheWordsOfPtychoPinn) {
   EXPECT_TRUE(fs::exists(fs::path(folder) / "reconstruction.h5"));
   const Outcome inferred =
       run_ptyche("infer --model_path '" + folder + "' --test_data '" + data + "' --output_dir '" +
-                 out("original again") + "' --n_subsample 30 --backend pytorch");
+                 out("original again") +
+                 "' --n_groups 30 --gridsize 2 --neighbor_count 7 --comparison_plot "
+                 "--backend pytorch");
   EXPECT_EQ(inferred.code, 0) << inferred.error;
+  EXPECT_NE(inferred.error.find("the model knows"), std::string::npos) << inferred.error;
 }
 
 TEST_F(Pipeline, BenchSaysHowFastBothEnginesAre) {

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "ptyche/core/error.h"
+#include "ptyche/io/object_file.h"
 #include "ptyche/physics/default_probe.h"
 #include "ptyche/workflow/dose_response.h"
 #include "ptyche/workflow/grid_lines.h"
@@ -78,6 +79,8 @@ TEST_F(Studies, DoseResponseFinishesAllFourArms) {
     EXPECT_GT(arm.scores.image.aligned.nrmse_contrast, 0) << arm.label;
     EXPECT_EQ(read("metrics.json").at(arm.label).at("ssim").size(), 2) << arm.label;
     EXPECT_EQ(read("training_history.json").at(arm.label).at("loss").size(), 2) << arm.label;
+    const Reconstruction image = read_object_file(folder_ / "recons" / arm.label / "recon.npz");
+    EXPECT_TRUE(at::equal(image.object, arm.image)) << arm.label;
   }
   EXPECT_TRUE(std::filesystem::exists(folder_ / "reports" / "dose_comparison.png"));
 }

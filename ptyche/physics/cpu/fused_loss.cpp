@@ -7,25 +7,10 @@
 #include <deque>
 
 #include "ptyche/physics/cpu/loss_memory.h"
+#include "ptyche/physics/cpu/team.h"
 
 namespace ptyche::cpu {
 namespace {
-
-/// Threads that work on one canvas together: members first..first + size - 1.
-struct Team {
-  int first = 0, size = 1;
-};
-
-/// work(i, thread) for i in 0..count-1, in blocks of consecutive i per thread.
-template <class Work>
-void share(const Team& team, std::int64_t count, const Work& work) {
-  if (team.size == 1) {
-    for (std::int64_t i = 0; i < count; ++i) work(i, team.first);
-    return;
-  }
-#pragma omp parallel for num_threads(team.size) schedule(static)
-  for (std::int64_t i = 0; i < count; ++i) work(i, team.first + omp_get_thread_num());
-}
 
 template <class T>
 struct Run {
@@ -45,15 +30,6 @@ struct Run {
                                 threads[static_cast<std::size_t>(thread)].state);
   }
 };
-
-/// The rows of a canvas that one member of a team owns.
-struct Band {
-  std::int64_t first, last;
-};
-
-Band band_of(std::int64_t member, int members, std::int64_t rows) {
-  return {rows * member / members, rows * (member + 1) / members};
-}
 
 /// The last band has the row beneath the canvas, too.
 template <class T>
