@@ -6,12 +6,12 @@
 #include <omp.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <numeric>
 
+#include "ptyche/core/stopwatch.h"
 #include "ptyche/physics/cpu/pie_sweep.h"
 #include "ptyche/physics/cpu/reflect_sweep.h"
 
@@ -72,14 +72,9 @@ struct Problem {
 /// Patterns per second of the fastest of some repeats: what the machine does when it is left alone.
 template <class Work>
 double rate(const Setting& setting, const Work& work) {
-  using Clock = std::chrono::steady_clock;
   double best = 0;
-  for (int i = 0; i < setting.repeats; ++i) {
-    const auto start = Clock::now();
-    work();
-    const std::chrono::duration<double> seconds = Clock::now() - start;
-    best = std::max(best, static_cast<double>(kPatterns) / seconds.count());
-  }
+  for (int i = 0; i < setting.repeats; ++i)
+    best = std::max(best, static_cast<double>(kPatterns) / seconds_of(work));
   return best;
 }
 

@@ -1,7 +1,6 @@
 // The second half of `reconstruct`: a model and a scan to an image.
 #include "ptyche/infer/infer.h"
 
-#include <chrono>
 #include <memory>
 
 #include "ptyche/commands/option_lists.h"
@@ -12,6 +11,7 @@
 #include "ptyche/core/error.h"
 #include "ptyche/core/files.h"
 #include "ptyche/core/log.h"
+#include "ptyche/core/stopwatch.h"
 #include "ptyche/model/model_file.h"
 #include "ptyche/stitch/stitch.h"
 
@@ -65,7 +65,7 @@ void note_options_without_effect(const InferVerbOptions& options) {
 }
 
 void run_infer(InferVerbOptions options, const std::string& options_json) {
-  const auto start = std::chrono::steady_clock::now();
+  const Stopwatch watch;
   require(options.compute.device != "cuda",
           "--device cuda: inference is the network, which this build computes on the CPU only; use "
           "auto or cpu");
@@ -82,8 +82,7 @@ void run_infer(InferVerbOptions options, const std::string& options_json) {
       placed_by(model, subsample(read_scan(options.scan.resolved()), options.subsample));
   Reconstruction image = stitch(infer(model, scan, options.infer), scan);
   fill_provenance(image, model, "ptyche infer", options_json);
-  const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start;
-  write_image(options.output, image, scan, {.seconds = passed.count()}, {});
+  write_image(options.output, image, scan, {.seconds = watch.seconds()}, {});
 }
 
 Command declare(const std::shared_ptr<InferVerbOptions>& options) {

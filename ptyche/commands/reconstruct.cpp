@@ -1,7 +1,6 @@
 // The whole path in one verb: the first thing a reader should open.
 #include <ATen/ATen.h>
 
-#include <chrono>
 #include <memory>
 
 #include "ptyche/commands/option_lists.h"
@@ -10,6 +9,7 @@
 #include "ptyche/commands/verbs.h"
 #include "ptyche/core/error.h"
 #include "ptyche/core/files.h"
+#include "ptyche/core/stopwatch.h"
 #include "ptyche/infer/infer.h"
 #include "ptyche/io/product.h"
 #include "ptyche/model/model_file.h"
@@ -76,18 +76,18 @@ Refined refine_or_stop(const Scan& scan, const Reconstruction& before, const Ref
 /// The image that a solver makes of the network's, and what that took and gave.
 Refined refined(const Scan& scan, const Reconstruction& before, const ReconstructOptions& options,
                 RefinementGain& gain) {
-  const auto start = std::chrono::steady_clock::now();
+  const Stopwatch watch;
   const RefineOptions how = refinement_of(options, scan);
   const Refined result = refine_or_stop(scan, before, how);
   gain.passes = result.stopped ? static_cast<std::int64_t>(result.image.loss.size()) : how.passes;
-  gain.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  gain.seconds = watch.seconds();
   const at::Tensor held_out = scan.frames_with(FrameUse::held_out);
   if (held_out.size(0) > 0) gain.held_out_before = data_fit(before, scan, held_out, true);
   return result;
 }
 
 void reconstruct(ReconstructOptions options, const std::string& options_json) {
-  const auto start = std::chrono::steady_clock::now();
+  const Stopwatch watch;
   options.compute.apply();
   refine_passes(options.refine, 1);  // refused now and not after the training
   require_writable_folder(options.output);
@@ -103,8 +103,7 @@ void reconstruct(ReconstructOptions options, const std::string& options_json) {
   RefinementGain gain;
   auto [image, stopped] = refined(scan, before, options, gain);
   if (gain.passes > 0) fill_provenance(image, model, "ptyche reconstruct", options_json);
-  const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start;
-  Scores scores{.seconds = passed.count()};
+  Scores scores{.seconds = watch.seconds()};
   if (gain.passes > 0) scores.refinement = gain;
   if (options.half_sets && !stopped) {
     write_reconstruction(options.output / "reconstruction.h5", image);  // before more long work

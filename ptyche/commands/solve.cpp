@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <charconv>
-#include <chrono>
 #include <memory>
 
 #include "ptyche/commands/option_lists.h"
@@ -15,6 +14,7 @@
 #include "ptyche/core/files.h"
 #include "ptyche/core/interrupt.h"
 #include "ptyche/core/log.h"
+#include "ptyche/core/stopwatch.h"
 #include "ptyche/io/product.h"
 #include "ptyche/report/object_figures.h"
 #include "ptyche/report/or_warn.h"
@@ -131,7 +131,7 @@ void require_whole(const SolveVerbOptions& options, ChainEnd end, bool halves_mi
 }
 
 void run_solve(const SolveVerbOptions& options, const std::string& options_json) {
-  const auto begin = std::chrono::steady_clock::now();
+  const Stopwatch stopwatch;
   require(options.compute.device != "cuda",
           "--device cuda: solvers compute on the CPU only; use auto or cpu");
   options.compute.apply();
@@ -151,8 +151,7 @@ void run_solve(const SolveVerbOptions& options, const std::string& options_json)
                           .resume = options.resume};
   SolveResult result = solve(scan, start, options.solver, watch);
   stamp(result.image, options, options_json);
-  const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - begin;
-  Scores scores{.seconds = passed.count()};
+  Scores scores{.seconds = stopwatch.seconds()};
   if (result.end == ChainEnd::diverged)
     scores.passes_before_divergence = static_cast<std::int64_t>(result.image.loss.size());
   if (options.half_sets && result.end != ChainEnd::done)

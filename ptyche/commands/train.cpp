@@ -11,6 +11,7 @@
 #include "ptyche/commands/verbs.h"
 #include "ptyche/core/files.h"
 #include "ptyche/core/log.h"
+#include "ptyche/core/stopwatch.h"
 #include "ptyche/model/model_file.h"
 #include "ptyche/stitch/stitch.h"
 
@@ -59,7 +60,7 @@ void resolve(TrainVerbOptions& options) {
 
 /// The image of the test scan, or of the scan itself.
 void write_stitched(const TrainVerbOptions& options, const Scan& scan, const Model& model,
-                    const std::string& options_json) {
+                    const Stopwatch& watch, const std::string& options_json) {
   ReadChoices test = options.scan;
   test.read.file = options.test_file;
   const Scan seen = options.test_file.empty() ? scan : read_scan(test.resolved());
@@ -68,10 +69,11 @@ void write_stitched(const TrainVerbOptions& options, const Scan& scan, const Mod
       infer(model, placed, {.precision = options.train.precision, .engine = options.train.engine}),
       placed);
   fill_provenance(image, model, "ptyche train", options_json);
-  write_image(options.output, image, seen, {}, {});
+  write_image(options.output, image, seen, {.seconds = watch.seconds()}, {});
 }
 
 void run_train(TrainVerbOptions options, const std::string& options_json) {
+  const Stopwatch watch;
   resolve(options);
   require_writable_folder(options.output);
   const Scan scan =
@@ -79,7 +81,7 @@ void run_train(TrainVerbOptions options, const std::string& options_json) {
   const Model model = train(scan, groups_for(scan, options, options.grouping), options.train);
   write_training(options.output, model);
   fmt::print("{}\n", (options.output / "model.ptyche").string());
-  if (options.do_stitching) write_stitched(options, scan, model, options_json);
+  if (options.do_stitching) write_stitched(options, scan, model, watch, options_json);
 }
 
 /// What a PtychoPINN user types, where it is not an option of another list.

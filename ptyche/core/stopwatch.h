@@ -1,10 +1,22 @@
 // How long work takes, and what the machine could do.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <vector>
 
 namespace ptyche {
+
+/// Runs from when it is made.
+class Stopwatch {
+ public:
+  double seconds() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  }
+
+ private:
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
 
 /// Seconds of one call.
 double seconds_of(const std::function<void()>& work);

@@ -3,7 +3,6 @@
 #include <ATen/core/grad_mode.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <exception>
 #include <system_error>
@@ -12,6 +11,7 @@
 #include "ptyche/core/interrupt.h"
 #include "ptyche/core/log.h"
 #include "ptyche/core/progress.h"
+#include "ptyche/core/stopwatch.h"
 #include "ptyche/physics/data_fit.h"
 #include "ptyche/solve/chain_state.h"
 #include "ptyche/solve/probe_modes.h"
@@ -28,12 +28,6 @@ constexpr double kPoorFit = 0.25;
 constexpr std::int64_t kGlance = 64;  // patterns that tell how good the start of a link is
 constexpr std::int64_t kPassesBeforeModes = 3;
 constexpr std::size_t kPlateauPasses = 10;
-
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 std::int64_t passes_of(const std::vector<ChainLink>& chain) {
   std::int64_t passes = 0;
@@ -177,7 +171,7 @@ class ChainRun {
 
   void look(double loss) {
     SolverLook seen{.epoch = chain_.total,
-                    .seconds = chain_.seconds + seconds_since(start_),
+                    .seconds = chain_.seconds + running_.seconds(),
                     .loss_per_photon = loss};
     const Reconstruction image = finished(problem_, chain_.state, chain_.losses);
     const at::Tensor held_out = problem_.scan.frames_with(FrameUse::held_out);
@@ -194,7 +188,7 @@ class ChainRun {
 
   void checkpoint_now_and_then() {
     if (watch_.checkpoint.empty() || chain_.link == links().size() ||
-        seconds_since(saved_) < kCheckpointSeconds)
+        since_save_.seconds() < kCheckpointSeconds)
       return;
     write_checkpoint();
   }
@@ -202,15 +196,15 @@ class ChainRun {
   /// What cannot be written is a warning: the work itself is not lost.
   void write_checkpoint() {
     if (!chain_.solver) chain_.solver = make_solver(link().solver);
-    chain_.seconds += seconds_since(start_);
-    start_ = Clock::now();
+    chain_.seconds += running_.seconds();
+    running_ = Stopwatch();
     try {
       write_chain(watch_.checkpoint, chain_, key_);
     } catch (const std::exception& error) {
       warn("{}: the checkpoint could not be written, --resume cannot go on from here: {}",
            watch_.checkpoint.string(), error.what());
     }
-    saved_ = Clock::now();
+    since_save_ = Stopwatch();
   }
 
   SolveResult finish(ChainEnd end) {
@@ -225,7 +219,7 @@ class ChainRun {
   bool has_start_;
   ChainState chain_;
   Progress progress_;
-  Clock::time_point start_ = Clock::now(), saved_ = Clock::now();
+  Stopwatch running_, since_save_;
 };
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "ptyche/core/interrupt.h"
 #include "ptyche/core/log.h"
 #include "ptyche/core/progress.h"
+#include "ptyche/core/stopwatch.h"
 #include "ptyche/group/make_groups.h"
 #include "ptyche/train/flat_state.h"
 #include "ptyche/train/input_cache.h"
@@ -76,8 +77,8 @@ class Checkpoints {
 
   void after_step(const TrainingState& state) {
     const bool stop = interrupted();
-    if (!stop && Clock::now() - last_ < std::chrono::duration<double>(kCheckpointSeconds)) return;
-    last_ = Clock::now();
+    if (!stop && since_last_.seconds() < kCheckpointSeconds) return;
+    since_last_ = Stopwatch();
     if (!file_.empty()) write_checkpoint(file_, state, key_);
     if (!stop) return;
     throw Interrupted(file_.empty() ? "stopped during training"
@@ -90,10 +91,9 @@ class Checkpoints {
   }
 
  private:
-  using Clock = std::chrono::steady_clock;
   std::filesystem::path file_;
   std::string key_;
-  Clock::time_point last_ = Clock::now();
+  Stopwatch since_last_;
 };
 
 }  // namespace
