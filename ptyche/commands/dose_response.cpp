@@ -114,7 +114,8 @@ Command dose_response_command() {
           .description =
               "Trains on a simulated drawing of lines at a high and a low dose, by the Poisson "
               "likelihood and by the absolute error of the amplitudes, and scores the image of "
-              "another drawing: reports/dose_comparison.png, training_history.json, metrics.json.",
+              "another drawing: reports/dose_comparison.png, recons/, "
+              "training_history.json, metrics.json.",
           .arguments = {},
           .options = joined({{output_dir_option(options->study.output)},
                              study_option_list(options->study),

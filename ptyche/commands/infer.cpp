@@ -25,7 +25,7 @@ struct InferVerbOptions {
   SubsampleOptions subsample;
   std::filesystem::path model, output;
   std::string backend;
-  std::int64_t gridsize = 0, neighbours = 0;
+  std::int64_t groups = 0, gridsize = 0, neighbours = 0;
   bool comparison_plot = false;
   std::uint64_t seed = 1;
 };
@@ -39,7 +39,12 @@ std::filesystem::path model_file_at(const std::filesystem::path& path) {
 
 /// What a PtychoPINN user types and nothing here needs.
 std::vector<Option> original_option_list(InferVerbOptions& options) {
-  return {{.name = "gridsize",
+  return {{.name = "n-groups",
+           .target = &options.groups,
+           .unit = "groups",
+           .help = "how many are made, one around a pattern: the same as --n-subsample, which wins",
+           .range = {0, 1e9}},
+          {.name = "gridsize",
            .target = &options.gridsize,
            .unit = "",
            .help = "accepted and not needed: the model knows how many patterns go in together",
@@ -74,6 +79,7 @@ void run_infer(InferVerbOptions options, const std::string& options_json) {
   options.compute.apply();
   note_options_without_effect(options);
   options.scan.read.seed = options.seed;
+  if (options.subsample.count == 0) options.subsample.count = options.groups;
   options.infer.precision = precision_from(options.compute.precision);
   options.infer.engine = engine_from(options.compute.engine);
   require_writable_folder(options.output);
@@ -119,7 +125,7 @@ Command declare(const std::shared_ptr<InferVerbOptions>& options) {
              .unit = "patterns",
              .help = "how many patterns are used; 0 = every one",
              .range = {0, 1e9},
-             .aliases = {"n-images", "n-groups"}},
+             .aliases = {"n-images"}},
             {.name = "subsample-seed",
              .target = &options->subsample.seed,
              .unit = "",

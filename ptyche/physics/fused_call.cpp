@@ -78,7 +78,7 @@ at::Tensor transfer_of(const FusedSetting& setting, const at::Tensor& picture) {
 template <class T>
 void fill_weights(const FusedSetting& setting, FusedCall<T>& buffers) {
   cpu::LossCall<T>& call = buffers.call;
-  buffers.weight = merge_weights(buffers.probe).contiguous();
+  buffers.weight = merge_weights(buffers.probe);
   call.dark_weight = kDarkWeight * buffers.weight.max().template item<double>();
   if (call.moved_probe && setting.options.device == ComputeDevice::cpu) return;
   if (call.moved_probe) {

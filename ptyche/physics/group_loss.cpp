@@ -20,6 +20,9 @@ void check(const CanvasLayout& layout, const at::Tensor& probe, const Measured& 
     return tensor.sizes() == at::IntArrayRef(shape);
   };
   require_on_canvas(layout);
+  require(layout.interpolation == Interpolation::bilinear ||
+              layout.corners.detach().frac().eq(0).all().item<bool>(),
+          "loss: expected whole numbers as corners of patches whose probe is moved instead");
   require(probe.dim() == 3 && is(probe, {probe.size(0), size, size}) && probe.is_complex(),
           "loss: expected a complex probe (modes, {0}, {0}), found {1}", size,
           fmt::join(probe.sizes(), " x "));
@@ -83,8 +86,10 @@ GroupLoss group_loss(const at::Tensor& patches, const at::Tensor& merged, const 
   }
   require_device(Engine::reference, options.device);
   const CanvasLayout used = select(layout, merged);
-  const at::Tensor weights = merge_weights(probe.to(patches.scalar_type()), used);
-  const at::Tensor canvases = merge(patches, weights, used, options.merge);
+  const at::Tensor own = probe.to(patches.scalar_type());
+  MergeOptions how = options.merge;
+  how.brightest = merge_weights(own).max().item().toDouble();
+  const at::Tensor canvases = merge(patches, merge_weights(own, used), used, how);
   return {predict_and_compare(canvases, probe, layout, measured, options),
           contrast_of(canvases.detach())};
 }

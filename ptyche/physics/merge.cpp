@@ -120,7 +120,9 @@ at::Tensor merge(const at::Tensor& patches, const at::Tensor& weights, const Can
   const at::Tensor sum = spread(patches * constant, layout, at_taps);
   const at::Tensor total = spread(constant, layout, at_taps);
   if (options.floor > 0) return sum / (total + options.floor);
-  const at::Tensor dark = total.le(kDarkWeight * constant.max());
+  const double brightest =
+      options.brightest > 0 ? options.brightest : constant.max().item().toDouble();
+  const at::Tensor dark = total.le(kDarkWeight * brightest);
   return at::where(dark, at::ones({}, sum.options()), sum / total.masked_fill(dark, 1));
 }
 

@@ -37,10 +37,12 @@ CanvasLayout select(const CanvasLayout& layout, const at::Tensor& places);
 void require_on_canvas(const CanvasLayout& layout);
 
 struct MergeOptions {
-  /// Added to the sum of the weights. 0 (default): pixels whose weights sum to less than
-  /// kDarkWeight of the largest weight are 1 + 0i. Above 0 (PtychoPINN's way, 0.001 there):
+  /// Added to the sum of the weights. 0 (default): pixels whose weights sum to at most
+  /// kDarkWeight of the brightest one are 1 + 0i. Above 0 (PtychoPINN's way, 0.001 there):
   /// no such rule, so that they tend to 0.
   double floor = 0;
+  /// The weight that dark pixels are told by; 0 = the largest of all.
+  double brightest = 0;
 };
 
 /// Weighted mean of each group's patches on its canvas,

@@ -123,7 +123,8 @@ TEST(CudaBodies, MeanTheSameInChunksOfAnySize) {
 }
 
 TEST(CudaBodies, GiveTheLossAndTheContrastWithoutGradients) {
-  const FusedInputs inputs = fused_inputs({.modes = 2, .group_sizes = {4, 3}});
+  FusedInputs inputs = fused_inputs({.modes = 2, .group_sizes = {4, 3}});
+  inputs.setting.options.device = ComputeDevice::cuda;
   const FusedCall<double> buffers =
       make_fused_call<double>(inputs.setting, inputs.picture, inputs.probe, inputs.background,
                               /*gradient=*/false);

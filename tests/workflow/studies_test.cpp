@@ -82,6 +82,8 @@ TEST_F(Studies, DoseResponseFinishesAllFourArms) {
     const Reconstruction image = read_object_file(folder_ / "recons" / arm.label / "recon.npz");
     EXPECT_TRUE(at::equal(image.object, arm.image)) << arm.label;
   }
+  const Reconstruction truth = read_object_file(folder_ / "recons" / "gt" / "recon.npz");
+  EXPECT_EQ(truth.object.sizes(), arms.front().image.sizes());
   EXPECT_TRUE(std::filesystem::exists(folder_ / "reports" / "dose_comparison.png"));
 }
 

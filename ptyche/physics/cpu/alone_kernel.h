@@ -1,4 +1,5 @@
-// A patch that is alone on its canvas, at a whole pixel: its merge is the patch itself.
+// A patch that is alone on its canvas, at a whole pixel: where the probe lights it, its merge is
+// the patch itself. Nothing looks at the rest of the canvas, which is left as it is.
 #pragma once
 
 #include "ptyche/physics/cpu/merge_kernel.h"

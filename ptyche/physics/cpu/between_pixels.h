@@ -1,8 +1,8 @@
 // Bilinear interpolation between canvas and patch, and its derivative by position.
 //
-// Planes of a patch are framed: kFrame zeros before and after every row, a row of zeros above and
-// below, so that a pixel has neighbours everywhere. Rows of a canvas have spare columns at their
-// end, and a spare row stands below.
+// Rows of a canvas have spare columns at their end, and a spare row stands below. Framed planes
+// have kFrame zeros before and after every row, a row of zeros above and below, so that a pixel has
+// neighbours everywhere.
 #pragma once
 
 #include "ptyche/physics/cpu/loss_task.h"
@@ -31,7 +31,7 @@ struct Spot {
 
 /// Vectors in a row of a strip.
 template <class T>
-inline constexpr int kColumns = kStrip<T> / kLanes<T>;
+inline constexpr int kVectors = kStrip<T> / kLanes<T>;
 
 template <class T>
 inline Vector<T> between(Vector<T> a, Vector<T> b, Vector<T> share) {
@@ -77,10 +77,10 @@ inline void see_columns(const T* plane, std::int64_t stride, const Spot<T>& spot
   const T* from = plane + spot.row * stride + spot.col + first;
   const Vector<T> r = spot.r, c = spot.c;
   T* at = to + first * size;
-  Vector<T> top[kColumns<T>];
+  Vector<T> top[kVectors<T>];
   for (std::int64_t i = 0; i <= size; ++i, from += stride) {
 #pragma GCC unroll 4
-    for (int k = 0; k < kColumns<T>; ++k) {
+    for (int k = 0; k < kVectors<T>; ++k) {
       const Vector<T> here = load(from + k * kLanes<T>);
       if constexpr (Whole) {
         if (i < size) store(at + i * kStrip<T> + k * kLanes<T>, here);
@@ -119,22 +119,22 @@ inline void spread_row(const T* row, const T* above, const Spot<T>& spot, std::i
 template <class T>
 struct Touched {
   Touched(const Spot<T>& spot, std::int64_t size, std::int64_t first, std::int64_t last)
-      : end(spot.whole ? size : size + 1),
+      : all(spot.whole ? size : size + 1),
         begin(first > spot.row ? first - spot.row : 0),
-        stop(last - spot.row < end ? last - spot.row : end) {}
+        end(last - spot.row < all ? last - spot.row : all) {}
 
-  std::int64_t end, begin, stop;
+  std::int64_t all, begin, end;  // `all` rows, and columns, touch the canvas
 };
 
-/// The adjoint of see: adds a framed plane into those rows of a canvas plane that lie in
-/// first..last-1 (threads own bands of a canvas).
+/// The adjoint of see_strip for a whole plane: adds a framed plane into those rows of a canvas
+/// plane that lie in first..last-1 (threads own bands of a canvas).
 template <class T>
 inline void spread(const T* framed, std::int64_t frame, std::int64_t size, const Spot<T>& spot,
                    T* plane, std::int64_t stride, std::int64_t first, std::int64_t last) {
   const Touched<T> rows(spot, size, first, last);
-  for (std::int64_t i = rows.begin; i < rows.stop; ++i) {
+  for (std::int64_t i = rows.begin; i < rows.end; ++i) {
     const T* row = framed + i * frame;
-    spread_row(row, row - frame, spot, rows.end, plane + (spot.row + i) * stride + spot.col);
+    spread_row(row, row - frame, spot, rows.all, plane + (spot.row + i) * stride + spot.col);
   }
 }
 

@@ -49,7 +49,8 @@ void merge_group(Run<T>& run, std::int64_t group, const Team& team) {
     for (std::int64_t i = run.call.first_of_group[group]; i < run.call.first_of_group[group + 1];
          ++i) {
       const std::int64_t pattern = run.call.pattern_of[i], patch = run.call.patch_of[pattern];
-      if (patch >= 0)
+      const std::int64_t row = run.call.places[pattern].row;
+      if (patch >= 0 && row < band.last && row + run.call.size >= band.first)
         run.kernels.merge_patch(run.task, run.call.places[pattern],
                                 run.call.patches + patch * run.patch_pixels(),
                                 run.weight_of(pattern, thread), canvas, band.first, band.last,
@@ -113,15 +114,15 @@ void unmerge_group(Run<T>& run, std::int64_t group, const Team& team) {
   });
 }
 
-/// The merge of one patch at a whole pixel is that patch, whatever its weight.
+/// The merge of one patch at a whole pixel is that patch where the probe lights it.
 template <class T>
 bool is_alone(const Run<T>& run, std::int64_t group) {
   const std::int64_t first = run.call.first_of_group[group];
+  if (run.call.first_of_group[group + 1] != first + 1) return false;
   const std::int64_t pattern = run.call.pattern_of[first];
   const Place& place = run.call.places[pattern];
-  return run.call.first_of_group[group + 1] == first + 1 && run.call.patch_of[pattern] >= 0 &&
-         run.call.merge_floor == 0 && !run.task.want_place && place.row_fraction == 0 &&
-         place.col_fraction == 0;
+  return run.call.patch_of[pattern] >= 0 && run.call.merge_floor == 0 && !run.task.want_place &&
+         place.row_fraction == 0 && place.col_fraction == 0;
 }
 
 template <class T>

@@ -21,7 +21,7 @@ struct LossCall {
 
   const T* probe = nullptr;         ///< (modes, N, N, 2)
   const T* merge_weight = nullptr;  ///< (N, N), or (merged, N, N) with weight_step; nullptr: of
-                                    ///< the moved probe, made when it is wanted
+                                    ///< the moved probe, made when wanted (CPU only)
   std::int64_t weight_step = 0;     ///< N^2, else 0
   const T* counts = nullptr;        ///< (patterns, N, N)
   const bool* mask = nullptr;       ///< (N, N)

@@ -34,8 +34,8 @@ struct Landing {
 
   template <Way How>
   void add(std::int64_t r, const Complex<T>* row) {
-    Vector<T> re[kColumns<T>], im[kColumns<T>];
-    for (int i = 0; i < kColumns<T>; ++i) {
+    Vector<T> re[kVectors<T>], im[kVectors<T>];
+    for (int i = 0; i < kVectors<T>; ++i) {
       re[i] = row[i].re;
       im[i] = row[i].im;
     }
@@ -56,7 +56,7 @@ struct Landing {
   T* to[2];
   const T* seen[2];
   T* carried;
-  Vector<T> above[2][kColumns<T>] = {};  // the row before
+  Vector<T> above[2][kVectors<T>] = {};  // the row before
   Slopes<T> slopes;
 
  private:
@@ -67,7 +67,7 @@ struct Landing {
     T* carry = carried + (2 * r + plane) * kLanes<T>;
     Vector<T> before = column == 0 ? Vector<T>{} : load(carry);
 #pragma GCC unroll 4
-    for (int i = 0; i < kColumns<T>; ++i) {
+    for (int i = 0; i < kVectors<T>; ++i) {
       T* at = to[plane] + start + i * kLanes<T>;
       if constexpr (How == Way::whole) {
         store(at, load(at) + row[i]);

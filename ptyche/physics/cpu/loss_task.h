@@ -133,7 +133,7 @@ struct Kernels {
   void (*patch_gradient)(const LossTask<T>&, const Place&, const T* patch, const T* weight,
                          const Canvas<T>& canvas, T* gradient, double* place_gradient) = nullptr;
 
-  /// What merge_patch and divide make of a patch that is alone on its canvas, at a whole pixel.
+  /// What merge_patch and divide make, under a patch that is alone on its canvas at a whole pixel.
   void (*place_alone)(const LossTask<T>&, const Place&, const T* patch, const T* weight, T dark,
                       const Canvas<T>& canvas, double* moments) = nullptr;
   /// What undivide and patch_gradient make of its gradient.

@@ -50,13 +50,13 @@ void merge_patch(const LossTask<T>& task, const Place& place, const T* patch, co
   const Spot<T> spot(place);
   const Touched<T> rows(spot, task.size, first, last);
   MergeRow<T> row = state.merge_row[0], above = state.merge_row[1];
-  for (std::int64_t i = rows.begin - 1; i < rows.stop; ++i) {
+  for (std::int64_t i = rows.begin - 1; i < rows.end; ++i) {
     weigh_row(task, i, patch, weight, row);
     const std::int64_t start = (spot.row + i) * canvas.stride + spot.col;
     if (i >= rows.begin) {
-      spread_row(row.re, above.re, spot, rows.end, canvas.re + start);
-      spread_row(row.im, above.im, spot, rows.end, canvas.im + start);
-      spread_row(row.weight, above.weight, spot, rows.end, canvas.weight + start);
+      spread_row(row.re, above.re, spot, rows.all, canvas.re + start);
+      spread_row(row.im, above.im, spot, rows.all, canvas.im + start);
+      spread_row(row.weight, above.weight, spot, rows.all, canvas.weight + start);
     }
     const MergeRow<T> done = row;
     row = above;

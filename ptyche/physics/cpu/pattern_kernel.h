@@ -151,13 +151,13 @@ inline Slopes<T> use_strip(const LossTask<T>& task, const ThreadState<T>& state,
   const Strip<T> sum = strip_of(own.probe_gradient, task.size, first);
   landing.begin(first);
   for (std::int64_t r = 0; r < task.size; ++r) {
-    Complex<T> row[kColumns<T>];
+    Complex<T> row[kVectors<T>];
 #pragma GCC unroll 4
-    for (int i = 0; i < kColumns<T>; ++i)
+    for (int i = 0; i < kVectors<T>; ++i)
       row[i] = use_wave<T, Moved>(strip, patch, probe, sum, r, i * kLanes<T>);
     landing.template add<How>(r, row);
   }
-  const Complex<T> none[kColumns<T>] = {};
+  const Complex<T> none[kVectors<T>] = {};
   if constexpr (How != Way::whole) landing.template add<How>(task.size, none);
   return landing.slopes;
 }

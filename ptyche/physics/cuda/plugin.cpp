@@ -67,6 +67,7 @@ std::string describe_device() { return plugin().state; }
 template <class T>
 cpu::LossResult fused_loss(const cpu::LossCall<T>& call) {
   require_device();
+  require(call.object || call.merge_weight, "fused loss: the call was made for the CPU");
   cpu::LossResult result;
   Text text{};
   bool done = false;
