@@ -10,7 +10,6 @@
 #include "ptyche/commands/verbs.h"
 #include "ptyche/core/error.h"
 #include "ptyche/core/files.h"
-#include "ptyche/core/stopwatch.h"
 #include "ptyche/workflow/network_speed.h"
 
 namespace ptyche {
@@ -53,7 +52,7 @@ void print_table(const std::vector<Line>& lines) {
   fmt::print("{:<30} {:>9.2f} {:>10.2f} {:>26.2f}\n", "first over second",
              first.step_seconds / second.step_seconds, first.train_rate() / second.train_rate(),
              first.infer_rate / second.infer_rate);
-  fmt::print("peak: {:.0f} GFLOP/s of float32, a matrix product here and now\n",
+  fmt::print("peak: {:.0f} GFLOP/s of float32, matrix products between the steps, their median\n",
              lines.front().peak_gflops);
 }
 
@@ -96,10 +95,9 @@ void run(const BenchVerbOptions& options) {
   if (!options.json.empty())
     require_writable_folder(std::filesystem::absolute(options.json).parent_path());
   options.compute.apply();
-  const double peak = measure_gflops();
+  const SpeedTable table = measure_speed(cases, options.speed);
   std::vector<Line> lines;
-  for (const NetworkSpeed& speed : measure_speed(cases, options.speed))
-    lines.push_back({speed, peak});
+  for (const NetworkSpeed& speed : table.lines) lines.push_back({speed, table.peak_gflops});
   print_table(lines);
   if (options.json.empty()) return;
   nlohmann::json all = nlohmann::json::array();

@@ -2,6 +2,7 @@
 
 #include <ATen/core/grad_mode.h>
 
+#include <cmath>
 #include <deque>
 
 #include "ptyche/core/error.h"
@@ -115,30 +116,47 @@ class Runner {
   std::vector<double> steps_, inferences_;
 };
 
-/// Each of the runners in turn until all together have had their time.
-void in_turn(std::deque<Runner>& runners, double seconds, void (Runner::*work)()) {
+/// What the machine can do: products of large matrices.
+class Product {
+ public:
+  void time() {
+    seconds_.push_back(seconds_of([&] { at::mm(a_, b_); }));
+  }
+  double gflops() const { return 2e-9 * std::pow(kSide, 3) / median(seconds_); }
+
+ private:
+  static constexpr std::int64_t kSide = 2048;
+  at::Tensor a_ = at::rand({kSide, kSide}), b_ = at::rand({kSide, kSide});
+  std::vector<double> seconds_;
+};
+
+/// Each of the runners in turn, then the product, until all runners together have had their time.
+void in_turn(std::deque<Runner>& runners, Product& product, double seconds,
+             void (Runner::*work)()) {
   const double budget = seconds * static_cast<double>(runners.size());
   double passed = 0;
-  for (int rounds = 0; rounds < 3 || passed < budget; ++rounds)
+  for (int rounds = 0; rounds < 3 || passed < budget; ++rounds) {
     passed += seconds_of([&] {
       for (Runner& runner : runners) (runner.*work)();
     });
+    product.time();
+  }
 }
 
 }  // namespace
 
-std::vector<NetworkSpeed> measure_speed(const std::vector<SpeedCase>& cases,
-                                        const SpeedOptions& options) {
+SpeedTable measure_speed(const std::vector<SpeedCase>& cases, const SpeedOptions& options) {
   require(options.batch >= 1, "batch size: expected at least 1, found {}", options.batch);
   const GridData data = data_of(options);
   std::deque<Runner> runners;
   for (const SpeedCase& what : cases) runners.emplace_back(what, data, options);
   for (Runner& runner : runners) runner.count_work();
-  in_turn(runners, options.seconds, &Runner::time_step);
-  in_turn(runners, options.seconds, &Runner::time_inference);
-  std::vector<NetworkSpeed> speeds;
-  for (const Runner& runner : runners) speeds.push_back(runner.speed());
-  return speeds;
+  Product product;
+  in_turn(runners, product, options.seconds, &Runner::time_step);
+  in_turn(runners, product, options.seconds, &Runner::time_inference);
+  SpeedTable table{.lines = {}, .peak_gflops = product.gflops()};
+  for (const Runner& runner : runners) table.lines.push_back(runner.speed());
+  return table;
 }
 
 }  // namespace ptyche

@@ -37,10 +37,16 @@ struct NetworkSpeed {
   double train_rate() const { return step_patterns / step_seconds; }
 };
 
-/// Trains and infers every case in turn, step by step, so that all see the same moods of the
-/// machine. The patterns are those of a drawing of lines. Throws InvalidInput where a network
-/// cannot be built for these options, or an engine does not cover them.
-std::vector<NetworkSpeed> measure_speed(const std::vector<SpeedCase>& cases,
-                                        const SpeedOptions& options);
+/// peak_gflops  float32, of matrix products (2048 x 2048): the median, as everything here
+struct SpeedTable {
+  std::vector<NetworkSpeed> lines;
+  double peak_gflops = 0;
+};
+
+/// Trains and infers every case in turn, step by step, a matrix product after each round, so that
+/// all see the same moods of the machine. The patterns are those of a drawing of lines. Throws
+/// InvalidInput where a network cannot be built for these options, or an engine does not cover
+/// them.
+SpeedTable measure_speed(const std::vector<SpeedCase>& cases, const SpeedOptions& options);
 
 }  // namespace ptyche
