@@ -92,9 +92,7 @@ inline void move_probe(const LossTask<T>& task, const Place& place, ThreadState<
     }
     for (std::int64_t first = 0; first < task.stride; first += kStrip<T>) {
       const Strip<T> strip = strip_of(own.probe, task.size, first);
-      load_turned(own.wave.re, task.fft, first, strip.re);
-      load_turned(own.wave.im, task.fft, first, strip.im);
-      backward_fft(strip, task.fft);
+      fetch_strip(task.fft, own.wave, first, strip);
     }
   }
 }
@@ -109,9 +107,7 @@ inline void send(const LossTask<T>& task, const ThreadState<T>& state, const See
     for (std::int64_t mode = 0; mode < task.modes; ++mode) {
       const ModeBuffers<T> own = mode_buffers(task, state, mode);
       multiply_strip(own.probe, state.patch, task.size, first, strip);
-      forward_fft(strip, task.fft);
-      store_turned(strip.re, task.fft, first, own.wave.re);
-      store_turned(strip.im, task.fft, first, own.wave.im);
+      send_strip(task.fft, strip, first, own.wave);
     }
   }
 }
@@ -199,14 +195,10 @@ inline void receive(const LossTask<T>& task, ThreadState<T>& state, Landing<T>& 
   for (std::int64_t mode = 0; mode < task.modes; ++mode) {
     const ModeBuffers<T> own = mode_buffers(task, state, mode);
     for (std::int64_t first = 0; first < task.stride; first += kStrip<T>) {
-      load_turned(own.wave.re, task.fft, first, strip.re);
-      load_turned(own.wave.im, task.fft, first, strip.im);
-      backward_fft(strip, task.fft);
+      fetch_strip(task.fft, own.wave, first, strip);
       landing.slopes = use_strip<T, Moved, How>(task, state, own, first, landing);
       if constexpr (Moved) {
-        forward_fft(strip, task.fft);
-        store_turned(strip.re, task.fft, first, own.wave.re);
-        store_turned(strip.im, task.fft, first, own.wave.im);
+        send_strip(task.fft, strip, first, own.wave);
       }
     }
     if constexpr (How != Way::whole) landing.end(task);

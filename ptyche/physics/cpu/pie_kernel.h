@@ -65,11 +65,11 @@ inline void use_mode(const LossTask<T>& task, const ThreadState<T>& state, std::
   const Planes<T> probe = planes_of(task, share.probe, mode);
   Vector<T> strongest{};
   for (std::int64_t first = 0; first < task.stride; first += kStrip<T>) {
-    load_back(task, own.wave, first, strip);
+    fetch_strip(task.fft, own.wave, first, strip);
     const Strip<T> to = task.moved_probe ? strip : strip_of(probe, task.size, first);
     strongest = larger<T>(
         strongest, use_change<T, First, Probe>(task, state, own.probe, first, below, share, to));
-    if (Probe && task.moved_probe) send_back(task, own.wave, first, strip);
+    if (Probe && task.moved_probe) send_strip(task.fft, strip, first, own.wave);
   }
   if (Probe && task.moved_probe) unmove<T, false>(task, state, own.wave, probe);
   share.strongest = lane_max<T>(strongest);

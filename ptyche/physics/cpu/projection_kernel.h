@@ -87,14 +87,6 @@ inline void look(const LossTask<T>& task, const Place& place, const Canvas<T>& o
   if (task.moved_probe) move_probe(task, place, state);
 }
 
-/// A strip of the wave on its way back, all of it: real space.
-template <class T>
-inline void load_back(const LossTask<T>& task, Planes<T> wave, std::int64_t first, Strip<T> strip) {
-  load_turned(wave.re, task.fft, first, strip.re);
-  load_turned(wave.im, task.fft, first, strip.im);
-  backward_fft(strip, task.fft);
-}
-
 /// conj(probe) change and |probe|^2 into the framed planes at `at`; written for the first mode,
 /// else added. Returns the power.
 template <class T, bool First>
@@ -109,15 +101,8 @@ inline Vector<T> share_object(const Share<T>& share, std::int64_t at, Complex<T>
   return total;
 }
 
-/// First half of the transform of a strip of a probe's change, where the probe is moved.
-template <class T>
-inline void send_back(const LossTask<T>& task, Planes<T> wave, std::int64_t first, Strip<T> strip) {
-  forward_fft(strip, task.fft);
-  store_turned(strip.re, task.fft, first, wave.re);
-  store_turned(strip.im, task.fft, first, wave.im);
-}
-
-/// Second half of it, and the move undone: `wave` -> `to`, the change of the probe's spectrum.
+/// Second half of the transform of a moved probe's change, and the move undone: `wave` -> `to`, the
+/// change of the probe's spectrum.
 template <class T, bool Add>
 inline void unmove(const LossTask<T>& task, const ThreadState<T>& state, Planes<T> wave,
                    Planes<T> to) {

@@ -19,7 +19,7 @@ inline void send_reflected(const LossTask<T>& task, const ThreadState<T>& state,
         store(strip.re + i, 2 * load(strip.re + i) - load(kept.re + begin + i));
         store(strip.im + i, 2 * load(strip.im + i) - load(kept.im + begin + i));
       }
-      send_back(task, own.wave, first, strip);
+      send_strip(task.fft, strip, first, own.wave);
     }
   }
 }
@@ -53,7 +53,7 @@ inline void renew_mode(const LossTask<T>& task, const ThreadState<T>& state, std
   const Planes<T> kept = planes_of(task, waves, mode);
   Vector<T> strongest{};
   for (std::int64_t first = 0; first < task.stride; first += kStrip<T>) {
-    load_back(task, own.wave, first, Strip<T>{state.strip});
+    fetch_strip(task.fft, own.wave, first, Strip<T>{state.strip});
     strongest =
         larger<T>(strongest, renew_strip<T, First>(task, state, own.probe, first, how,
                                                    strip_of(kept, task.size, first), share));
@@ -115,7 +115,7 @@ void sum_probe(const LossTask<T>& task, const Place& place, const Canvas<T>& obj
         continue;
       }
       sum_strip<T, true>(task, state, own.probe, first, from, to);
-      send_back(task, own.wave, first, Strip<T>{state.strip});
+      send_strip(task.fft, Strip<T>{state.strip}, first, own.wave);
     }
     if (task.moved_probe) unmove<T, true>(task, state, own.wave, sum);
   }

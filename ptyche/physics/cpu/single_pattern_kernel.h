@@ -12,7 +12,7 @@ inline void step_patch(const LossTask<T>& task, const ThreadState<T>& state, std
   const ModeBuffers<T> own = mode_buffers(task, state, mode);
   const Strip<T> strip{state.strip};
   for (std::int64_t first = 0; first < task.stride; first += kStrip<T>) {
-    load_back(task, own.wave, first, strip);
+    fetch_strip(task.fft, own.wave, first, strip);
     const Strip<T> probe = strip_of(own.probe, task.size, first);
     const Strip<T> patch = strip_of(state.patch, task.size, first);
     const T* steps = factor + first * task.size;

@@ -72,6 +72,24 @@ inline void load_turned(const T* from, const FftTables<T>& fft, std::int64_t fir
     }
 }
 
+/// First half of a transform: the strip, columns first.. in real space, into its rows of `to`.
+template <class T>
+[[gnu::always_inline]] inline void send_strip(const FftTables<T>& fft, Strip<T> strip,
+                                              std::int64_t first, Planes<T> to) {
+  forward_fft(strip, fft);
+  store_turned(strip.re, fft, first, to.re);
+  store_turned(strip.im, fft, first, to.im);
+}
+
+/// The adjoint of send_strip: the last half of the way back.
+template <class T>
+[[gnu::always_inline]] inline void fetch_strip(const FftTables<T>& fft, Planes<T> from,
+                                               std::int64_t first, Strip<T> strip) {
+  load_turned(from.re, fft, first, strip.re);
+  load_turned(from.im, fft, first, strip.im);
+  backward_fft(strip, fft);
+}
+
 /// Multiplies striped planes.
 template <class T>
 inline void scale_planes(Planes<T> planes, std::int64_t numbers, T factor) {
@@ -86,9 +104,7 @@ void to_turned(const FftTables<T>& fft, std::int64_t stride, Planes<T> from, Pla
                T scale) {
   for (std::int64_t first = 0; first < stride; first += kStrip<T>) {
     const Strip<T> strip = strip_of(from, fft.size, first);
-    forward_fft(strip, fft);
-    store_turned(strip.re, fft, first, to.re);
-    store_turned(strip.im, fft, first, to.im);
+    send_strip(fft, strip, first, to);
   }
   for (std::int64_t first = 0; first < stride; first += kStrip<T>)
     forward_fft(strip_of(to, fft.size, first), fft);
@@ -102,9 +118,7 @@ void to_natural(const FftTables<T>& fft, std::int64_t stride, Planes<T> from, Pl
     backward_fft(strip_of(from, fft.size, first), fft);
   for (std::int64_t first = 0; first < stride; first += kStrip<T>) {
     const Strip<T> strip = strip_of(to, fft.size, first);
-    load_turned(from.re, fft, first, strip.re);
-    load_turned(from.im, fft, first, strip.im);
-    backward_fft(strip, fft);
+    fetch_strip(fft, from, first, strip);
   }
   scale_planes(to, fft.size * stride, scale);
 }

@@ -99,9 +99,7 @@ inline void travel(const LossTask<T>& task, const ThreadState<T>& state, Planes<
   }
   for (std::int64_t first = 0; first < task.stride; first += kStrip<T>) {
     const Strip<T> strip = strip_of(seen, task.size, first);
-    load_turned(wave.re, task.fft, first, strip.re);
-    load_turned(wave.im, task.fft, first, strip.im);
-    backward_fft(strip, task.fft);
+    fetch_strip(task.fft, wave, first, strip);
   }
 }
 
@@ -112,9 +110,7 @@ inline void travel_back(const LossTask<T>& task, const ThreadState<T>& state, Pl
                         Planes<T> wave, Planes<T> spectrum, double* slope) {
   for (std::int64_t first = 0; first < task.stride; first += kStrip<T>) {
     const Strip<T> strip = strip_of(seen, task.size, first);
-    forward_fft(strip, task.fft);
-    store_turned(strip.re, task.fft, first, wave.re);
-    store_turned(strip.im, task.fft, first, wave.im);
+    send_strip(task.fft, strip, first, wave);
   }
   double by_row = 0, by_col = 0;
   for (std::int64_t first = 0; first < task.stride; first += kStrip<T>) {
