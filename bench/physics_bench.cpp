@@ -11,10 +11,10 @@
 
 #include "ptyche/core/error.h"
 #include "ptyche/core/stopwatch.h"
-#include "ptyche/physics/cpu/fft_plan.h"
-#include "ptyche/physics/cpu/loss_task.h"
-#include "ptyche/physics/cpu/scratch.h"
-#include "ptyche/physics/group_loss.h"
+#include "ptyche/engine/cpu/fft_plan.h"
+#include "ptyche/engine/cpu/loss_task.h"
+#include "ptyche/engine/cpu/scratch.h"
+#include "ptyche/engine/group_loss.h"
 
 namespace ptyche {
 namespace {

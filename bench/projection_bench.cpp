@@ -12,8 +12,8 @@
 #include <numeric>
 
 #include "ptyche/core/stopwatch.h"
-#include "ptyche/physics/cpu/pie_sweep.h"
-#include "ptyche/physics/cpu/reflect_sweep.h"
+#include "ptyche/engine/cpu/pie_sweep.h"
+#include "ptyche/engine/cpu/reflect_sweep.h"
 
 namespace ptyche::cpu {
 namespace {

@@ -21,7 +21,7 @@ if(NOT TARGET CUDA::cufft)
                       "CUDA toolkit in ${CUDAToolkit_LIBRARY_ROOT}")
 endif()
 
-file(GLOB kernels CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/ptyche/physics/cuda/*.cu)
+file(GLOB kernels CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/ptyche/engine/cuda/*.cu)
 add_library(ptyche_cuda SHARED ${kernels})
 target_include_directories(ptyche_cuda PRIVATE ${CMAKE_SOURCE_DIR})
 target_link_libraries(ptyche_cuda PRIVATE CUDA::cufft)

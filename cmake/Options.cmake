@@ -45,7 +45,7 @@ set(kernel_flags -O3 -fno-math-errno -fno-trapping-math -ffp-contract=fast)
 foreach(isa IN ITEMS "plain:" "avx2:-mavx2;-mfma" "avx512:-mavx512f;-mavx512dq;-mavx512vl;-mfma")
   string(REGEX REPLACE ":.*" "" name "${isa}")
   string(REGEX REPLACE ".*:" "" flags "${isa}")
-  set_source_files_properties(${CMAKE_SOURCE_DIR}/ptyche/physics/cpu/kernels_${name}.cpp PROPERTIES
+  set_source_files_properties(${CMAKE_SOURCE_DIR}/ptyche/engine/cpu/kernels_${name}.cpp PROPERTIES
                               COMPILE_OPTIONS "${kernel_flags};${flags}"
                               SKIP_PRECOMPILE_HEADERS ON)
 endforeach()

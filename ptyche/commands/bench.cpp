@@ -10,7 +10,7 @@
 #include "ptyche/commands/verbs.h"
 #include "ptyche/core/error.h"
 #include "ptyche/core/files.h"
-#include "ptyche/workflow/network_speed.h"
+#include "ptyche/ptychopinn/network_speed.h"
 
 namespace ptyche {
 namespace {

@@ -1,5 +1,5 @@
 // PtychoPINN's dose_response_study.
-#include "ptyche/workflow/dose_response.h"
+#include "ptyche/ptychopinn/dose_response.h"
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
 // PtychoPINN's grid_lines_workflow under its own options.
-#include "ptyche/workflow/grid_lines.h"
+#include "ptyche/ptychopinn/grid_lines.h"
 
 #include <fmt/format.h>
 
@@ -11,7 +11,7 @@
 #include "ptyche/commands/verbs.h"
 #include "ptyche/core/files.h"
 #include "ptyche/core/parts.h"
-#include "ptyche/workflow/grid_probe.h"
+#include "ptyche/ptychopinn/grid_probe.h"
 
 namespace ptyche {
 namespace {

@@ -11,11 +11,11 @@
 #include "ptyche/commands/parse.h"
 #include "ptyche/commands/verbs.h"
 #include "ptyche/core/error.h"
+#include "ptyche/engine/engine.h"
 #include "ptyche/io/hdf5.h"
 #include "ptyche/io/product.h"
 #include "ptyche/model/model_file.h"
 #include "ptyche/nn/patch_network.h"
-#include "ptyche/physics/engine.h"
 
 namespace ptyche {
 namespace {

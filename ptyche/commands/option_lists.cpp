@@ -6,7 +6,7 @@
 
 #include "ptyche/core/error.h"
 #include "ptyche/core/log.h"
-#include "ptyche/physics/engine.h"
+#include "ptyche/engine/engine.h"
 
 namespace ptyche {
 

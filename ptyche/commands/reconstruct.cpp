@@ -10,10 +10,10 @@
 #include "ptyche/core/error.h"
 #include "ptyche/core/files.h"
 #include "ptyche/core/stopwatch.h"
+#include "ptyche/evaluate/data_fit.h"
 #include "ptyche/infer/infer.h"
 #include "ptyche/io/product.h"
 #include "ptyche/model/model_file.h"
-#include "ptyche/physics/data_fit.h"
 #include "ptyche/solve/refine.h"
 #include "ptyche/stitch/stitch.h"
 

@@ -1,5 +1,5 @@
 // A scan with known truth, as a CXI file.
-#include "ptyche/physics/simulate.h"
+#include "ptyche/simulate/simulate.h"
 
 #include <fmt/format.h>
 

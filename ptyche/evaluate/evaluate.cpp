@@ -1,8 +1,8 @@
 #include "ptyche/evaluate/evaluate.h"
 
+#include "ptyche/evaluate/data_fit.h"
 #include "ptyche/evaluate/lit_window.h"
 #include "ptyche/evaluate/truth_error.h"
-#include "ptyche/physics/data_fit.h"
 
 namespace ptyche {
 namespace {

@@ -1,7 +1,7 @@
 #include "ptyche/nn/physics_stem.h"
 
+#include "ptyche/engine/single_pattern.h"
 #include "ptyche/physics/fourier.h"
-#include "ptyche/physics/single_pattern.h"
 
 namespace ptyche {
 

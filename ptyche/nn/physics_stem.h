@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "ptyche/physics/engine.h"
+#include "ptyche/engine/engine.h"
 
 namespace ptyche {
 

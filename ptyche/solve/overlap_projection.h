@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "ptyche/physics/cpu/reflect_sweep.h"
+#include "ptyche/engine/cpu/reflect_sweep.h"
 #include "ptyche/solve/solver.h"
 
 namespace ptyche {

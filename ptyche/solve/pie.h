@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "ptyche/physics/cpu/pie_sweep.h"
+#include "ptyche/engine/cpu/pie_sweep.h"
 #include "ptyche/solve/projection.h"
 #include "ptyche/solve/solver.h"
 

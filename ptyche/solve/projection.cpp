@@ -6,7 +6,7 @@
 #include <fstream>
 
 #include "ptyche/core/error.h"
-#include "ptyche/physics/cpu/fft_plan.h"
+#include "ptyche/engine/cpu/fft_plan.h"
 #include "ptyche/physics/to_detector.h"
 
 namespace ptyche {

@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "ptyche/physics/cpu/projection_memory.h"
+#include "ptyche/engine/cpu/projection_memory.h"
 #include "ptyche/solve/solver_problem.h"
 
 namespace ptyche {

@@ -12,7 +12,7 @@
 #include "ptyche/core/log.h"
 #include "ptyche/core/progress.h"
 #include "ptyche/core/stopwatch.h"
-#include "ptyche/physics/data_fit.h"
+#include "ptyche/evaluate/data_fit.h"
 #include "ptyche/solve/chain_state.h"
 #include "ptyche/solve/probe_modes.h"
 #include "ptyche/solve/solver_state.h"

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "ptyche/data/interpolation.h"
-#include "ptyche/physics/engine.h"
+#include "ptyche/engine/engine.h"
 #include "ptyche/physics/loss_kind.h"
 
 namespace ptyche {

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "ptyche/core/error.h"
-#include "ptyche/physics/group_loss.h"
+#include "ptyche/engine/group_loss.h"
 
 namespace ptyche {
 namespace {

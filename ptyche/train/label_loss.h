@@ -2,8 +2,8 @@
 #pragma once
 
 #include "ptyche/data/scan.h"
+#include "ptyche/engine/group_loss.h"
 #include "ptyche/nn/supervised_network.h"
-#include "ptyche/physics/group_loss.h"
 
 namespace ptyche {
 

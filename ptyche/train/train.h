@@ -8,9 +8,9 @@
 
 #include "ptyche/data/groups.h"
 #include "ptyche/data/scan.h"
+#include "ptyche/engine/engine.h"
 #include "ptyche/model/model.h"
 #include "ptyche/model/precision.h"
-#include "ptyche/physics/engine.h"
 #include "ptyche/physics/loss_kind.h"
 #include "ptyche/solve/rpie.h"
 #include "ptyche/solve/solver_options.h"

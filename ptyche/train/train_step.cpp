@@ -6,8 +6,8 @@
 #include <cmath>
 
 #include "ptyche/core/error.h"
+#include "ptyche/engine/group_loss.h"
 #include "ptyche/nn/patch_network.h"
-#include "ptyche/physics/group_loss.h"
 #include "ptyche/train/label_loss.h"
 
 namespace ptyche {

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "ptyche/core/error.h"
-#include "ptyche/physics/cuda/plugin.h"
+#include "ptyche/engine/cuda/plugin.h"
 #include "tests/support/fused_cases.h"
 
 namespace ptyche {

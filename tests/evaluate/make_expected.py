@@ -2,7 +2,7 @@
 """Numbers that the tests of image errors and data fits expect, from NumPy and the definitions alone.
 
 Small arrays from closed formulas; every metric written out as its defining sum. Prints the constants of
-tests/evaluate/image_error_test.cpp and tests/physics/data_fit_test.cpp.
+tests/evaluate/image_error_test.cpp and tests/evaluate/data_fit_test.cpp.
 """
 
 import numpy as np

@@ -1,12 +1,12 @@
 // Family d: exit wave and far field.
 #include <gtest/gtest.h>
 
-#include "ptyche/physics/calibrate_probe.h"
 #include "ptyche/physics/exit_wave.h"
 #include "ptyche/physics/fourier.h"
 #include "ptyche/physics/measure.h"
-#include "ptyche/physics/probe_mask.h"
-#include "ptyche/physics/smooth.h"
+#include "ptyche/ptychopinn/calibrate_probe.h"
+#include "ptyche/ptychopinn/probe_mask.h"
+#include "ptyche/ptychopinn/smooth.h"
 #include "tests/support/golden.h"
 
 namespace ptyche {

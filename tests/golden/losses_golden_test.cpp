@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 
 #include "ptyche/physics/amplitude_loss.h"
-#include "ptyche/physics/amplitude_scale.h"
 #include "ptyche/physics/poisson_loss.h"
+#include "ptyche/ptychopinn/amplitude_scale.h"
 #include "tests/support/golden.h"
 
 namespace ptyche {

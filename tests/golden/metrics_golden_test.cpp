@@ -3,8 +3,8 @@
 
 #include "ptyche/evaluate/align.h"
 #include "ptyche/evaluate/fourier_ring_correlation.h"
-#include "ptyche/evaluate/original_metrics.h"
 #include "ptyche/evaluate/to_vector.h"
+#include "ptyche/ptychopinn/original_metrics.h"
 #include "tests/support/golden.h"
 
 namespace ptyche {

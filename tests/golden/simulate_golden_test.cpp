@@ -4,12 +4,12 @@
 #include <cmath>
 #include <regex>
 
-#include "ptyche/physics/calibrate_probe.h"
-#include "ptyche/physics/default_probe.h"
-#include "ptyche/physics/grid_scan.h"
-#include "ptyche/physics/line_drawing.h"
-#include "ptyche/physics/photon_noise.h"
-#include "ptyche/physics/probe_mask.h"
+#include "ptyche/ptychopinn/calibrate_probe.h"
+#include "ptyche/ptychopinn/grid_scan.h"
+#include "ptyche/ptychopinn/probe_mask.h"
+#include "ptyche/simulate/default_probe.h"
+#include "ptyche/simulate/line_drawing.h"
+#include "ptyche/simulate/photon_noise.h"
 #include "tests/support/golden.h"
 
 namespace ptyche {

@@ -7,7 +7,7 @@
 #include "ptyche/core/error.h"
 #include "ptyche/group/fixed_groups.h"
 #include "ptyche/group/make_groups.h"
-#include "ptyche/physics/simulate.h"
+#include "ptyche/simulate/simulate.h"
 #include "ptyche/train/train.h"
 #include "tests/support/checks.h"
 #include "tests/support/small_scan.h"

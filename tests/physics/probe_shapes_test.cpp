@@ -4,13 +4,13 @@
 #include <cmath>
 
 #include "ptyche/core/error.h"
-#include "ptyche/physics/amplitude_scale.h"
-#include "ptyche/physics/calibrate_probe.h"
-#include "ptyche/physics/default_probe.h"
-#include "ptyche/physics/gaussian_filter.h"
-#include "ptyche/physics/probe_mask.h"
-#include "ptyche/physics/smooth.h"
-#include "ptyche/physics/zernike.h"
+#include "ptyche/ptychopinn/amplitude_scale.h"
+#include "ptyche/ptychopinn/calibrate_probe.h"
+#include "ptyche/ptychopinn/probe_mask.h"
+#include "ptyche/ptychopinn/smooth.h"
+#include "ptyche/simulate/default_probe.h"
+#include "ptyche/simulate/gaussian_filter.h"
+#include "ptyche/simulate/zernike.h"
 #include "tests/support/checks.h"
 
 namespace ptyche {

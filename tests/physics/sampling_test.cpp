@@ -5,7 +5,7 @@
 
 #include "ptyche/core/error.h"
 #include "ptyche/physics/translate.h"
-#include "ptyche/physics/warp.h"
+#include "ptyche/ptychopinn/warp.h"
 #include "tests/support/checks.h"
 
 namespace ptyche {

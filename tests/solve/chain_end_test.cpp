@@ -9,7 +9,7 @@
 #include <limits>
 
 #include "ptyche/core/error.h"
-#include "ptyche/physics/data_fit.h"
+#include "ptyche/evaluate/data_fit.h"
 #include "ptyche/solve/projection.h"
 #include "ptyche/solve/solve.h"
 #include "ptyche/solve/solver.h"

@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 
 #include "ptyche/core/error.h"
-#include "ptyche/physics/data_fit.h"
-#include "ptyche/physics/simulate.h"
+#include "ptyche/evaluate/data_fit.h"
+#include "ptyche/simulate/simulate.h"
 #include "ptyche/solve/solve.h"
 #include "ptyche/stitch/stitch.h"
 

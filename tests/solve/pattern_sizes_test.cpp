@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "ptyche/core/error.h"
-#include "ptyche/physics/simulate.h"
+#include "ptyche/simulate/simulate.h"
 #include "ptyche/solve/solve.h"
 
 namespace ptyche {

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "ptyche/core/random.h"
-#include "ptyche/physics/data_fit.h"
+#include "ptyche/evaluate/data_fit.h"
 #include "ptyche/physics/fourier.h"
 #include "ptyche/physics/fourier_shift.h"
 #include "ptyche/physics/patches.h"

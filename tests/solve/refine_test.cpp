@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "ptyche/core/error.h"
-#include "ptyche/physics/data_fit.h"
+#include "ptyche/evaluate/data_fit.h"
 #include "ptyche/stitch/stitch.h"
 #include "tests/support/small_scan.h"
 

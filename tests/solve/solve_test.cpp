@@ -6,7 +6,7 @@
 #include <filesystem>
 
 #include "ptyche/core/error.h"
-#include "ptyche/physics/data_fit.h"
+#include "ptyche/evaluate/data_fit.h"
 #include "ptyche/solve/solver.h"
 #include "ptyche/solve/solver_state.h"
 #include "ptyche/stitch/stitch.h"

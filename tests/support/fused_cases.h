@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "ptyche/physics/fused_call.h"
+#include "ptyche/engine/fused_call.h"
 
 namespace ptyche {
 

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "ptyche/physics/group_loss.h"
+#include "ptyche/engine/group_loss.h"
 #include "tests/support/checks.h"
 
 namespace ptyche {

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "ptyche/physics/data_fit.h"
+#include "ptyche/evaluate/data_fit.h"
 #include "ptyche/solve/solver_options.h"
 #include "ptyche/stitch/stitch.h"
 

@@ -1,0 +1,172 @@
+// One-dimensional FFTs down the columns of a strip: kStrip columns, re and im apart, all in L1.
+#pragma once
+
+#include "ptyche/engine/cpu/loss_task.h"
+#include "ptyche/engine/cpu/simd.h"
+
+namespace ptyche::cpu::PTYCHE_ISA {
+
+template <class T>
+struct Complex {
+  Vector<T> re, im;
+};
+
+template <class T>
+inline Complex<T> operator+(Complex<T> a, Complex<T> b) {
+  return {a.re + b.re, a.im + b.im};
+}
+
+template <class T>
+inline Complex<T> operator-(Complex<T> a, Complex<T> b) {
+  return {a.re - b.re, a.im - b.im};
+}
+
+/// a times the number (c, s), or its conjugate.
+template <class T, bool Conjugate>
+inline Complex<T> turn(Complex<T> a, T c, T s) {
+  if constexpr (Conjugate)
+    return {a.re * c + a.im * s, a.im * c - a.re * s};
+  else
+    return {a.re * c - a.im * s, a.im * c + a.re * s};
+}
+
+/// Rows of a strip: row r begins at re + r * kStrip and im + r * kStrip.
+template <class T>
+struct Strip : Planes<T> {
+  Complex<T> get(std::int64_t row, int column) const {
+    const std::int64_t at = row * kStrip<T> + column;
+    return {load(this->re + at), load(this->im + at)};
+  }
+  void set(std::int64_t row, int column, Complex<T> value) const {
+    const std::int64_t at = row * kStrip<T> + column;
+    store(this->re + at, value.re);
+    store(this->im + at, value.im);
+  }
+};
+
+/// DFT of the `Radix` values in place; the conjugate of it if Inverse.
+template <class T, int Radix, bool Inverse>
+inline void small_dft(Complex<T>* x) {
+  if constexpr (Radix == 2) {
+    const Complex<T> a = x[0], b = x[1];
+    x[0] = a + b;
+    x[1] = a - b;
+  } else if constexpr (Radix == 3) {
+    constexpr T half_root = static_cast<T>(0.86602540378443864676);
+    const Complex<T> sum = x[1] + x[2], difference = x[1] - x[2];
+    const Complex<T> middle = {x[0].re - static_cast<T>(0.5) * sum.re,
+                               x[0].im - static_cast<T>(0.5) * sum.im};
+    const T sign = Inverse ? -half_root : half_root;
+    const Complex<T> side = {difference.im * sign, -(difference.re * sign)};
+    x[0] = x[0] + sum;
+    x[1] = middle + side;
+    x[2] = middle - side;
+  } else {
+    static_assert(Radix == 4);
+    const Complex<T> a = x[0] + x[2], b = x[0] - x[2], c = x[1] + x[3], d = x[1] - x[3];
+    const Complex<T> side = Inverse ? Complex<T>{-d.im, d.re} : Complex<T>{d.im, -d.re};
+    x[0] = a + c;
+    x[2] = a - c;
+    x[1] = b + side;
+    x[3] = b - side;
+  }
+}
+
+/// One stage on blocks of `length` rows. Where a block has only `Radix` rows (Last), all twiddle
+/// factors are 1.
+template <class T, int Radix, bool Inverse, bool Last>
+inline void stage(Strip<T> strip, std::int64_t size, std::int64_t length, const T* twiddles) {
+  const std::int64_t step = Last ? 1 : length / Radix;
+  for (std::int64_t j = 0; j < step; ++j) {
+    T c[Radix], s[Radix];
+    for (int q = 1; q < Radix; ++q) {
+      c[q] = twiddles[(j * (Radix - 1) + q - 1) * 2];
+      s[q] = twiddles[(j * (Radix - 1) + q - 1) * 2 + 1];
+    }
+    for (std::int64_t row = j; row < size; row += length)
+#pragma GCC unroll 8
+      for (int column = 0; column < kStrip<T>; column += kLanes<T>) {
+        Complex<T> x[Radix];
+        for (int q = 0; q < Radix; ++q) x[q] = strip.get(row + q * step, column);
+        if constexpr (Inverse && !Last)
+          for (int q = 1; q < Radix; ++q) x[q] = turn<T, true>(x[q], c[q], s[q]);
+        small_dft<T, Radix, Inverse>(x);
+        if constexpr (!Inverse && !Last)
+          for (int q = 1; q < Radix; ++q) x[q] = turn<T, false>(x[q], c[q], s[q]);
+        for (int q = 0; q < Radix; ++q) strip.set(row + q * step, column, x[q]);
+      }
+  }
+}
+
+template <class T, int Radix, bool Inverse>
+inline void stage(Strip<T> strip, std::int64_t size, std::int64_t length, const T* twiddles) {
+  if (length == Radix)
+    stage<T, Radix, Inverse, true>(strip, size, length, twiddles);
+  else
+    stage<T, Radix, Inverse, false>(strip, size, length, twiddles);
+}
+
+/// Any radix by its definition; `roots` (radix) pairs.
+template <class T, bool Inverse>
+inline void any_stage(Strip<T> strip, std::int64_t size, std::int64_t length, std::int64_t radix,
+                      const T* twiddles, const T* roots) {
+  const std::int64_t step = length / radix;
+  Complex<T> x[kLargestRadix], y[kLargestRadix];
+  for (std::int64_t j = 0; j < step; ++j)
+    for (std::int64_t row = j; row < size; row += length)
+      for (int column = 0; column < kStrip<T>; column += kLanes<T>) {
+        const T* w = twiddles + j * 2 * (radix - 1);
+        for (std::int64_t q = 0; q < radix; ++q) {
+          x[q] = strip.get(row + q * step, column);
+          if (Inverse && q > 0) x[q] = turn<T, true>(x[q], w[2 * q - 2], w[2 * q - 1]);
+        }
+        for (std::int64_t q = 0; q < radix; ++q) {
+          y[q] = x[0];
+          for (std::int64_t s = 1; s < radix; ++s) {
+            const T* root = roots + 2 * (q * s % radix);
+            y[q] = y[q] + turn<T, Inverse>(x[s], root[0], root[1]);
+          }
+          if (!Inverse && q > 0) y[q] = turn<T, false>(y[q], w[2 * q - 2], w[2 * q - 1]);
+          strip.set(row + q * step, column, y[q]);
+        }
+      }
+}
+
+template <class T, bool Inverse>
+inline void any_radix_stage(Strip<T> strip, std::int64_t size, std::int64_t length,
+                            const FftStage<T>& of) {
+  switch (of.radix) {
+    case 2:
+      return stage<T, 2, Inverse>(strip, size, length, of.twiddles);
+    case 3:
+      return stage<T, 3, Inverse>(strip, size, length, of.twiddles);
+    case 4:
+      return stage<T, 4, Inverse>(strip, size, length, of.twiddles);
+    default:
+      return any_stage<T, Inverse>(strip, size, length, of.radix, of.twiddles, of.roots);
+  }
+}
+
+// Inlined at every call: as functions of their own the transforms take a fifth longer.
+
+/// Down every column: rows in natural order -> frequencies in the order of the tables, unscaled.
+template <class T>
+[[gnu::always_inline]] inline void forward_fft(Strip<T> strip, const FftTables<T>& fft) {
+  std::int64_t length = fft.size;
+  for (int i = 0; i < fft.stages; ++i) {
+    any_radix_stage<T, false>(strip, fft.size, length, fft.stage[i]);
+    length /= fft.stage[i].radix;
+  }
+}
+
+/// The adjoint of forward_fft, `size` times its inverse.
+template <class T>
+[[gnu::always_inline]] inline void backward_fft(Strip<T> strip, const FftTables<T>& fft) {
+  std::int64_t length = 1;
+  for (int i = fft.stages - 1; i >= 0; --i) {
+    length *= fft.stage[i].radix;
+    any_radix_stage<T, true>(strip, fft.size, length, fft.stage[i]);
+  }
+}
+
+}  // namespace ptyche::cpu::PTYCHE_ISA

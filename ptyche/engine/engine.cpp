@@ -1,0 +1,73 @@
+#include "ptyche/engine/engine.h"
+
+#include "ptyche/core/error.h"
+#include "ptyche/engine/cpu/fft_plan.h"
+#include "ptyche/engine/cpu/loss_task.h"
+#include "ptyche/engine/cuda/plugin.h"
+
+namespace ptyche {
+
+std::string to_string(Engine engine) { return engine == Engine::fused ? "fused" : "reference"; }
+
+Engine engine_from(const std::string& name) {
+  for (const Engine engine : {Engine::fused, Engine::reference})
+    if (name == to_string(engine)) return engine;
+  throw InvalidInput(fmt::format("engine: expected fused or reference, found {}", name));
+}
+
+ComputeDevice compute_device_from(const std::string& name) {
+  if (name == "cuda") return ComputeDevice::cuda;
+  require(name == "auto" || name == "cpu", "device: expected auto, cpu or cuda, found {}", name);
+  return ComputeDevice::cpu;
+}
+
+std::vector<EngineCoverage> engine_coverage() {
+  return {
+      {.engine = Engine::fused,
+       .operators =
+           "merge, extract, exit wave, far and near field, background, mask, Poisson and amplitude "
+           "loss; gradients by patch, object, probe, position, background; the projections of "
+           "single patterns that networks start from (on the CPU, with its sizes)",
+       .number_types = "complex64, complex128",
+       .devices =
+           fmt::format("CPU ({} kernels); CUDA for the physics, the network stays on the CPU "
+                       "({})",
+                       cpu::kernels<float>().name, cuda::describe_device()),
+       .sizes = fmt::format("N with no prime factor above {} on the CPU, any on CUDA",
+                            cpu::kLargestRadix),
+       .limits = "first derivatives; CUDA: far field only"},
+      {.engine = Engine::reference,
+       .operators = "every operator, translate and warp among them",
+       .number_types = "complex64, complex128",
+       .devices = "CPU",
+       .sizes = "any even N",
+       .limits = "ten times slower"}};
+}
+
+void require_device(Engine engine, ComputeDevice device) {
+  if (device == ComputeDevice::cpu) return;
+  require(engine == Engine::fused,
+          "engine reference: this build computes it on the CPU only; --engine fused covers "
+          "--device cuda");
+  with_context("--device cuda", [] { cuda::require_device(); });
+}
+
+void require_fused_covers(const at::Tensor& picture, std::int64_t size, ComputeDevice device,
+                          bool near_field) {
+  require(device == ComputeDevice::cpu || !near_field,
+          "engine fused: CUDA covers the far field only; --device cpu covers the near field");
+  require_device(Engine::fused, device);
+  require(device == ComputeDevice::cuda || cpu::has_fft_plan(size),
+          "engine fused: patterns of {0} x {0} have a prime factor above {1}; --engine reference "
+          "covers them",
+          size, cpu::kLargestRadix);
+  require(picture.device().is_cpu(),
+          "engine fused: expected numbers in the memory of the CPU, found them on {}",
+          picture.device().str());
+  require(picture.scalar_type() == at::kComplexFloat || picture.scalar_type() == at::kComplexDouble,
+          "engine fused: expected complex64 or complex128, found {}; --engine reference "
+          "covers them",
+          at::toString(picture.scalar_type()));
+}
+
+}  // namespace ptyche

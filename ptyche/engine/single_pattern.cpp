@@ -1,0 +1,95 @@
+#include "ptyche/engine/single_pattern.h"
+
+#include <ATen/Parallel.h>
+#include <ATen/core/grad_mode.h>
+
+#include <algorithm>
+#include <functional>
+
+#include "ptyche/core/error.h"
+#include "ptyche/data/describe.h"
+#include "ptyche/engine/cpu/single_pattern.h"
+#include "ptyche/physics/exit_wave.h"
+#include "ptyche/physics/fourier.h"
+
+namespace ptyche {
+namespace {
+
+void check(const at::Tensor& probes, const at::Tensor& amplitudes, const at::Tensor& mask,
+           const SinglePatternOptions& options) {
+  const bool fit = probes.dim() == 4 && probes.is_complex() && probes.size(0) > 0 &&
+                   amplitudes.sizes() == probes.select(1, 0).sizes() &&
+                   mask.sizes() == amplitudes[0].sizes() && mask.scalar_type() == at::kBool;
+  require(
+      fit,
+      "single pattern: expected complex probes (k, modes, N, N), amplitudes (k, N, N) and a mask "
+      "(N, N) of bool; found {}, {} and {}",
+      describe(probes), describe(amplitudes), describe(mask));
+  const auto& steps = options.steps;
+  require(!steps.empty() && steps.front() >= 1 &&
+              std::ranges::adjacent_find(steps, std::ranges::greater_equal()) == steps.end(),
+          "single pattern: expected steps of at least 1, each above the one before");
+  require(options.regularisation > 0 && options.regularisation <= 1,
+          "single pattern: expected a regularisation above 0 and at most 1, found {}",
+          options.regularisation);
+}
+
+at::Tensor power_of(const at::Tensor& waves) {
+  return at::view_as_real(waves).square().sum(at::IntArrayRef{1, 4});
+}
+
+at::Tensor reference(const at::Tensor& probes, const at::Tensor& amplitudes, const at::Tensor& mask,
+                     const SinglePatternOptions& options) {
+  const at::Tensor power = power_of(probes);
+  const at::Tensor peak = power.amax({1, 2}, true);
+  const double alpha = options.regularisation;
+  const at::Tensor step = probes.conj() / ((1 - alpha) * power + alpha * peak).unsqueeze(1);
+  at::Tensor object = at::ones_like(probes.select(1, 0));
+  std::vector<at::Tensor> objects;
+  for (std::int64_t iteration = 1; iteration <= options.steps.back(); ++iteration) {
+    const at::Tensor waves = propagate(exit_wave(probes, object));
+    const at::Tensor modelled = power_of(waves).sqrt();
+    const at::Tensor excess = (amplitudes - modelled) * mask / (modelled + kSinglePatternFloor);
+    object = object + (step * back_propagate(waves * excess.unsqueeze(1))).sum(1);
+    if (iteration == options.steps[objects.size()]) objects.push_back(object);
+  }
+  return at::stack(objects, 1);
+}
+
+template <class T>
+at::Tensor fused(const at::Tensor& probes, const at::Tensor& amplitudes, const at::Tensor& mask,
+                 const SinglePatternOptions& options) {
+  using Pair = c10::complex<T>;
+  const at::Tensor waves = probes.contiguous(), measured = amplitudes.contiguous();
+  const at::Tensor counted = mask.contiguous();
+  const auto kept = static_cast<std::int64_t>(options.steps.size()), size = probes.size(-1);
+  at::Tensor objects = at::empty({probes.size(0), kept, size, size}, probes.options());
+  cpu::single_pattern_objects<T>({.size = size,
+                                  .modes = probes.size(1),
+                                  .patterns = probes.size(0),
+                                  .probes = reinterpret_cast<const T*>(waves.data_ptr<Pair>()),
+                                  .amplitudes = measured.data_ptr<T>(),
+                                  .mask = counted.data_ptr<bool>(),
+                                  .regularisation = options.regularisation,
+                                  .floor = kSinglePatternFloor,
+                                  .steps = options.steps,
+                                  .objects = reinterpret_cast<T*>(objects.data_ptr<Pair>())},
+                                 at::get_num_threads());
+  return objects;
+}
+
+}  // namespace
+
+at::Tensor single_pattern_objects(const at::Tensor& probes, const at::Tensor& measured,
+                                  const at::Tensor& mask, const SinglePatternOptions& options) {
+  check(probes, measured, mask, options);
+  const at::NoGradGuard no_grad;
+  const at::Tensor amplitudes = measured.to(c10::toRealValueType(probes.scalar_type()));
+  if (options.engine == Engine::reference) return reference(probes, amplitudes, mask, options);
+  require_fused_covers(probes, probes.size(-1), ComputeDevice::cpu, false);
+  return probes.scalar_type() == at::kComplexDouble
+             ? fused<double>(probes, amplitudes, mask, options)
+             : fused<float>(probes, amplitudes, mask, options);
+}
+
+}  // namespace ptyche

@@ -1,0 +1,90 @@
+#include "ptyche/ptychopinn/amplitude_phase_figure.h"
+
+#include <fmt/format.h>
+
+#include "ptyche/core/error.h"
+#include "ptyche/evaluate/image_error.h"
+#include "ptyche/report/display.h"
+#include "ptyche/report/ticks.h"
+
+namespace ptyche {
+namespace {
+
+void check(const std::vector<LabelledObject>& objects) {
+  require(!objects.empty(), "amplitude and phase: expected at least one object, found none");
+  for (const auto& [label, object] : objects) {
+    require(object.defined() && object.dim() == 2 && object.numel() > 0 && object.is_complex(),
+            "'{}': expected a complex object (rows, cols) to draw, found none", label);
+    require(at::isfinite(object).all().item<bool>(),
+            "'{}': expected finite values to draw, found NaN or infinity", label);
+    const at::Tensor& first = objects.front().object;
+    require(object.sizes() == first.sizes(), "'{}': expected the {} pixels of '{}', found {}",
+            label, fmt::join(first.sizes(), " x "), objects.front().label,
+            fmt::join(object.sizes(), " x "));
+  }
+}
+
+at::Tensor shown_phase(const at::Tensor& object) {
+  return display_phase(object, everywhere(object)).phase_rad;
+}
+
+/// No wrap can come between two phases whose difference is small.
+std::vector<at::Tensor> shown_phases(const std::vector<LabelledObject>& objects) {
+  const at::Tensor& first = objects.front().object;
+  std::vector<at::Tensor> phases{shown_phase(first)};
+  for (std::size_t k = 1; k < objects.size(); ++k)
+    phases.push_back(phases.front() + shown_phase(objects[k].object * first.conj()));
+  return phases;
+}
+
+std::vector<at::Tensor> shown_amplitudes(const std::vector<LabelledObject>& objects) {
+  const at::Tensor level = objects.front().object.abs().mean();
+  std::vector<at::Tensor> amplitudes;
+  for (const LabelledObject& each : objects) {
+    const at::Tensor amplitude = each.object.abs(), mean = amplitude.mean();
+    const bool dark = mean.item<double>() == 0;
+    amplitudes.push_back((dark ? amplitude : amplitude * (level / mean)).to(at::kFloat));
+  }
+  return amplitudes;
+}
+
+CaptionedFigure row_of(const std::vector<LabelledObject>& objects,
+                       const std::vector<at::Tensor>& values, const ColourBar& bar,
+                       const std::string& title, double pixel_m) {
+  Figure figure{title, {}, pixel_m, bar, static_cast<std::int64_t>(objects.size())};
+  for (std::size_t k = 0; k < objects.size(); ++k)
+    figure.panels.push_back({objects[k].label, colours(bar.map, values[k], bar.low, bar.high)});
+  return {figure, "",
+          fmt::format("{} of {} objects, {} by {} pixels, colours from {} to {}", title,
+                      objects.size(), values[0].size(0), values[0].size(1), format_number(bar.low),
+                      format_number(bar.high))};
+}
+
+}  // namespace
+
+AmplitudeAndPhaseFigures amplitude_phase_figures(const std::vector<LabelledObject>& objects,
+                                                 double pixel_m) {
+  check(objects);
+  const auto amplitudes = shown_amplitudes(objects), phases = shown_phases(objects);
+  const ValueRange range = common_range(amplitudes);
+  const ColourBar bar{ColourMap::sequential, range.low, range.high, "amplitude"};
+  AmplitudeAndPhaseFigures rows{
+      row_of(objects, amplitudes, bar, "Amplitude", pixel_m),
+      row_of(objects, phases, phase_colours(common_range(phases)), "Phase", pixel_m)};
+  rows.amplitude.caption = fmt::format(
+      "In one range of colours: the 1st to the 99th percentile of all. Scaled to the mean of {}.",
+      objects.front().label);
+  rows.phase.caption = fmt::format(
+      "In one range of colours. For display only, the mean phase and the linear ramp of {} are "
+      "taken from it, and those of the difference to it from each other.",
+      objects.front().label);
+  return rows;
+}
+
+Picture amplitude_phase_picture(const std::vector<LabelledObject>& objects, double pixel_m) {
+  const auto [amplitude, phase] = amplitude_phase_figures(objects, pixel_m);
+  return {render_stacked_png({amplitude.figure, phase.figure}), amplitude.alt + "; " + phase.alt,
+          "Amplitude: " + amplitude.caption + " Phase: " + phase.caption};
+}
+
+}  // namespace ptyche

@@ -1,0 +1,210 @@
+#include "ptyche/ptychopinn/dose_response.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "ptyche/core/error.h"
+#include "ptyche/core/files.h"
+#include "ptyche/core/log.h"
+#include "ptyche/core/random.h"
+#include "ptyche/data/window.h"
+#include "ptyche/evaluate/lit_window.h"
+#include "ptyche/group/fixed_groups.h"
+#include "ptyche/infer/infer.h"
+#include "ptyche/model/model_file.h"
+#include "ptyche/physics/fourier.h"
+#include "ptyche/physics/predict.h"
+#include "ptyche/ptychopinn/known_probe.h"
+#include "ptyche/ptychopinn/metrics_beside_flat.h"
+#include "ptyche/ptychopinn/metrics_json.h"
+#include "ptyche/ptychopinn/recon_file.h"
+#include "ptyche/report/display.h"
+#include "ptyche/report/figure.h"
+#include "ptyche/simulate/default_probe.h"
+#include "ptyche/simulate/line_drawing.h"
+#include "ptyche/simulate/photon_noise.h"
+#include "ptyche/stitch/stitch.h"
+
+namespace ptyche {
+namespace {
+
+constexpr std::int64_t kFramesAtOnce = 256;
+
+void check(const DoseResponseOptions& options) {
+  require(options.object_size > 2 * options.buffer_px + 1 && options.buffer_px >= 0,
+          "dose response: expected an object larger than twice the buffer, found {} px and {} px",
+          options.object_size, options.buffer_px);
+  require(options.train_patterns >= 1 && options.test_patterns >= 1,
+          "dose response: expected at least one pattern to train on and to test, found {} and {}",
+          options.train_patterns, options.test_patterns);
+  require(options.low_photons > 0 && options.high_photons <= 1e10,
+          "dose response: expected photons above 0 and at most 1e10, found {} and {}",
+          options.low_photons, options.high_photons);
+}
+
+/// (n, 2), uniform; the drawing has N / 2 pixels more on each side, so that every patch is on it.
+at::Tensor positions_of(const DoseResponseOptions& options, std::int64_t count,
+                        std::uint64_t seed) {
+  at::Tensor positions = at::empty({count, 2}, at::kDouble);
+  RandomStream stream(seed, Purpose::positions);
+  const auto extent = static_cast<double>(options.object_size - 2 * options.buffer_px - 1);
+  const auto first = static_cast<double>(options.pattern_size / 2 + options.buffer_px);
+  auto* value = positions.data_ptr<double>();
+  for (std::int64_t i = 0; i < 2 * count; ++i) value[i] = first + extent * stream.uniform();
+  return positions;
+}
+
+/// Amplitude 0.5 to 1.5, no phase.
+at::Tensor drawing_of(const DoseResponseOptions& options, std::uint64_t seed) {
+  const at::Tensor lines =
+      line_drawing(options.object_size + options.pattern_size, static_cast<std::uint32_t>(seed));
+  return (0.5 + lines / lines.max()).to(at::kComplexFloat);
+}
+
+Scan measure(const DoseResponseOptions& options, std::int64_t count, double photons,
+             std::uint64_t seed) {
+  ScanFields fields;
+  fields.truth = drawing_of(options, seed);
+  fields.positions = positions_of(options, count, seed);
+  const at::Tensor object = fields.truth.to(at::kComplexDouble);
+  at::Tensor probe = default_probe(options.pattern_size).to(at::kComplexDouble).unsqueeze(0);
+  std::vector<at::Tensor> expected;
+  for (const at::Tensor& batch : fields.positions.split(kFramesAtOnce))
+    expected.push_back(predict_intensity(object, probe, batch, Interpolation::probe_fourier, {}));
+  const at::Tensor intensity = to_centred(at::cat(expected));
+  const double scale = photons / intensity.sum({1, 2}).mean().item<double>();
+  fields.probe = (probe * std::sqrt(scale)).to(at::kComplexFloat);
+  fields.counts = in_smallest_exact_type(
+      poisson_draws(intensity * scale, at::arange(count), seed, Purpose::noise).to(at::kInt));
+  fields.source = "drawing of lines";
+  return Scan(std::move(fields));
+}
+
+Model train_arm(const DoseResponseOptions& options, const Scan& scan, LossKind loss) {
+  TrainOptions train_options;
+  train_options.network = options.network;
+  train_options.network.gridsize = options.gridsize;
+  train_options.network.amplitude_range = 2;  // the object's amplitude goes up to 1.5
+  train_options.epochs = options.epochs;
+  train_options.groups_per_batch = options.batch;
+  train_options.learning_rate = 1e-3;
+  train_options.loss = loss;
+  train_options.engine = options.engine;
+  train_options.precision = options.precision;
+  train_options.seed = options.seed;
+  const at::Tensor groups =
+      fixed_groups(scan, {.gridsize = options.gridsize,
+                          .count = options.groups > 0 ? options.groups : options.train_patterns,
+                          .neighbours = options.neighbours,
+                          .seed = options.seed});
+  return train(scan, groups_of(groups, options.seed), with_known_probe(train_options));
+}
+
+/// Where the positions lie: what is shown and scored. `object`'s pixel (0, 0) is `row`, `col`.
+at::Tensor scanned_part(const DoseResponseOptions& options, const at::Tensor& object,
+                        std::int64_t row = 0, std::int64_t col = 0) {
+  const std::int64_t first = options.pattern_size / 2 + options.buffer_px;
+  const std::int64_t last = first + options.object_size - 2 * options.buffer_px;
+  return cut(object, {first - row, last - row, first - col, last - col}).contiguous();
+}
+
+/// The object with its mean where hardly any light falls, which would be noise of any size: the
+/// positions are drawn at random and leave gaps.
+at::Tensor with_flat_dark(const Reconstruction& image) {
+  const at::Tensor lit = lit_pixels(image);
+  return at::where(lit, image.object, image.object.masked_select(lit).mean());
+}
+
+/// Files of the arms that are done.
+void write_arms(const std::filesystem::path& folder, const std::vector<DoseArm>& arms) {
+  nlohmann::ordered_json history;
+  std::vector<LabelledMetrics> metrics;
+  for (const DoseArm& arm : arms) {
+    std::vector<double> losses;
+    for (const EpochRecord& record : arm.history) losses.push_back(record.loss);
+    history[arm.label] = {{"nphotons", arm.photons}, {"loss", losses}};
+    metrics.push_back({arm.label, arm.scores});
+  }
+  write_text(folder / "training_history.json", history.dump(2));
+  write_text(folder / "metrics.json", metrics_json(metrics));
+}
+
+Figure dose_figure(const std::vector<Scan>& scans, const std::vector<std::string>& titles) {
+  std::vector<at::Tensor> patterns;
+  for (const Scan& scan : scans) patterns.push_back((scan.counts()[0].to(at::kFloat) + 1).log10());
+  const double high = patterns.front().max().item<double>();
+  Figure figure{"One pattern of each dose",
+                {},
+                0,
+                ColourBar{ColourMap::sequential, 0, high, "log10(counts + 1)"},
+                2};
+  for (std::size_t i = 0; i < patterns.size(); ++i)
+    figure.panels.push_back({titles[i], colours(ColourMap::sequential, patterns[i], 0, high)});
+  return figure;
+}
+
+Figure arm_figure(const std::vector<DoseArm>& arms) {
+  std::vector<at::Tensor> amplitudes;
+  for (const DoseArm& arm : arms) {
+    const at::Tensor amplitude = arm.image.abs();
+    amplitudes.push_back(amplitude / amplitude.mean());
+  }
+  const ValueRange range = common_range(amplitudes);
+  Figure figure{"Amplitude over its mean",
+                {},
+                0,
+                ColourBar{ColourMap::sequential, range.low, range.high, ""},
+                2};
+  for (std::size_t i = 0; i < arms.size(); ++i)
+    figure.panels.push_back({fmt::format("{}: error {:.3f}", arms[i].label,
+                                         arms[i].scores.image.aligned.nrmse_contrast),
+                             colours(ColourMap::sequential, amplitudes[i], range.low, range.high)});
+  return figure;
+}
+
+DoseArm run_arm(const DoseResponseOptions& options, DoseArm arm, const Scan& learn,
+                const Scan& test) {
+  note("{}: training", arm.label);
+  const Model model = train_arm(options, learn, arm.loss);
+  const std::filesystem::path folder = options.output / "runs" / arm.label;
+  std::filesystem::create_directories(folder);
+  write_training(folder, model);
+  const Reconstruction image =
+      stitch(infer(model, test, {.precision = options.precision, .engine = options.engine}), test);
+  arm.image = scanned_part(options, with_flat_dark(image), image.origin_row, image.origin_col);
+  write_recon(options.output / "recons" / arm.label, arm.image);
+  arm.scores = metrics_beside_flat(scanned_part(options, test.truth()), arm.image);
+  arm.history = model.history;
+  return arm;
+}
+
+}  // namespace
+
+std::vector<DoseArm> run_dose_response(const DoseResponseOptions& options) {
+  check(options);
+  std::vector<Scan> learn, test;
+  std::vector<std::string> titles;
+  for (const double photons : {options.high_photons, options.low_photons}) {
+    learn.push_back(measure(options, options.train_patterns, photons, 2 * options.seed - 1));
+    test.push_back(measure(options, options.test_patterns, photons, 2 * options.seed));
+    titles.push_back(fmt::format("{:.3g} photons", photons));
+  }
+  std::filesystem::create_directories(options.output / "reports");
+  write_recon(options.output / "recons" / "gt", scanned_part(options, test.front().truth()));
+  std::vector<DoseArm> arms;
+  for (std::size_t dose = 0; dose < learn.size(); ++dose)
+    for (const LossKind loss : {LossKind::poisson, LossKind::amplitude_absolute}) {
+      const std::string label = fmt::format("{}_{}", dose == 0 ? "high" : "low",
+                                            loss == LossKind::poisson ? "nll" : "mae");
+      const double photons = dose == 0 ? options.high_photons : options.low_photons;
+      arms.push_back(run_arm(options, {.label = label, .photons = photons, .loss = loss},
+                             learn[dose], test[dose]));
+      write_arms(options.output, arms);
+      write_text(options.output / "reports" / "dose_comparison.png",
+                 render_stacked_png({dose_figure(test, titles), arm_figure(arms)}));
+    }
+  return arms;
+}
+
+}  // namespace ptyche

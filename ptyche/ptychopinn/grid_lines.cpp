@@ -1,0 +1,164 @@
+#include "ptyche/ptychopinn/grid_lines.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "ptyche/core/error.h"
+#include "ptyche/core/files.h"
+#include "ptyche/core/log.h"
+#include "ptyche/core/stopwatch.h"
+#include "ptyche/group/fixed_groups.h"
+#include "ptyche/group/make_groups.h"
+#include "ptyche/infer/infer.h"
+#include "ptyche/io/npz.h"
+#include "ptyche/model/model_file.h"
+#include "ptyche/ptychopinn/amplitude_phase_figure.h"
+#include "ptyche/ptychopinn/known_probe.h"
+#include "ptyche/ptychopinn/metrics_beside_flat.h"
+#include "ptyche/ptychopinn/metrics_json.h"
+#include "ptyche/ptychopinn/recon_file.h"
+#include "ptyche/stitch/stitch.h"
+
+namespace ptyche {
+namespace {
+
+/// The keys of PtychoPINN's scans, and the groups.
+void write_data_set(const std::filesystem::path& file, const GridData& data) {
+  const Scan& scan = data.scan;
+  const at::Tensor row = scan.positions().select(1, 0).contiguous();
+  const at::Tensor col = scan.positions().select(1, 1).contiguous();
+  write_npz(file, {{"diff3d", scan.counts().to(at::kFloat).sqrt()},
+                   {"xcoords", col},
+                   {"ycoords", row},
+                   {"xcoords_start", col},
+                   {"ycoords_start", row},
+                   {"probeGuess", scan.probe()[0]},
+                   {"objectGuess", scan.truth()},
+                   {"nn_indices", data.groups}});
+}
+
+TrainOptions train_options(const GridLinesOptions& options) {
+  TrainOptions train;
+  train.epochs = options.epochs;
+  train.loss = options.loss;
+  train.engine = options.engine;
+  train.precision = options.precision;
+  train.seed = options.seed;
+  return with_known_probe(train);
+}
+
+TrainOptions original_options(const GridLinesOptions& options, const std::string& network) {
+  TrainOptions train = train_options(options);
+  train.network = options.original;
+  train.network.name = network;
+  train.network.gridsize = network == "supervised" ? 1 : options.train.grid.gridsize;
+  train.groups_per_batch = options.batch;
+  train.learning_rate = 1e-3;
+  return train;
+}
+
+TrainOptions options_of(const std::string& label, const GridLinesOptions& options) {
+  if (label == "ptyche") return train_options(options);
+  return original_options(options, label == "pinn" ? "ptychopinn" : "supervised");
+}
+
+Groups groups_for(const std::string& label, const GridData& data, std::uint64_t seed) {
+  if (label == "ptyche") return make_groups(data.scan, {.seed = seed});
+  if (label == "pinn") return groups_of(data.groups, seed);
+  return groups_of(at::arange(data.scan.frames(), at::kLong).unsqueeze(1), seed);
+}
+
+/// What is compared: the first drawing's tile.
+at::Tensor scored_part(const at::Tensor& object, const GridData& data, std::int64_t row = 0,
+                       std::int64_t col = 0) {
+  const Window& tile = data.tiles.front();
+  return cut(object,
+             {tile.row_begin - row, tile.row_end - row, tile.col_begin - col, tile.col_end - col})
+      .contiguous();
+}
+
+struct Outcome {
+  GridLinesRow row;
+  at::Tensor image;
+};
+
+Outcome run_model(const std::string& label, const GridData& learn, const GridData& test,
+                  const GridLinesOptions& options) {
+  note("{}: training", label);
+  Outcome outcome;
+  outcome.row.patterns = test.scan.frames();
+  Model model;
+  outcome.row.train_seconds = seconds_of([&] {
+    model = train(learn.scan, groups_for(label, learn, options.seed), options_of(label, options));
+  });
+  write_training(options.output / "runs" / label, model);
+  const InferOptions how{
+      .groups = test.groups, .precision = options.precision, .engine = options.engine};
+  Patches patches;
+  outcome.row.infer_seconds = seconds_of([&] { patches = infer(model, test.scan, how); });
+  const Reconstruction stitched = stitch(patches, test.scan);
+  outcome.image = scored_part(stitched.object, test, stitched.origin_row, stitched.origin_col);
+  write_recon(options.output / "recons" / label, outcome.image);
+  outcome.row.scores = {label,
+                        metrics_beside_flat(scored_part(test.scan.truth(), test), outcome.image)};
+  return outcome;
+}
+
+GridDataOptions test_options(const GridLinesOptions& options) {
+  GridDataOptions test = options.train;
+  test.images = options.test_images;
+  test.grid.outer_offset_px = options.test_outer_offset_px;
+  ++test.drawing_seed;
+  ++test.noise_seed;
+  return test;
+}
+
+void check(const GridLinesOptions& options) {
+  require(!options.models.empty(), "models: expected at least one of {}",
+          fmt::join(known_models(), ", "));
+  for (const std::string& label : options.models)
+    require(std::ranges::count(known_models(), label) == 1, "models: expected {}, found '{}'",
+            fmt::join(known_models(), ", "), label);
+  const std::int64_t size = options.train.grid.pattern_size;
+  for (const std::string& label : options.models)
+    require_network(options_of(label, options).network, size);
+  require(options.batch >= 1, "batch size: expected at least 1, found {}", options.batch);
+}
+
+}  // namespace
+
+std::vector<std::string> known_models() { return {"ptyche", "pinn", "baseline"}; }
+
+std::vector<GridLinesRow> run_grid_lines(const GridLinesOptions& options) {
+  check(options);
+  const GridData learn = simulate_grid_data(options.train, options.probe);
+  const GridData test = simulate_grid_data(test_options(options), options.probe);
+  const GridScanOptions& grid = options.train.grid;
+  const std::filesystem::path data = options.output / "datasets" /
+                                     fmt::format("N{}", grid.pattern_size) /
+                                     fmt::format("gs{}", grid.gridsize);
+  for (const char* folder : {"runs", "recons", "visuals"})
+    std::filesystem::create_directories(options.output / folder);
+  std::filesystem::create_directories(data);
+  write_data_set(data / "train.npz", learn);
+  write_data_set(data / "test.npz", test);
+  std::vector<LabelledObject> objects{{"truth", scored_part(test.scan.truth(), test)}};
+  write_recon(options.output / "recons" / "gt", objects.front().object);
+  std::vector<GridLinesRow> rows;
+  std::vector<LabelledMetrics> scores;
+  for (const std::string& label : options.models) {
+    std::filesystem::create_directories(options.output / "runs" / label);
+    const Outcome outcome = run_model(label, learn, test, options);
+    rows.push_back(outcome.row);
+    scores.push_back(outcome.row.scores);
+    objects.push_back({label, outcome.image});
+    // After each model, so that a stop costs no more than the model in work.
+    write_text(options.output / "metrics.json", metrics_json(scores));
+    write_text(options.output / "visuals" / "compare_amp_phase.png",
+               amplitude_phase_picture(objects).png);
+  }
+  return rows;
+}
+
+}  // namespace ptyche

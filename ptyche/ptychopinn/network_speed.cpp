@@ -1,0 +1,162 @@
+#include "ptyche/ptychopinn/network_speed.h"
+
+#include <ATen/core/grad_mode.h>
+
+#include <cmath>
+#include <deque>
+
+#include "ptyche/core/error.h"
+#include "ptyche/core/stopwatch.h"
+#include "ptyche/group/fixed_groups.h"
+#include "ptyche/group/make_groups.h"
+#include "ptyche/nn/patch_network.h"
+#include "ptyche/ptychopinn/convolution_work.h"
+#include "ptyche/ptychopinn/grid_data.h"
+#include "ptyche/ptychopinn/grid_probe.h"
+#include "ptyche/ptychopinn/known_probe.h"
+#include "ptyche/train/train_step.h"
+
+namespace ptyche {
+namespace {
+
+constexpr std::int64_t kInferBatch = 64;  // about; whole groups
+
+GridData data_of(const SpeedOptions& options) {
+  GridDataOptions data;
+  data.images = 1;
+  data.grid.pattern_size = options.pattern_size;
+  data.grid.gridsize = options.gridsize;
+  data.grid.object_size = options.pattern_size + 64;
+  return simulate_grid_data(data, grid_probe(options.pattern_size, {}));
+}
+
+TrainOptions train_options(const SpeedCase& what, const SpeedOptions& options) {
+  TrainOptions train;
+  train.network.name = what.network;
+  train.network.gridsize = what.network == "ptychopinn" ? options.gridsize : 1;
+  if (what.network != "unet") train.groups_per_batch = options.batch;
+  train.engine = what.engine;
+  train.precision = what.precision;
+  train.seed = options.seed;
+  return with_known_probe(train);
+}
+
+Groups groups_for(const SpeedCase& what, const GridData& data, std::uint64_t seed) {
+  return what.network == "unet" ? make_groups(data.scan, {.seed = seed})
+                                : groups_of(data.groups, seed);
+}
+
+/// A case in the middle of its training.
+class Runner {
+ public:
+  Runner(const SpeedCase& what, const GridData& data, const SpeedOptions& options)
+      : data_(data),
+        options_(train_options(what, options)),
+        groups_(groups_for(what, data, options.seed)),
+        state_(start_training(data.scan, groups_, options_)),
+        inputs_(state_.model, data.scan, what.engine) {
+    const std::int64_t together = state_.model.network->patterns_per_input();
+    seen_ = data.groups.flatten().slice(
+        0, 0, std::max<std::int64_t>(kInferBatch / together, 1) * together);
+    speed_.what = what;
+    for (const at::Tensor& weight : state_.model.network->parameters())
+      speed_.parameters += weight.numel();
+  }
+
+  void count_work() {
+    speed_.step_flops = convolution_flops([&] { step(); });
+    speed_.step_patterns = static_cast<double>(batch_.merged.size(0));
+    speed_.infer_flops = convolution_flops([&] { infer(); }) / static_cast<double>(seen_.size(0));
+  }
+
+  void time_step() {
+    steps_.push_back(seconds_of([&] { step(); }));
+  }
+  void time_inference() {
+    inferences_.push_back(seconds_of([&] { infer(); }));
+  }
+
+  NetworkSpeed speed() const {
+    NetworkSpeed found = speed_;
+    found.step_seconds = median(steps_);
+    found.infer_rate = static_cast<double>(seen_.size(0)) / median(inferences_);
+    return found;
+  }
+
+ private:
+  void step() {
+    if (batches_.empty()) {
+      const auto drawn = draw_epoch(groups_, options_.groups_per_batch, epoch_++);
+      batches_.assign(drawn.begin(), drawn.end());
+      // The last one of an epoch may be a smaller one.
+      if (batches_.size() > 1) batches_.pop_back();
+    }
+    batch_ = batches_.front();
+    batches_.pop_front();
+    train_step(state_, data_.scan, inputs_, batch_, options_);
+  }
+
+  void infer() {
+    const at::NoGradGuard no_grad;
+    const Autocast autocast(options_.precision);
+    patches_of(state_.model, data_.scan, seen_,
+               input_channels(state_.model, data_.scan, seen_, options_.engine));
+  }
+
+  const GridData& data_;
+  TrainOptions options_;
+  Groups groups_;
+  TrainingState state_;
+  InputCache inputs_;
+  at::Tensor seen_;
+  GroupBatch batch_;
+  std::deque<GroupBatch> batches_;
+  std::int64_t epoch_ = 0;
+  NetworkSpeed speed_;
+  std::vector<double> steps_, inferences_;
+};
+
+/// What the machine can do: products of large matrices.
+class Product {
+ public:
+  void time() {
+    seconds_.push_back(seconds_of([&] { at::mm(a_, b_); }));
+  }
+  double gflops() const { return 2e-9 * std::pow(kSide, 3) / median(seconds_); }
+
+ private:
+  static constexpr std::int64_t kSide = 2048;
+  at::Tensor a_ = at::rand({kSide, kSide}), b_ = at::rand({kSide, kSide});
+  std::vector<double> seconds_;
+};
+
+/// Each of the runners in turn, then the product, until all runners together have had their time.
+void in_turn(std::deque<Runner>& runners, Product& product, double seconds,
+             void (Runner::*work)()) {
+  const double budget = seconds * static_cast<double>(runners.size());
+  double passed = 0;
+  for (int rounds = 0; rounds < 3 || passed < budget; ++rounds) {
+    passed += seconds_of([&] {
+      for (Runner& runner : runners) (runner.*work)();
+    });
+    product.time();
+  }
+}
+
+}  // namespace
+
+SpeedTable measure_speed(const std::vector<SpeedCase>& cases, const SpeedOptions& options) {
+  require(options.batch >= 1, "batch size: expected at least 1, found {}", options.batch);
+  const GridData data = data_of(options);
+  std::deque<Runner> runners;
+  for (const SpeedCase& what : cases) runners.emplace_back(what, data, options);
+  for (Runner& runner : runners) runner.count_work();
+  Product product;
+  in_turn(runners, product, options.seconds, &Runner::time_step);
+  in_turn(runners, product, options.seconds, &Runner::time_inference);
+  SpeedTable table{.lines = {}, .peak_gflops = product.gflops()};
+  for (const Runner& runner : runners) table.lines.push_back(runner.speed());
+  return table;
+}
+
+}  // namespace ptyche

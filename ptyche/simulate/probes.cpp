@@ -1,0 +1,107 @@
+#include "ptyche/simulate/probes.h"
+
+#include <cmath>
+#include <numbers>
+
+#include "ptyche/core/error.h"
+#include "ptyche/simulate/default_probe.h"
+#include "ptyche/simulate/zernike.h"
+
+namespace ptyche {
+namespace {
+
+constexpr double kPi = std::numbers::pi;
+constexpr double kApertureRadius = 0.25;  // cycles/px
+
+/// Distance of every pixel from pixel (N/2, N/2), (N, N).
+at::Tensor radius_px(std::int64_t size) {
+  const at::Tensor axis = at::arange(size, at::kDouble) - static_cast<double>(size / 2);
+  return at::hypot(axis.unsqueeze(1), axis.unsqueeze(0));
+}
+
+/// 1 inside `edge`, 0 outside, an error function of the given width in between.
+at::Tensor soft_disc(const at::Tensor& radius, double edge, double width) {
+  return 0.5 * at::erfc((radius - edge) / width);
+}
+
+/// The default defocus in px^2 (wavelength times distance): a ray of spatial frequency q lands at
+/// `defocus * q`, so the aperture's rim lands at half the diameter.
+double default_defocus(double diameter_px) { return 0.5 * diameter_px / kApertureRadius; }
+
+/// Phase of the lens's aberrations at far-field frequencies in units of the aperture's rim.
+at::Tensor aberration(const at::Tensor& radius, const std::vector<double>& coefficients) {
+  const std::int64_t size = radius.size(0);
+  const at::Tensor axis = at::arange(size, at::kDouble) - static_cast<double>(size / 2);
+  const at::Tensor angle = at::atan2(axis.unsqueeze(1), axis.unsqueeze(0));
+  at::Tensor phase = at::zeros_like(radius);
+  std::int64_t noll = 4;
+  for (const double coefficient : coefficients)
+    phase += coefficient * zernike(noll++, radius, angle);
+  return phase;
+}
+
+at::Tensor lens(const ProbeOptions& options) {
+  const at::Tensor frequency =
+      radius_px(options.pattern_size) / static_cast<double>(options.pattern_size);
+  const at::Tensor aperture = soft_disc(frequency, kApertureRadius, 0.2 * kApertureRadius);
+  // Fresnel propagation (Goodman, Introduction to Fourier Optics, eq. 4-21).
+  const double path = options.defocus * default_defocus(options.diameter_px);
+  const at::Tensor phase = -kPi * path * frequency.square() +
+                           aberration(frequency / kApertureRadius, options.zernike_rad);
+  return at::fft_fftshift(at::fft_ifft2(at::fft_ifftshift(at::polar(aperture, phase))));
+}
+
+at::Tensor shape_of(const ProbeOptions& options) {
+  const at::Tensor radius = radius_px(options.pattern_size);
+  if (options.shape == "defocused" || options.shape == "zernike") return lens(options);
+  if (options.shape == "disk") return soft_disc(radius, 0.5 * options.diameter_px, 1);
+  if (options.shape == "gaussian") return at::exp(-(radius / (0.5 * options.diameter_px)).square());
+  if (options.shape == "ptychopinn") return default_probe(options.pattern_size);
+  throw InvalidInput(
+      fmt::format("probe: expected defocused, disk, gaussian, zernike or ptychopinn, found '{}'",
+                  options.shape));
+}
+
+void check(const ProbeOptions& options) {
+  const std::int64_t size = options.pattern_size;
+  require(size >= 8 && size % 2 == 0, "pattern_size: expected an even number >= 8, found {}", size);
+  const double half = 0.5 * static_cast<double>(size);
+  require(options.diameter_px >= 2 && options.diameter_px <= half,
+          "probe_diameter_px: expected 2 to {} (half the pattern size), found {}", half,
+          options.diameter_px);
+  require(options.photons > 0 && std::isfinite(options.photons),
+          "photons: expected a positive number, found {}", options.photons);
+  require(std::abs(options.defocus) * options.diameter_px <= half,
+          "defocus: expected at most {:.3g} for a probe of {} px on {} pixels, found {}",
+          half / options.diameter_px, options.diameter_px, size, options.defocus);
+  require(
+      (options.shape == "zernike" || options.zernike_rad.empty()) &&
+          options.zernike_rad.size() <= 30,
+      "zernike: expected at most 30 coefficients, and those for the probe 'zernike' only, found "
+      "{} for '{}'",
+      options.zernike_rad.size(), options.shape);
+}
+
+/// Aberrations have no diameter that could be checked beforehand.
+void require_inside(const at::Tensor& power) {
+  const std::int64_t size = power.size(0), border = size / 8;
+  const at::Tensor inner =
+      power.narrow(0, border, size - 2 * border).narrow(1, border, size - 2 * border);
+  const double outside = 1 - (inner.sum() / power.sum()).item<double>();
+  require(outside <= 0.01,
+          "zernike: expected aberrations that leave 99 % of the light in the central 3/4 of the "
+          "frame, found {:.1f} % outside",
+          100 * outside);
+}
+
+}  // namespace
+
+at::Tensor make_probe(const ProbeOptions& options) {
+  check(options);
+  const at::Tensor shape = shape_of(options).to(at::kComplexDouble);
+  const at::Tensor power = at::real(shape * shape.conj());
+  if (options.shape == "zernike") require_inside(power);
+  return (shape * at::sqrt(options.photons / power.sum())).to(at::kComplexFloat).unsqueeze(0);
+}
+
+}  // namespace ptyche

@@ -1,0 +1,136 @@
+#include "ptyche/simulate/simulate.h"
+
+#include <ATen/core/grad_mode.h>
+
+#include <cmath>
+
+#include "ptyche/core/error.h"
+#include "ptyche/core/random.h"
+#include "ptyche/physics/predict.h"
+#include "ptyche/simulate/objects.h"
+#include "ptyche/simulate/photon_noise.h"
+#include "ptyche/simulate/probes.h"
+#include "ptyche/simulate/scan_positions.h"
+
+namespace ptyche {
+namespace {
+
+// Unlit object around the outermost patches, so that no rule of rounding leaves the canvas.
+constexpr double kMargin = 4;
+// Frames in float64 at a time: bounds the memory.
+constexpr std::int64_t kFramesAtOnce = 256;
+
+/// Positions such that every patch lies on the canvas.
+at::Tensor positions_on_canvas(const SimulateOptions& options) {
+  const at::Tensor positions =
+      scan_positions({options.scan, options.frames, options.step_px, options.jitter, options.seed});
+  return positions + (0.5 * static_cast<double>(options.pattern_size) + kMargin);
+}
+
+at::Tensor object_under(const at::Tensor& positions, const SimulateOptions& options) {
+  const double border = 0.5 * static_cast<double>(options.pattern_size) + kMargin;
+  const auto size = [&](int axis) {
+    const double last = positions.select(1, axis).max().item<double>();
+    return static_cast<std::int64_t>(std::ceil(last + border));
+  };
+  return make_object({.kind = options.object,
+                      .rows = size(0),
+                      .cols = size(1),
+                      .amplitude_min = options.amplitude_min,
+                      .amplitude_max = options.amplitude_max,
+                      .phase_range_rad = options.phase_range_rad,
+                      .material = options.material,
+                      .seed = options.seed,
+                      .file = options.object_file,
+                      .phase_file = options.object_phase_file});
+}
+
+at::Tensor probe_at(const SimulateOptions& options, double defocus) {
+  return make_probe({.shape = options.probe,
+                     .pattern_size = options.pattern_size,
+                     .diameter_px = options.probe_diameter_px,
+                     .defocus = defocus,
+                     .photons = options.photons,
+                     .zernike_rad = options.zernike_rad});
+}
+
+/// What the file says of positions that are not known exactly: turned and stretched about their
+/// middle, each off by its own error.
+at::Tensor given_positions(const at::Tensor& positions, const SimulateOptions& options) {
+  if (options.position_error_px == 0 && options.position_scale_error == 0 &&
+      options.position_rotation_deg == 0)
+    return positions;
+  const double angle = options.position_rotation_deg * M_PI / 180;
+  const double scale = 1 + options.position_scale_error;
+  const at::Tensor turn = at::tensor({scale * std::cos(angle), scale * std::sin(angle),
+                                      -scale * std::sin(angle), scale * std::cos(angle)},
+                                     at::kDouble)
+                              .view({2, 2});
+  const at::Tensor middle = positions.mean(0);
+  at::Tensor given = (positions - middle).matmul(turn) + middle;
+  RandomStream stream(options.seed, Purpose::position_errors);
+  auto* value = given.data_ptr<double>();
+  for (std::int64_t i = 0; i < given.numel(); ++i)
+    value[i] += options.position_error_px * stream.normal();
+  return given;
+}
+
+/// (frames, N, N) int32 with noise, float32 without, zero frequency at (N/2, N/2). In float64 up to
+/// the draw, so that rounding that depends on the number of threads cannot change a count.
+at::Tensor measure(const at::Tensor& object, const at::Tensor& probe, const at::Tensor& positions,
+                   const SimulateOptions& options) {
+  const at::NoGradGuard no_grad;
+  const NearFieldOptions near = near_field_of(options.geometry);
+  std::vector<at::Tensor> parts;
+  for (std::int64_t first = 0; first < options.frames; first += kFramesAtOnce) {
+    const std::int64_t last = std::min(first + kFramesAtOnce, options.frames);
+    const at::Tensor intensity = predict_intensity(
+        object.to(at::kComplexDouble), probe.to(at::kComplexDouble),
+        positions.slice(0, first, last), Interpolation::probe_fourier, /*background=*/{}, near);
+    at::Tensor counts = at::fft_fftshift(intensity, at::IntArrayRef{1, 2});
+    if (options.noise)
+      counts = poisson_draws(counts, at::arange(first, last), options.seed, Purpose::noise);
+    parts.push_back(counts.to(options.noise ? at::kInt : at::kFloat));
+  }
+  return at::cat(parts);
+}
+
+void check(const SimulateOptions& options) {
+  // The narrowest beam puts a fifth of its photons into one pixel, which must fit 31 bits.
+  require(options.photons > 0 && options.photons <= 1e10,
+          "photons: expected more than 0 and at most 1e10 per pattern, found {}", options.photons);
+  require(
+      options.amplitude_max <= 1 || options.photons * std::pow(options.amplitude_max, 2) <= 1e10,
+      "amplitude_max: expected at most {:.3g} at {} photons, found {}",
+      std::sqrt(1e10 / options.photons), options.photons, options.amplitude_max);
+  require(options.geometry.near_field || options.geometry.source_distance_m == 0,
+          "source distance: it goes with a near-field scan, found {} m in the far field",
+          options.geometry.source_distance_m);
+  require(options.position_error_px >= 0 && options.position_error_px <= 100,
+          "position error: expected 0..100 px, found {}", options.position_error_px);
+  const bool lens = options.probe == "defocused" || options.probe == "zernike";
+  require(options.probe_defocus_error == 0 || lens,
+          "probe_defocus_error: expected 0 for the probe '{}', which has no defocus, found {}",
+          options.probe, options.probe_defocus_error);
+}
+
+}  // namespace
+
+Scan simulate(const SimulateOptions& options) {
+  check(options);
+  const at::Tensor probe = probe_at(options, options.defocus);
+  const at::Tensor positions = positions_on_canvas(options);
+  const at::Tensor object = object_under(positions, options);
+  ScanFields fields;
+  fields.counts = in_smallest_exact_type(measure(object, probe, positions, options));
+  fields.positions = given_positions(positions, options);
+  fields.true_positions = positions;
+  fields.probe = probe_at(options, options.defocus * (1 + options.probe_defocus_error));
+  fields.truth = object;
+  fields.geometry = options.geometry;
+  fields.geometry.object_pixel_m = object_pixel_m(options.geometry, options.pattern_size);
+  fields.source = "simulated";
+  return Scan(std::move(fields));
+}
+
+}  // namespace ptyche

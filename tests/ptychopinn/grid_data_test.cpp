@@ -1,0 +1,106 @@
+#include "ptyche/ptychopinn/grid_data.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "ptyche/core/error.h"
+#include "ptyche/io/npz.h"
+#include "ptyche/physics/fourier.h"
+#include "ptyche/physics/predict.h"
+#include "ptyche/ptychopinn/grid_probe.h"
+#include "ptyche/simulate/default_probe.h"
+#include "tests/support/checks.h"
+
+namespace ptyche {
+namespace {
+
+GridDataOptions small_grid() {
+  return {.grid = {.object_size = 40, .pattern_size = 16, .gridsize = 2, .outer_offset_px = 8},
+          .nphotons = 1e6};
+}
+
+at::Tensor probe16() { return default_probe(16).to(at::kComplexDouble); }
+
+TEST(GridData, HoldsEveryPatternOnceWhicheverGroupsItIsIn) {
+  const GridData data = simulate_grid_data(small_grid(), probe16());
+  EXPECT_EQ(data.groups.sizes(), (std::vector<std::int64_t>{2 * 36, 4}));
+  // 6 + 1 places along each side of each drawing.
+  EXPECT_EQ(data.scan.frames(), 2 * 49);
+}
+
+TEST(GridData, PutsTheGroupsWhereTheOriginalPutsThem) {
+  const GridDataOptions options = small_grid();
+  const GridData data = simulate_grid_data(options, probe16());
+  const at::Tensor corners = grid_scan_corners(options.grid);
+  const at::Tensor first = data.groups.slice(0, 0, corners.size(0)).flatten();
+  const at::Tensor found = data.scan.positions().index_select(0, first).view(corners.sizes()) - 8;
+  EXPECT_TRUE(at::equal(found.to(at::kLong), corners));
+}
+
+TEST(GridData, KeepsTheDrawingsApart) {
+  const GridData data = simulate_grid_data(small_grid(), probe16());
+  const at::Tensor col = data.scan.positions().select(1, 1);
+  EXPECT_GE((col.unsqueeze(0) - col.unsqueeze(1)).abs().gt(24).sum().item<int>(), 2 * 49 * 49);
+}
+
+TEST(GridData, HasTheAskedForPhotonsAndItsOwnTruth) {
+  const GridData data = simulate_grid_data(small_grid(), probe16());
+  const Scan& scan = data.scan;
+  EXPECT_NEAR(scan.counts().to(at::kDouble).index({data.groups}).sum({2, 3}).mean().item<double>(),
+              1e6, 2e3);
+  const at::Tensor expected = to_centred(
+      predict_intensity(scan.truth().to(at::kComplexDouble), scan.probe().to(at::kComplexDouble),
+                        scan.positions(), Interpolation::probe_fourier, {}));
+  const at::Tensor lit = expected.gt(1);
+  const at::Tensor off = ((scan.counts() - expected).square() / expected).masked_select(lit).mean();
+  EXPECT_NEAR(off.item<double>(), 1, 0.05);  // the variance of a Poisson number is its mean
+}
+
+TEST(GridData, ScoresTheTilesOfAllGroups) {
+  const GridData data = simulate_grid_data(small_grid(), probe16());
+  // 5 steps of 4 px and the last tile of 4, behind (16 - 4) / 2 px.
+  EXPECT_EQ(data.tiles.front(), (Window{6, 30, 6, 30}));
+}
+
+TEST(GridData, RefusesWhatCannotBeSimulated) {
+  GridDataOptions options = small_grid();
+  options.images = 0;
+  EXPECT_THROW(simulate_grid_data(options, probe16()), InvalidInput);
+  options = small_grid();
+  options.grid.object_size = 17;
+  EXPECT_THROW(simulate_grid_data(options, probe16()), InvalidInput);
+}
+
+/// Amplitude 2 and a phase with tilt and curvature about pixel size / 2.
+at::Tensor curved_wave(std::int64_t size) {
+  const at::Tensor x = at::arange(size, at::kDouble) - static_cast<double>(size / 2);
+  const auto line = [&](double tilt) { return tilt * x + 0.01 * x.square(); };
+  const at::Tensor phase = 0.3 + line(0.1).unsqueeze(1) + line(-0.05);
+  return at::polar(at::full({size, size}, 2.0, at::kDouble), phase);
+}
+
+TEST(GridProbe, IsExtrapolatedWithTheCurvatureOfItsPhase) {
+  const auto file = std::filesystem::temp_directory_path() /
+                    ("ptyche probe " + std::to_string(getpid()) + ".npz");
+  write_npz(file, {{"probeGuess", curved_wave(16)}});
+  const at::Tensor probe = grid_probe(
+      32, {.source = "custom", .file = file, .scale_mode = "pad_extrapolate", .smoothing_px = 0});
+  std::filesystem::remove(file);
+  EXPECT_LT(relative_difference(probe, curved_wave(32)), 1e-9);
+}
+
+TEST(GridProbe, RefusesAFileThatItWasNotAskedToLookAt) {
+  EXPECT_THROW(grid_probe(64, {.file = "probe.npz"}), InvalidInput);
+}
+
+TEST(GridProbe, IsADiscUnlessAFileIsAskedFor) {
+  EXPECT_EQ(grid_probe(64, {}).sizes(), (std::vector<std::int64_t>{64, 64}));
+  GridProbeOptions custom;
+  custom.source = "custom";
+  EXPECT_THROW(grid_probe(64, custom), InvalidInput);
+}
+
+}  // namespace
+}  // namespace ptyche

@@ -1,0 +1,91 @@
+// The original's studies, as small as they can be.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "ptyche/core/error.h"
+#include "ptyche/io/object_file.h"
+#include "ptyche/ptychopinn/dose_response.h"
+#include "ptyche/ptychopinn/grid_lines.h"
+#include "ptyche/simulate/default_probe.h"
+
+namespace ptyche {
+namespace {
+
+class Studies : public testing::Test {
+ protected:
+  void SetUp() override { std::filesystem::create_directories(folder_); }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  nlohmann::json read(const std::string& name) const {
+    std::ifstream file(folder_ / name);
+    return nlohmann::json::parse(file);
+  }
+
+  std::filesystem::path folder_ =
+      std::filesystem::temp_directory_path() / ("ptyche studies " + std::to_string(getpid()));
+};
+
+TEST_F(Studies, GridLinesLeavesTheScoresOfAllModelsAndTheirFiles) {
+  GridLinesOptions options;
+  options.train.grid = {.object_size = 96, .pattern_size = 64, .gridsize = 2, .outer_offset_px = 8};
+  options.train.images = options.test_images = 1;
+  options.train.nphotons = 1e6;
+  options.test_outer_offset_px = 20;
+  options.probe = default_probe(64).to(at::kComplexDouble);
+  options.original.filters_scale = 1;
+  options.epochs = 1;
+  options.output = folder_;
+  const std::vector<GridLinesRow> rows = run_grid_lines(options);
+  ASSERT_EQ(rows.size(), 3);
+  const nlohmann::json metrics = read("metrics.json");
+  for (const std::string& label : known_models()) {
+    EXPECT_EQ(metrics.at(label).at("ssim").size(), 2) << label;
+    EXPECT_TRUE(std::filesystem::exists(folder_ / "recons" / label / "recon.npz")) << label;
+    EXPECT_TRUE(std::filesystem::exists(folder_ / "runs" / label / "model.ptyche")) << label;
+  }
+  for (const char* file : {"datasets/N64/gs2/train.npz", "datasets/N64/gs2/test.npz",
+                           "recons/gt/recon.npz", "visuals/compare_amp_phase.png"})
+    EXPECT_TRUE(std::filesystem::exists(folder_ / file)) << file;
+}
+
+TEST_F(Studies, GridLinesRefusesAModelThatItDoesNotKnow) {
+  GridLinesOptions options;
+  options.models = {"pinn", "pin"};
+  EXPECT_THROW(run_grid_lines(options), InvalidInput);
+}
+
+TEST_F(Studies, GridLinesRefusesANetworkThatCannotBeBuiltBeforeItTrainsAnother) {
+  GridLinesOptions options;
+  options.train.grid.pattern_size = 20;
+  options.probe = default_probe(20).to(at::kComplexDouble);
+  options.output = folder_;
+  EXPECT_THROW(run_grid_lines(options), InvalidInput);
+  EXPECT_TRUE(std::filesystem::is_empty(folder_));
+}
+
+TEST_F(Studies, DoseResponseFinishesAllFourArms) {
+  DoseResponseOptions options;
+  options.train_patterns = 24;
+  options.test_patterns = 64;
+  options.epochs = 2;
+  options.batch = 4;
+  options.output = folder_;
+  const std::vector<DoseArm> arms = run_dose_response(options);
+  ASSERT_EQ(arms.size(), 4);
+  for (const DoseArm& arm : arms) {
+    EXPECT_GT(arm.scores.image.aligned.nrmse_contrast, 0) << arm.label;
+    EXPECT_EQ(read("metrics.json").at(arm.label).at("ssim").size(), 2) << arm.label;
+    EXPECT_EQ(read("training_history.json").at(arm.label).at("loss").size(), 2) << arm.label;
+    const Reconstruction image = read_object_file(folder_ / "recons" / arm.label / "recon.npz");
+    EXPECT_TRUE(at::equal(image.object, arm.image)) << arm.label;
+  }
+  const Reconstruction truth = read_object_file(folder_ / "recons" / "gt" / "recon.npz");
+  EXPECT_EQ(truth.object.sizes(), arms.front().image.sizes());
+  EXPECT_TRUE(std::filesystem::exists(folder_ / "reports" / "dose_comparison.png"));
+}
+
+}  // namespace
+}  // namespace ptyche
