@@ -15,11 +15,12 @@ if(PTYCHE_SANITIZE)
 endif()
 
 # ccache takes files that use a precompiled header only if told that the header's time and the time
-# macros in it do not matter.
+# macros in it do not matter; paths below the checkout are made relative, so that clones share it.
 find_program(PTYCHE_CCACHE ccache)
 if(PTYCHE_CCACHE)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env
-      CCACHE_DEPEND=1 CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${CMAKE_SOURCE_DIR}
+      CCACHE_NOHASHDIR=1 CCACHE_DEPEND=1
+      CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
       ${PTYCHE_CCACHE})
 endif()
 
@@ -29,11 +30,45 @@ add_library(ptyche_pch OBJECT cmake/pch.cpp)
 target_precompile_headers(ptyche_pch PRIVATE <ATen/ATen.h>)
 target_link_libraries(ptyche_pch PUBLIC ptyche_options torch_cpu)
 
+# ptyche_chunks(OUT NAME SOURCES...): where PTYCHE_CHUNKS is on, files that include about 50 kB of the
+# sources each instead of the sources themselves: half of the time of a small file is its headers.
+# CMake's own unity build writes absolute paths, with which no two clones share a compiler cache.
+function(ptyche_chunks out name)
+  if(NOT PTYCHE_CHUNKS)
+    set(${out} ${ARGN} PARENT_SCOPE)
+    return()
+  endif()
+  set(chunks "")
+  set(text "")
+  set(size 0)
+  foreach(source IN LISTS ARGN ITEMS end)
+    if(text AND (source STREQUAL end OR size GREATER 50000))
+      list(LENGTH chunks number)
+      set(chunk ${CMAKE_BINARY_DIR}/chunks/${name}_${number}.cpp)
+      file(CONFIGURE OUTPUT ${chunk} CONTENT "${text}" @ONLY)
+      list(APPEND chunks ${chunk})
+      set(text "")
+      set(size 0)
+    endif()
+    if(NOT source STREQUAL end)
+      file(RELATIVE_PATH path ${CMAKE_SOURCE_DIR} ${source})
+      string(APPEND text "#include \"${path}\"\n")
+      file(SIZE ${source} bytes)
+      math(EXPR size "${size} + ${bytes}")
+    endif()
+  endforeach()
+  set(${out} ${chunks} PARENT_SCOPE)
+endfunction()
+
 # ptyche_stage(NAME LEFT): the library ptyche_NAME from ptyche/NAME/*.cpp, on top of LEFT.
 function(ptyche_stage name left)
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/ptyche/${name}/*.cpp
-       ${CMAKE_SOURCE_DIR}/ptyche/${name}/cpu/*.cpp ${CMAKE_SOURCE_DIR}/ptyche/${name}/cuda/*.cpp)
-  add_library(ptyche_${name} STATIC ${sources})
+       ${CMAKE_SOURCE_DIR}/ptyche/${name}/*/*.cpp)
+  set(kernels ${sources})
+  list(FILTER kernels INCLUDE REGEX "/cpu/kernels_")
+  list(FILTER sources EXCLUDE REGEX "/cpu/kernels_")
+  ptyche_chunks(chunks ${name} ${sources})
+  add_library(ptyche_${name} STATIC ${chunks} ${kernels})
   target_link_libraries(ptyche_${name} PUBLIC ${left} ptyche_options)
   target_precompile_headers(ptyche_${name} REUSE_FROM ptyche_pch)
 endfunction()

@@ -8,7 +8,7 @@
 namespace ptyche {
 namespace {
 
-constexpr std::int64_t kFramesPerBatch = 64;
+constexpr std::int64_t kSummedAtOnce = 64;
 
 /// Power of the probe's far field in the counted pixels.
 double counted_power(const at::Tensor& probe, const at::Tensor& mask) {
@@ -26,8 +26,8 @@ double probe_power(const at::Tensor& probe) {
 at::Tensor mean_pattern(const at::Tensor& counts, const at::Tensor& frames) {
   require(frames.size(0) > 0, "frames: expected at least one used pattern, found none");
   at::Tensor sum = at::zeros({counts.size(1), counts.size(2)}, at::kDouble);
-  for (std::int64_t first = 0; first < frames.size(0); first += kFramesPerBatch) {
-    const std::int64_t length = std::min(kFramesPerBatch, frames.size(0) - first);
+  for (std::int64_t first = 0; first < frames.size(0); first += kSummedAtOnce) {
+    const std::int64_t length = std::min(kSummedAtOnce, frames.size(0) - first);
     sum += counts.index_select(0, frames.narrow(0, first, length)).sum({0}, false, at::kDouble);
   }
   return sum / static_cast<double>(frames.size(0));

@@ -6,7 +6,7 @@ namespace ptyche {
 namespace {
 
 /// One direction of a gauge.
-struct Axis {
+struct PeriodicAxis {
   std::int64_t size;
   double shift, ramp, centre;  // centre: of the window
 
@@ -24,10 +24,10 @@ struct Axis {
 
 /// The whole image under the gauge but for its scale and the whole pixels of its shift.
 at::Tensor moved(const at::Tensor& image, const Gauge& gauge, const Window& window) {
-  const Axis row{image.size(0), gauge.shift_row_px, gauge.ramp_row_cycles_per_px,
-                 0.5 * static_cast<double>(window.row_begin + window.row_end)};
-  const Axis col{image.size(1), gauge.shift_col_px, gauge.ramp_col_cycles_per_px,
-                 0.5 * static_cast<double>(window.col_begin + window.col_end)};
+  const PeriodicAxis row{image.size(0), gauge.shift_row_px, gauge.ramp_row_cycles_per_px,
+                         0.5 * static_cast<double>(window.row_begin + window.row_end)};
+  const PeriodicAxis col{image.size(1), gauge.shift_col_px, gauge.ramp_col_cycles_per_px,
+                         0.5 * static_cast<double>(window.col_begin + window.col_end)};
   const at::Tensor ramped = image * row.ramp_factors().unsqueeze(1) * col.ramp_factors();
   return at::fft_ifft2(at::fft_fft2(ramped) * row.shift_factors().unsqueeze(1) *
                        col.shift_factors());

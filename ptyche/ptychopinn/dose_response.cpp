@@ -29,7 +29,7 @@
 namespace ptyche {
 namespace {
 
-constexpr std::int64_t kFramesAtOnce = 256;
+constexpr std::int64_t kPositionsAtOnce = 256;
 
 void check(const DoseResponseOptions& options) {
   require(options.object_size > 2 * options.buffer_px + 1 && options.buffer_px >= 0,
@@ -70,7 +70,7 @@ Scan measure(const DoseResponseOptions& options, std::int64_t count, double phot
   const at::Tensor object = fields.truth.to(at::kComplexDouble);
   at::Tensor probe = default_probe(options.pattern_size).to(at::kComplexDouble).unsqueeze(0);
   std::vector<at::Tensor> expected;
-  for (const at::Tensor& batch : fields.positions.split(kFramesAtOnce))
+  for (const at::Tensor& batch : fields.positions.split(kPositionsAtOnce))
     expected.push_back(predict_intensity(object, probe, batch, Interpolation::probe_fourier, {}));
   const at::Tensor intensity = to_centred(at::cat(expected));
   const double scale = photons / intensity.sum({1, 2}).mean().item<double>();

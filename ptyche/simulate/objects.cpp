@@ -16,8 +16,6 @@
 namespace ptyche {
 namespace {
 
-constexpr double kPi = std::numbers::pi;
-
 /// Mean of `inside(row, col)` over 4 x 4 points of every pixel, as levels (2, rows, cols): what is
 /// inside is dark and advanced in phase.
 template <typename Inside>
@@ -63,7 +61,8 @@ at::Tensor bars(std::int64_t rows, std::int64_t cols) {
     const double right = col - kTile * static_cast<double>(tile_col);
     if (std::min(down, right) < kBorder || std::max(down, right) > kTile - kBorder) return false;
     const double period = kPeriods[static_cast<std::size_t>((3 * tile_row + tile_col) % 8)];
-    const double angle = 0.25 * kPi * static_cast<double>((tile_row + 2 * tile_col) % 4);
+    const double angle =
+        0.25 * std::numbers::pi * static_cast<double>((tile_row + 2 * tile_col) % 4);
     const double across = down * std::cos(angle) + right * std::sin(angle);
     return across / period - std::floor(across / period) < 0.5;
   });
@@ -153,7 +152,7 @@ void check(const ObjectOptions& options) {
               std::isfinite(options.amplitude_max),
           "amplitude_min, amplitude_max: expected 0 <= min <= max, found {} and {}",
           options.amplitude_min, options.amplitude_max);
-  require(options.phase_range_rad >= 0 && options.phase_range_rad <= 2 * kPi,
+  require(options.phase_range_rad >= 0 && options.phase_range_rad <= 2 * std::numbers::pi,
           "phase_range_rad: expected 0 to 2 pi, found {}", options.phase_range_rad);
 }
 

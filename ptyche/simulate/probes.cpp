@@ -10,7 +10,6 @@
 namespace ptyche {
 namespace {
 
-constexpr double kPi = std::numbers::pi;
 constexpr double kApertureRadius = 0.25;  // cycles/px
 
 /// Distance of every pixel from pixel (N/2, N/2), (N, N).
@@ -46,7 +45,7 @@ at::Tensor lens(const ProbeOptions& options) {
   const at::Tensor aperture = soft_disc(frequency, kApertureRadius, 0.2 * kApertureRadius);
   // Fresnel propagation (Goodman, Introduction to Fourier Optics, eq. 4-21).
   const double path = options.defocus * default_defocus(options.diameter_px);
-  const at::Tensor phase = -kPi * path * frequency.square() +
+  const at::Tensor phase = -std::numbers::pi * path * frequency.square() +
                            aberration(frequency / kApertureRadius, options.zernike_rad);
   return at::fft_fftshift(at::fft_ifft2(at::fft_ifftshift(at::polar(aperture, phase))));
 }

@@ -16,8 +16,9 @@ namespace {
 constexpr std::size_t kMemory = 10;  // pairs of steps and slopes
 constexpr int kTrials = 8;           // shorter steps before a pass gives up
 constexpr double kShorter = 0.4;
-constexpr double kEnough = 1e-4;      // of the promised decrease (Armijo)
-constexpr double kDamping = 0.02;     // of the largest curvature of an array, added to all of it
+constexpr double kEnough = 1e-4;  // of the promised decrease (Armijo)
+constexpr double kCurvatureDamping =
+    0.02;                             // of the largest curvature of an array, added to all of it
 constexpr double kRootFloor = 0.002;  // counts
 
 /// All variables of a state, or their slopes, in one line: (v) float32.
@@ -54,7 +55,7 @@ at::Tensor all_patterns(const SolverProblem& problem) {
 }
 
 at::Tensor damped(const at::Tensor& curvature) {
-  return 2 * (curvature + kDamping * curvature.max());
+  return 2 * (curvature + kCurvatureDamping * curvature.max());
 }
 
 /// Of the background's root, from the mean pattern.

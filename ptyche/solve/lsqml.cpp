@@ -16,8 +16,8 @@ namespace {
 
 using Pixel = c10::complex<float>;
 
-constexpr double kDamping = 0.1;    // of the largest illumination, added to every pixel's
-constexpr double kLongestStep = 4;  // times the preconditioned direction
+constexpr double kLightDamping = 0.1;  // of the largest illumination, added to every pixel's
+constexpr double kLongestStep = 4;     // times the preconditioned direction
 // The quadratic misfit that the step lengths are made for.
 constexpr LossKind kOwnLikelihood = LossKind::amplitude_square;
 constexpr std::int64_t kLargeBatch = 4, kBatchesPerPass = 8;
@@ -77,8 +77,9 @@ Directions directions_of(const SolverProblem& problem, const SolverState& state,
   Directions found;
   found.light = spread_at(light, corners, state.object.size(0), state.object.size(1));
   found.power = gathered_power(state.object, corners, problem.pattern_size());
-  direct_object(found, slope.object.contiguous(), unit, kDamping * light.max().item<double>());
-  found.probe = slope.probe * (unit / (found.power + kDamping * found.power.max().item<double>()));
+  direct_object(found, slope.object.contiguous(), unit, kLightDamping * light.max().item<double>());
+  found.probe =
+      slope.probe * (unit / (found.power + kLightDamping * found.power.max().item<double>()));
   return found;
 }
 

@@ -9,7 +9,7 @@
 namespace ptyche {
 namespace {
 
-constexpr std::int64_t kGrain = 8192;
+constexpr std::int64_t kMomentGrain = 8192;
 constexpr std::int64_t kBlock = 256;  // factors that are made before they are used
 
 /// What is the same for all numbers of one step.
@@ -91,14 +91,14 @@ void step_all(at::Tensor& value, const at::Tensor& gradient, Moments& moments, d
   const T* from = static_cast<const T*>(along.data_ptr());
   T* square = moments.square.data_ptr<T>();
   const T most = at::parallel_reduce(
-      0, count, kGrain, T(0),
+      0, count, kMomentGrain, T(0),
       [&](std::int64_t first, std::int64_t last, T) {
         return gather_squares<T, parts>(square, from, static_cast<T>(options.keep_square), first,
                                         last);
       },
       [](T a, T b) { return std::max(a, b); });
   const StepFactors<T> f = factors<T>(moments, static_cast<double>(most), rate, options);
-  at::parallel_for(0, count, kGrain, [&](std::int64_t first, std::int64_t last) {
+  at::parallel_for(0, count, kMomentGrain, [&](std::int64_t first, std::int64_t last) {
     step<T, parts>(to, from, mean, square, first, last, f);
   });
 }
