@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "ptyche/core/random.h"
-#include "ptyche/evaluate/data_fit.h"
 #include "ptyche/physics/fourier.h"
 #include "ptyche/physics/fourier_shift.h"
 #include "ptyche/physics/patches.h"
@@ -17,6 +16,7 @@
 #include "ptyche/solve/solve.h"
 #include "ptyche/solve/solver.h"
 #include "ptyche/stitch/stitch.h"
+#include "tests/support/plain_solver.h"
 #include "tests/support/small_scan.h"
 
 namespace ptyche {
@@ -211,10 +211,6 @@ SolverOptions options_of(const std::string& solver, std::int64_t epochs) {
 /// The difference map stops where photon noise could explain the rest, although these counts have
 /// none: an R-factor of 0.09 at 40 photons per pixel.
 bool as_far_as_noise(const std::string& solver) { return solver == "dm"; }
-
-double r_factor(const Reconstruction& image, const Scan& scan) {
-  return data_fit(image, scan, scan.frames_with(FrameUse::used), true).r_factor;
-}
 
 TEST_P(ProjectionSolvers, BringASimulatedScanBackFromAFlatObjectAndAWrongProbe) {
   const Scan scan = small_scan();

@@ -3,21 +3,12 @@
 #include <gtest/gtest.h>
 
 #include "ptyche/core/error.h"
-#include "ptyche/evaluate/data_fit.h"
-#include "ptyche/stitch/stitch.h"
 #include "tests/support/checks.h"
+#include "tests/support/plain_solver.h"
 #include "tests/support/small_scan.h"
 
 namespace ptyche {
 namespace {
-
-Reconstruction flat(const Scan& scan) {
-  return empty_reconstruction(scan, Interpolation::probe_fourier);
-}
-
-double r_factor(const Reconstruction& image, const Scan& scan) {
-  return data_fit(image, scan, scan.frames_with(FrameUse::used), true).r_factor;
-}
 
 TEST(Rpie, ExplainsTheCountsFarBetterThanTheFlatObjectItStartsFrom) {
   const Scan scan = small_scan();
