@@ -3,6 +3,10 @@
 // bar and verdict. Exit code 1 if a line misses its bar.
 //
 //   projection_bench [size = 128] [modes = 1] [threads = 2] [repeats = 60]
+//   projection_bench sizes [repeats = 30]
+//
+// `sizes`: what a pixel of a pattern costs in ePIE on one thread where the pattern's size has a
+// factor 5 or 7, beside the nearest size 2^a 3^b. The bar is 1.5 times as much.
 #include <omp.h>
 
 #include <algorithm>
@@ -10,6 +14,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <numeric>
+#include <string_view>
 
 #include "ptyche/core/stopwatch.h"
 #include "ptyche/engine/cpu/pie_sweep.h"
@@ -18,13 +23,13 @@
 namespace ptyche::cpu {
 namespace {
 
-constexpr double kBar = 8000;            // of 128 x 128, one mode, two threads
-constexpr std::int64_t kPieBatch = 8;    // as solve/pie.h
-constexpr std::int64_t kPatterns = 256;  // their exit waves do not fit a cache
+constexpr double kBar = 8000;          // of 128 x 128, one mode, two threads
+constexpr std::int64_t kPieBatch = 8;  // as solve/pie.h
 
 struct Setting {
   std::int64_t size = 128, modes = 1;
   int threads = 2, repeats = 60;
+  std::int64_t patterns = 256;  // their exit waves do not fit a cache
 };
 
 double uniform() { return static_cast<double>(std::rand()) / RAND_MAX; }
@@ -35,10 +40,10 @@ struct Problem {
     const std::int64_t n = setting.size;
     call.size = n;
     call.modes = setting.modes;
-    call.patterns = kPatterns;
+    call.patterns = setting.patterns;
     call.rows = call.cols = n + 100;
     call.moved_probe = moved;
-    for (std::int64_t i = 0; i < kPatterns; ++i) {
+    for (std::int64_t i = 0; i < setting.patterns; ++i) {
       Place place{static_cast<std::int64_t>(98 * uniform()),
                   static_cast<std::int64_t>(98 * uniform())};
       if (moved) place.row_shift = place.col_shift = uniform() - 0.5;
@@ -61,7 +66,7 @@ struct Problem {
   }
 
   void fill(ProjectionMemory<float>& state) const {
-    for (std::int64_t i = 0; i < kPatterns; i += 16) state.take_counts(i, 16, counts.data());
+    for (std::int64_t i = 0; i < call.patterns; i += 16) state.take_counts(i, 16, counts.data());
   }
 
   LossCall<float> call;
@@ -74,7 +79,7 @@ template <class Work>
 double rate(const Setting& setting, const Work& work) {
   double best = 0;
   for (int i = 0; i < setting.repeats; ++i)
-    best = std::max(best, static_cast<double>(kPatterns) / seconds_of(work));
+    best = std::max(best, static_cast<double>(setting.patterns) / seconds_of(work));
   return best;
 }
 
@@ -83,7 +88,7 @@ double fft_rate(const Setting& setting) {
   ProjectionMemory<float> state(problem.call, false, 1, setting.threads);
   return rate(setting, [&] {
 #pragma omp parallel for num_threads(setting.threads) schedule(dynamic, 4)
-    for (std::int64_t i = 0; i < kPatterns * setting.modes; ++i) {
+    for (std::int64_t i = 0; i < setting.patterns * setting.modes; ++i) {
       const ThreadState<float>& own = state.threads[static_cast<std::size_t>(omp_get_thread_num())];
       const Planes<float> wave{own.waves, own.waves + state.plane()};
       const float scale = 1 / static_cast<float>(setting.size * setting.size);
@@ -97,7 +102,7 @@ double pie_rate(const Setting& setting, bool moved, double regularisation, std::
   const Problem problem(setting, moved);
   ProjectionMemory<float> state(problem.call, false, batch, setting.threads);
   problem.fill(state);
-  std::vector<std::int64_t> order(kPatterns);
+  std::vector<std::int64_t> order(static_cast<std::size_t>(setting.patterns));
   std::iota(order.begin(), order.end(), 0);
   const PieOptions options{.object_step = 0.5,
                            .object_regularisation = regularisation,
@@ -152,10 +157,47 @@ bool run(const Setting& setting) {
   return table.all_reached();
 }
 
+/// Nanoseconds per pixel of a pattern.
+double epie_cost(std::int64_t size, int repeats) {
+  const Setting setting{size, 1, 1, repeats, 32};
+  return 1e9 / pie_rate(setting, false, 1, kPieBatch) / static_cast<double>(size * size);
+}
+
+bool compare_sizes(int repeats) {
+  struct Pair {
+    std::int64_t size, nearest;  // `nearest` is 2^a 3^b
+  };
+  bool all = true;
+  std::printf("%4s %10s %8s %10s %6s\n", "N", "ns/pixel", "nearest", "ns/pixel", "ratio");
+  for (const auto [size, nearest] : {Pair{80, 81},
+                                     {100, 96},
+                                     {112, 108},
+                                     {160, 162},
+                                     {200, 192},
+                                     {224, 216},
+                                     {250, 256},
+                                     {320, 324},
+                                     {400, 384},
+                                     {448, 432}}) {
+    double own = 1e9, other = 1e9;
+    for (int round = 0; round < 4; ++round) {  // in turn: other work on the machine hits both
+      own = std::min(own, epie_cost(size, (repeats + 3) / 4));
+      other = std::min(other, epie_cost(nearest, (repeats + 3) / 4));
+    }
+    const bool reached = own <= 1.5 * other;
+    std::printf("%4ld %10.2f %8ld %10.2f %6.2f %s\n", size, own, nearest, other, own / other,
+                reached ? "ok" : "MISSED");
+    all = all && reached;
+  }
+  return all;
+}
+
 }  // namespace
 }  // namespace ptyche::cpu
 
 int main(int argc, char** argv) {
+  if (argc > 1 && std::string_view(argv[1]) == "sizes")
+    return ptyche::cpu::compare_sizes(argc > 2 ? std::atoi(argv[2]) : 30) ? 0 : 1;
   ptyche::cpu::Setting setting;
   if (argc > 1) setting.size = std::atoll(argv[1]);
   if (argc > 2) setting.modes = std::atoll(argv[2]);

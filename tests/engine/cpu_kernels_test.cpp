@@ -60,7 +60,7 @@ std::complex<double> product(const Image<T>& a, const Image<T>& b) {
 
 template <class T>
 constexpr double kTolerance = sizeof(T) == 4 ? 1e-6 : 1e-12;
-constexpr std::int64_t kSizes[] = {2, 8, 18, 26, 32, 50, 64, 96, 98, 122, 128};
+constexpr std::int64_t kSizes[] = {2, 8, 18, 26, 32, 50, 64, 80, 96, 98, 112, 122, 128};
 
 TYPED_TEST(KernelFft, BackwardIsTheAdjointOfForward) {
   const auto& kernel = kernels<TypeParam>();
@@ -90,19 +90,64 @@ TYPED_TEST(KernelFft, BackwardOfForwardIsTheImageTimesItsPixels) {
   }
 }
 
-TYPED_TEST(KernelFft, ForwardIsTheTransformByItsDefinition) {
-  const std::int64_t size = 18;
-  Image<TypeParam> x(size, 1), turned(size, 3);
-  const Image<TypeParam> truth(size, 1);
-  const FftPlan<TypeParam>& plan = fft_plan<TypeParam>(size);
-  kernels<TypeParam>().to_turned(plan.tables(), x.stride, x.planes, turned.planes, TypeParam(1));
-  const std::int64_t row = 5, col = 7;
+// 5^k and 7 x 2^k are the crops of everyday detectors.
+constexpr std::int64_t kDefinedSizes[] = {5,   7,   18,  35,  80,  100, 112, 121, 160,
+                                          200, 224, 243, 250, 320, 400, 448, 490};
+
+/// sum over (r, c) of value(r, c) exp(sign 2 pi i (r row + c col) / size)
+template <class Value>
+std::complex<double> defined(std::int64_t size, std::int64_t row, std::int64_t col, double sign,
+                             const Value& value) {
+  std::vector<std::complex<double>> roots;
+  for (std::int64_t k = 0; k < size; ++k)
+    roots.push_back(
+        std::polar(1.0, sign * 2 * M_PI * static_cast<double>(k) / static_cast<double>(size)));
   std::complex<double> sum = 0;
   for (std::int64_t r = 0; r < size; ++r)
     for (std::int64_t c = 0; c < size; ++c)
-      sum += truth.at(r, c) *
-             std::polar(1.0, -2 * M_PI * static_cast<double>(r * row + c * col) / size);
-  EXPECT_LT(std::abs(turned.at(plan.position[col], row) - sum), 100 * kTolerance<TypeParam>);
+      sum += value(r, c) * roots[static_cast<std::size_t>((r * row + c * col) % size)];
+  return sum;
+}
+
+/// Rows and columns that between them meet every butterfly's outputs.
+std::vector<std::pair<std::int64_t, std::int64_t>> some_pixels(std::int64_t size) {
+  std::vector<std::pair<std::int64_t, std::int64_t>> pixels;
+  for (std::int64_t i = 0; i < 16; ++i) pixels.emplace_back((37 * i + 1) % size, (i * 53) % size);
+  return pixels;
+}
+
+TYPED_TEST(KernelFft, ForwardIsTheTransformByItsDefinition) {
+  for (const std::int64_t size : kDefinedSizes) {
+    Image<TypeParam> x(size, 1), turned(size, 3);
+    const Image<TypeParam> truth(size, 1);
+    const FftPlan<TypeParam>& plan = fft_plan<TypeParam>(size);
+    kernels<TypeParam>().to_turned(plan.tables(), x.stride, x.planes, turned.planes, TypeParam(1));
+    for (const auto& [row, col] : some_pixels(size)) {
+      const std::complex<double> sum =
+          defined(size, row, col, -1, [&](auto r, auto c) { return truth.at(r, c); });
+      EXPECT_LT(std::abs(turned.at(plan.position[static_cast<std::size_t>(col)], row) - sum),
+                10 * kTolerance<TypeParam> * static_cast<double>(size))
+          << size << " at " << row << ", " << col;
+    }
+  }
+}
+
+TYPED_TEST(KernelFft, BackwardIsTheAdjointByItsDefinition) {
+  for (const std::int64_t size : kDefinedSizes) {
+    Image<TypeParam> turned(size, 1), back(size, 3);
+    const Image<TypeParam> truth(size, 1);
+    const FftPlan<TypeParam>& plan = fft_plan<TypeParam>(size);
+    kernels<TypeParam>().to_natural(plan.tables(), turned.stride, turned.planes, back.planes,
+                                    TypeParam(1));
+    for (const auto& [row, col] : some_pixels(size)) {
+      const std::complex<double> sum = defined(size, row, col, 1, [&](auto r, auto c) {
+        return truth.at(plan.position[static_cast<std::size_t>(c)], r);
+      });
+      EXPECT_LT(std::abs(back.at(row, col) - sum),
+                10 * kTolerance<TypeParam> * static_cast<double>(size))
+          << size << " at " << row << ", " << col;
+    }
+  }
 }
 
 }  // namespace

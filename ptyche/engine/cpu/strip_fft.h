@@ -44,10 +44,58 @@ struct Strip : Planes<T> {
   }
 };
 
+/// cos and sin of 2 pi k / Radix, k = 1..(Radix - 1) / 2.
+template <int Radix>
+struct HalfRoots;
+template <>
+struct HalfRoots<5> {
+  static constexpr double cosine[] = {0.30901699437494742410, -0.80901699437494742410};
+  static constexpr double sine[] = {0.95105651629515357212, 0.58778525229247312917};
+};
+template <>
+struct HalfRoots<7> {
+  static constexpr double cosine[] = {0.62348980185873353053, -0.22252093395631440429,
+                                      -0.90096886790241912624};
+  static constexpr double sine[] = {0.78183148246802980871, 0.97492791218182360702,
+                                    0.43388373911755812048};
+};
+
+/// DFT of an odd number of values in place: x[k] and x[Radix - k] enter as sum and difference,
+/// frequencies q and Radix - q differ by the sign of what the differences give.
+template <class T, int Radix, bool Inverse>
+inline void odd_dft(Complex<T>* x) {
+  constexpr int half = (Radix - 1) / 2;
+  const Complex<T> first = x[0];
+  Complex<T> sum[half], difference[half];
+#pragma GCC unroll 3
+  for (int k = 0; k < half; ++k) {
+    sum[k] = x[k + 1] + x[Radix - 1 - k];
+    difference[k] = x[k + 1] - x[Radix - 1 - k];
+    x[0] = x[0] + sum[k];
+  }
+#pragma GCC unroll 3
+  for (int q = 1; q <= half; ++q) {
+    Complex<T> even = first, odd{};
+#pragma GCC unroll 3
+    for (int k = 1; k <= half; ++k) {
+      const int turn = q * k % Radix, root = (turn <= half ? turn : Radix - turn) - 1;
+      const T c = static_cast<T>(HalfRoots<Radix>::cosine[root]);
+      const T s = static_cast<T>((turn <= half) == Inverse ? -HalfRoots<Radix>::sine[root]
+                                                           : HalfRoots<Radix>::sine[root]);
+      even = {even.re + c * sum[k - 1].re, even.im + c * sum[k - 1].im};
+      odd = {odd.re + s * difference[k - 1].im, odd.im - s * difference[k - 1].re};
+    }
+    x[q] = even + odd;
+    x[Radix - q] = even - odd;
+  }
+}
+
 /// DFT of the `Radix` values in place; the conjugate of it if Inverse.
 template <class T, int Radix, bool Inverse>
 inline void small_dft(Complex<T>* x) {
-  if constexpr (Radix == 2) {
+  if constexpr (Radix >= 5) {
+    odd_dft<T, Radix, Inverse>(x);
+  } else if constexpr (Radix == 2) {
     const Complex<T> a = x[0], b = x[1];
     x[0] = a + b;
     x[1] = a - b;
@@ -142,6 +190,10 @@ inline void any_radix_stage(Strip<T> strip, std::int64_t size, std::int64_t leng
       return stage<T, 3, Inverse>(strip, size, length, of.twiddles);
     case 4:
       return stage<T, 4, Inverse>(strip, size, length, of.twiddles);
+    case 5:
+      return stage<T, 5, Inverse>(strip, size, length, of.twiddles);
+    case 7:
+      return stage<T, 7, Inverse>(strip, size, length, of.twiddles);
     default:
       return any_stage<T, Inverse>(strip, size, length, of.radix, of.twiddles, of.roots);
   }
