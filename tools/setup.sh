@@ -37,12 +37,18 @@ install_packages() {
     as_root=(sudo env DEBIAN_FRONTEND=noninteractive)
   fi
   say "Installing Debian packages: $missing"
-  "${as_root[@]}" apt-get -qq -o DPkg::Lock::Timeout=600 update </dev/null >&2 ||
-    say "The package lists could not be refreshed; trying with those at hand."
+  local log
+  log=$(mktemp)
   # shellcheck disable=SC2086  # one word per package
-  "${as_root[@]}" apt-get -qq -y -o DPkg::Lock::Timeout=600 --no-install-recommends install \
-    $missing </dev/null >&2 ||
+  if ! { "${as_root[@]}" apt-get -qq -o DPkg::Lock::Timeout=600 update ||
+    say "The package lists could not be refreshed; trying with those at hand."
+    "${as_root[@]}" apt-get -qq -y -o DPkg::Lock::Timeout=600 -o Dpkg::Use-Pty=0 \
+      --no-install-recommends install $missing; } </dev/null >"$log" 2>&1; then
+    cat "$log" >&2
+    rm -f "$log"
     fail "could not fetch or install these Debian packages (is there a network?): $missing"
+  fi
+  rm -f "$log"
 }
 
 # The rule of cmake/LibTorch.cmake.
