@@ -1,4 +1,4 @@
-// Groups that are chosen once, as the original chooses them: gridsize^2 patterns that lie together.
+// Groups that are chosen once, as PtychoPINN chooses them: gridsize^2 patterns that lie together.
 #pragma once
 
 #include <cstdint>
@@ -23,8 +23,8 @@ struct FixedGroupOptions {
 /// scan may be grouped anew at any time.
 ///
 /// Up to as many groups as patterns: one around each of `count` patterns (the seeds, ascending),
-/// made of the seed and C - 1 of its K nearest others, by distance. Without `own_seed`, as in the
-/// original: C of the K nearest others, in random order, without the seed. What is drawn around a
+/// made of the seed and C - 1 of its K nearest others, by distance. Without `own_seed`, as in
+/// PtychoPINN: C of the K nearest others, in random order, without the seed. What is drawn around a
 /// pattern does not depend on `count`.
 /// More groups than patterns, with `oversampling`: any choice of that many among the K nearest
 /// around any pattern is a group, drawn with equal chances; no two groups hold the same patterns.

@@ -13,8 +13,8 @@ struct SubsampleOptions {
   std::uint64_t seed = 1;
 };
 
-/// The scan with `count` of its used patterns in use. The others become `rejected`, which the
-/// original's subsampling amounts to: they enter nothing. (`unseen` ones would be inferred
+/// The scan with `count` of its used patterns in use. The others become `rejected`, which
+/// PtychoPINN's subsampling amounts to: they enter nothing. (`unseen` ones would be inferred
 /// afterwards, `held_out` ones scored.) Patterns keep their numbers and their order. Asked for more
 /// than there are, it keeps all and says so. Throws InvalidInput if count < 0.
 Scan subsample(const Scan& scan, const SubsampleOptions& options);

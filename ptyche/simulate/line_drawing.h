@@ -12,7 +12,7 @@ namespace ptyche {
 
 /// Uniform in [0, 1) with 53 bits of two draws, 27 + 26, as NumPy's RandomState makes it; with
 /// std::mt19937(seed) the numbers are those of RandomState(seed). Only this drawing uses them, so
-/// that it is the same picture as the original's; everything else draws from core/random.h.
+/// that it is the same picture as PtychoPINN's; everything else draws from core/random.h.
 double mersenne_uniform(std::mt19937& generator);
 
 /// Ends (r0, c0, r1, c1) of the 400 lines on a raster of 2 size x 2 size pixels.

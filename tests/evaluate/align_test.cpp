@@ -9,7 +9,7 @@
 namespace ptyche {
 namespace {
 
-const Window middle{32, 96, 36, 92};
+const Window kMiddle{32, 96, 36, 92};
 
 double error_of(const Alignment& alignment) {
   return nrmse_contrast(alignment.truth, alignment.aligned);
@@ -23,7 +23,7 @@ TEST_P(AlignPlanted, IsRemovedAndFound) {
   Planted wider = planted;
   wider.shift_row -= 20;
   wider.shift_col -= 20;
-  const Alignment found = align(blobs(128, 128), blobs(168, 168, wider), middle);
+  const Alignment found = align(blobs(128, 128), blobs(168, 168, wider), kMiddle);
   EXPECT_LT(error_of(found), 1e-6);
   EXPECT_NEAR(found.gauge.shift_row_px, wider.shift_row, 1e-5);
   EXPECT_NEAR(found.gauge.shift_col_px, wider.shift_col, 1e-5);
@@ -39,7 +39,7 @@ INSTANTIATE_TEST_SUITE_P(Gauges, AlignPlanted,
                                          Planted{20.25, -15.5, -0.04, 0.03, {7, 0}}));
 
 TEST(Align, CountsTheRampFromTheMiddleOfTheWindow) {
-  const Alignment found = align(blobs(128, 128), blobs(128, 128, {0, 0, 0.01, 0.02}), middle);
+  const Alignment found = align(blobs(128, 128), blobs(128, 128, {0, 0, 0.01, 0.02}), kMiddle);
   // The removed ramp is 1 at (64, 64), where the planted one is exp(2 pi i (0.64 + 1.28)).
   EXPECT_NEAR(std::abs(found.gauge.scale - std::polar(1.0, -2 * M_PI * 1.92)), 0, 1e-5);
 }
@@ -61,7 +61,7 @@ at::Tensor moved_periodically(const at::Tensor& image, double rows, double cols,
 
 TEST(Align, UndoesAFourierShiftOfAnImageThatIsNotSmooth) {
   const at::Tensor truth = rough(128);
-  const Alignment found = align(truth, moved_periodically(truth, 3.37, -5.81, 0.0193), middle);
+  const Alignment found = align(truth, moved_periodically(truth, 3.37, -5.81, 0.0193), kMiddle);
   EXPECT_LT(error_of(found), 1e-6);
   EXPECT_NEAR(found.gauge.shift_row_px, -3.37, 1e-6);
   EXPECT_NEAR(found.gauge.shift_col_px, 5.81, 1e-6);
@@ -79,12 +79,12 @@ TEST(Align, TakesImagesOfAnotherShape) {
 
 TEST(Align, DoesNotForgiveAConjugatedObject) {
   const at::Tensor truth = blobs(128, 128);
-  EXPECT_GT(error_of(align(truth, truth.conj(), middle)), 0.7);
+  EXPECT_GT(error_of(align(truth, truth.conj(), kMiddle)), 0.7);
 }
 
 TEST(Align, DoesNotForgiveATransposedObject) {
   const at::Tensor truth = blobs(128, 128);
-  EXPECT_GT(error_of(align(truth, truth.t(), middle)), 0.8);
+  EXPECT_GT(error_of(align(truth, truth.t(), kMiddle)), 0.8);
 }
 
 TEST(Align, LeavesTheErrorOfANoisyObject) {
@@ -92,22 +92,22 @@ TEST(Align, LeavesTheErrorOfANoisyObject) {
   const at::Tensor grid = at::arange(128 * 128, at::kDouble).view({128, 128});
   // Whiteness is enough: sin of a fast quadratic phase, mean square 1/2.
   const at::Tensor noise = (0.37 * grid.square()).sin() * 0.1;
-  const Alignment found = align(truth, truth + noise, middle);
-  const at::Tensor planted = cut(noise, middle);
+  const Alignment found = align(truth, truth + noise, kMiddle);
+  const at::Tensor planted = cut(noise, kMiddle);
   EXPECT_NEAR((found.truth - found.aligned).norm().item<double>() / planted.norm().item<double>(),
               1, 0.05);
 }
 
 TEST(Align, GivesAFlatObjectNoCredit) {
   const at::Tensor truth = blobs(128, 128);
-  const double error = error_of(align(truth, at::ones({128, 128}, at::kComplexFloat), middle));
+  const double error = error_of(align(truth, at::ones({128, 128}, at::kComplexFloat), kMiddle));
   EXPECT_GE(error, 0.9);
   EXPECT_LE(error, 1 + 1e-12);
 }
 
 TEST(Align, SurvivesADarkImage) {
   const at::Tensor truth = blobs(128, 128);
-  const Alignment found = align(truth, at::zeros({128, 128}, at::kComplexFloat), middle);
+  const Alignment found = align(truth, at::zeros({128, 128}, at::kComplexFloat), kMiddle);
   EXPECT_DOUBLE_EQ(nrmse(found.truth, found.aligned), 1);
 }
 

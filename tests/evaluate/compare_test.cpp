@@ -12,7 +12,7 @@
 namespace ptyche {
 namespace {
 
-const Window middle{32, 96, 32, 96};
+const Window kCentralHalf{32, 96, 32, 96};
 
 Reconstruction result_of(const at::Tensor& object) {
   Reconstruction image;
@@ -45,7 +45,7 @@ TEST(Compare, RemovesAPlantedShiftRampAndScaleAndPrintsThem) {
   wider.shift_col -= 20;
   Reconstruction image = result_of(blobs(168, 168, wider));
   image.origin_row = image.origin_col = -20;
-  const Comparison found = compare(image, result_of(blobs(128, 128)), middle).comparison;
+  const Comparison found = compare(image, result_of(blobs(128, 128)), kCentralHalf).comparison;
   EXPECT_LT(found.error.nrmse_contrast, 1e-6);
   EXPECT_LT(found.error.phase_rmse_rad, 1e-6);
   EXPECT_LT(found.error.tiles->mean, 1e-6);
@@ -59,7 +59,7 @@ TEST(Compare, AFlatObjectScoresExactlyOneWhateverItsSizeAndValue) {
   for (const std::int64_t side : {40, 128, 200}) {
     const at::Tensor flat = at::full({side, side}, c10::complex<double>(0.3, -2));
     const ImageError error =
-        compare(result_of(flat), result_of(blobs(128, 128)), middle).comparison.error;
+        compare(result_of(flat), result_of(blobs(128, 128)), kCentralHalf).comparison.error;
     EXPECT_NEAR(error.nrmse_contrast, 1, 1e-12) << side;
     EXPECT_NEAR(error.tiles->median, 1, 1e-12) << side;
     EXPECT_LT(error.ssim_amplitude.value(), 0.3) << side;
@@ -69,8 +69,9 @@ TEST(Compare, AFlatObjectScoresExactlyOneWhateverItsSizeAndValue) {
 
 TEST(Compare, TheGuessesAreTheScoresOfTheseImages) {
   const at::Tensor truth = blobs(128, 128);
-  const Comparison of_itself = compare_in_window(truth, truth, middle).comparison;
-  const Comparison of_flat = compare_in_window(at::ones_like(truth), truth, middle).comparison;
+  const Comparison of_itself = compare_in_window(truth, truth, kCentralHalf).comparison;
+  const Comparison of_flat =
+      compare_in_window(at::ones_like(truth), truth, kCentralHalf).comparison;
   EXPECT_DOUBLE_EQ(of_itself.flat.nrmse_contrast, of_flat.error.nrmse_contrast);
   EXPECT_DOUBLE_EQ(of_itself.flat.phase_rmse_rad, of_flat.error.phase_rmse_rad);
   // Spots of sigma 2 px become sqrt(5) px wide and lower; their correlation is blind to that.
@@ -81,8 +82,8 @@ TEST(Compare, TheGuessesAreTheScoresOfTheseImages) {
 
 TEST(Compare, ADriftShowsAsAWholeAndNotPerTile) {
   const at::Tensor truth = blobs(128, 128);
-  const ImageError small = compare_in_window(drifted(0.5), truth, middle).comparison.error;
-  const ImageError large = compare_in_window(drifted(2), truth, middle).comparison.error;
+  const ImageError small = compare_in_window(drifted(0.5), truth, kCentralHalf).comparison.error;
+  const ImageError large = compare_in_window(drifted(2), truth, kCentralHalf).comparison.error;
   EXPECT_GT(large.nrmse_contrast, 3 * small.nrmse_contrast);
   EXPECT_GT(large.low_frequency_phase_rad, 3 * small.low_frequency_phase_rad);
   EXPECT_LT(large.tiles->median, large.nrmse_contrast / 2);
@@ -102,13 +103,13 @@ TEST(Compare, CountsTheTilesThatFitTheWindow) {
 TEST(TileError, PassesOverTilesWithoutContrast) {
   at::Tensor truth = blobs(128, 128);
   truth.narrow(0, 32, 32).narrow(1, 32, 32).fill_(1);
-  EXPECT_EQ(tile_error(truth, truth, middle, {})->tiles, 3);
-  EXPECT_FALSE(tile_error(at::ones_like(truth), truth, middle, {}).has_value());
+  EXPECT_EQ(tile_error(truth, truth, kCentralHalf, {})->tiles, 3);
+  EXPECT_FALSE(tile_error(at::ones_like(truth), truth, kCentralHalf, {}).has_value());
 }
 
 TEST(Compare, TheWindowIsTheLitPartOfTheCentralHalfOfBoth) {
   Reconstruction image = result_of(blobs(128, 128)), reference = result_of(blobs(128, 128));
-  EXPECT_EQ(compare(image, reference).comparison.window, middle);
+  EXPECT_EQ(compare(image, reference).comparison.window, kCentralHalf);
   image.coverage = at::ones({128, 128}, at::kFloat);
   image.coverage.narrow(0, 0, 50).fill_(0);
   reference.coverage = at::ones({128, 128}, at::kFloat);

@@ -25,19 +25,19 @@ at::Tensor exit_waves_of(const GoldenFile& golden) {
   return masked ? waves * hard_probe_mask(waves.size(-1)) : waves;
 }
 
-TEST(GoldenForward, CalibratesTheProbeAsTheOriginalDoes) {
+TEST(GoldenForward, CalibratesTheProbeAsPtychoPinnDoes) {
   for_each_golden("d_forward", [](const GoldenFile& golden) {
     EXPECT_TRUE(agrees(probe_of(golden), golden.array("probe_normalised")));
   });
 }
 
-TEST(GoldenForward, HasTheOriginalsExitWaves) {
+TEST(GoldenForward, HasPtychoPinnsExitWaves) {
   for_each_golden("d_forward", [](const GoldenFile& golden) {
     EXPECT_TRUE(agrees(exit_waves_of(golden).squeeze(1), golden.array("exit_wave")));
   });
 }
 
-TEST(GoldenForward, HasTheOriginalsAmplitudes) {
+TEST(GoldenForward, HasPtychoPinnsAmplitudes) {
   for_each_golden("d_forward", [](const GoldenFile& golden) {
     const at::Tensor intensity = measure(propagate(exit_waves_of(golden)));
     EXPECT_TRUE(agrees(to_centred(intensity).sqrt(), golden.array("amplitude")));

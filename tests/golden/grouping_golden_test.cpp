@@ -64,7 +64,7 @@ struct GoldenScan {
   Scan scan;
 };
 
-TEST(GoldenGroups, AreDrawnFromTheOriginalsCandidates) {
+TEST(GoldenGroups, AreDrawnFromPtychoPinnsCandidates) {
   for_each_golden("g_grouping", [](const GoldenFile& golden) {
     const GoldenScan of(golden);
     const at::Tensor near = nearest_points(of.positions, 1 + of.neighbours);
@@ -78,7 +78,7 @@ TEST(GoldenGroups, AreDrawnFromTheOriginalsCandidates) {
   });
 }
 
-TEST(GoldenGroups, AreDifferentCandidatesOfTheSeedInBothWaysAndInTheOriginal) {
+TEST(GoldenGroups, AreDifferentCandidatesOfTheSeedInBothWaysAndInPtychoPinn) {
   for_each_golden("g_grouping", [](const GoldenFile& golden) {
     const GoldenScan of(golden);
     const std::int64_t count = of.positions.size(0);
@@ -144,8 +144,8 @@ TEST(GoldenGroups, WithGridsizeOneAreDifferentSeeds) {
   });
 }
 
-// The original's "relative" coordinates are our offsets with the other sign.
-TEST(GoldenGroups, LieAroundTheOriginalsCentres) {
+// PtychoPINN's "relative" coordinates are our offsets with the other sign.
+TEST(GoldenGroups, LieAroundPtychoPinnsCentres) {
   for_each_golden("g_grouping", [](const GoldenFile& golden) {
     const GoldenScan of(golden);
     const at::Tensor drawn = golden.array("draw_all_nn_indices").to(at::kLong);
@@ -162,7 +162,7 @@ TEST(GoldenGroups, LieAroundTheOriginalsCentres) {
 TEST(GoldenTruth, IsCutAtThePatternsPosition) {
   for_each_golden("g_gt_patches_gs1", [](const GoldenFile& golden) {
     const std::int64_t size = golden.integer("N");
-    // The frame of zeros that the original puts around its object moves every corner by N / 2.
+    // The frame of zeros that PtychoPINN puts around its object moves every corner by N / 2.
     const at::Tensor object =
         at::constant_pad_nd(golden.array("objectGuess"), {size / 2, size / 2, size / 2, size / 2});
     const at::Tensor corners = golden.array("positions_xy").flip(1).to(at::kDouble);
@@ -170,9 +170,9 @@ TEST(GoldenTruth, IsCutAtThePatternsPosition) {
   });
 }
 
-// The fault BUG_Y_patches: for gridsize > 1 the original cuts at the group's mirror image of the
+// The fault BUG_Y_patches: for gridsize > 1 PtychoPINN cuts at the group's mirror image of the
 // position.
-TEST(GoldenTruth, IsMirroredAboutTheGroupInTheOriginalButNotHere) {
+TEST(GoldenTruth, IsMirroredAboutTheGroupInPtychoPinnButNotHere) {
   for_each_golden("g_grouping", [](const GoldenFile& golden) {
     const GoldenScan of(golden);
     const std::int64_t size = golden.integer("N");

@@ -9,9 +9,6 @@
 namespace ptyche {
 namespace {
 
-/// The original has no floor; this one is too small to see.
-constexpr double kNoFloor = 1e-30;
-
 /// (B, N, N, C) as (B, C, N, N).
 at::Tensor channels_first(const at::Tensor& images) {
   return images.permute({0, 3, 1, 2}).contiguous();
@@ -20,7 +17,7 @@ at::Tensor channels_last(const at::Tensor& images) {
   return images.permute({0, 2, 3, 1}).contiguous();
 }
 
-/// What the original's losses are made of, in float64.
+/// What PtychoPINN's losses are made of, in float64.
 struct Case {
   explicit Case(const GoldenFile& golden)
       : scale(golden.number("intensity_scale")),
@@ -28,14 +25,14 @@ struct Case {
         counts((scale * channels_first(golden.array("X_normalised")).to(at::kDouble)).square()),
         mask(at::ones({counts.size(-2), counts.size(-1)}, at::kBool)) {}
 
-  /// The original's network gives an amplitude over its scale.
+  /// PtychoPINN's network gives an amplitude over its scale.
   at::Tensor intensity(const at::Tensor& of) const { return (scale * of).square(); }
 
   double scale;
   at::Tensor output, counts, mask;
 };
 
-/// The original's NLL does not subtract its value at a perfect fit; zero counts have none.
+/// PtychoPINN's NLL does not subtract its value at a perfect fit; zero counts have none.
 at::Tensor at_perfect_fit(const at::Tensor& counts) { return counts - at::xlogy(counts, counts); }
 
 /// The first patterns of `ours`, as many as `golden` holds.
@@ -43,7 +40,7 @@ at::Tensor like(const at::Tensor& ours, const at::Tensor& golden) {
   return channels_last(ours).narrow(0, 0, golden.size(0));
 }
 
-TEST(GoldenScale, IsTheOriginals) {
+TEST(GoldenScale, IsPtychoPinns) {
   for_each_golden("e_losses", [](const GoldenFile& golden) {
     const at::Tensor raw = channels_first(golden.array("raw_amplitude"));
     EXPECT_TRUE(agrees(channels_last(raw * amplitude_norm(raw)), golden.array("X_normalised")));
@@ -53,7 +50,7 @@ TEST(GoldenScale, IsTheOriginals) {
   });
 }
 
-TEST(GoldenScale, TurnsOutputsAndInputsIntoTheOriginalsCounts) {
+TEST(GoldenScale, TurnsOutputsAndInputsIntoPtychoPinnsCounts) {
   for_each_golden("e_losses", [](const GoldenFile& golden) {
     const Case e(golden);
     const auto same = [&](const at::Tensor& ours, const char* name) {
@@ -66,7 +63,7 @@ TEST(GoldenScale, TurnsOutputsAndInputsIntoTheOriginalsCounts) {
   });
 }
 
-TEST(GoldenPoissonLoss, IsTheOriginalsInEveryPixelAndInTheMean) {
+TEST(GoldenPoissonLoss, IsPtychoPinnsInEveryPixelAndInTheMean) {
   for_each_golden("e_losses", [](const GoldenFile& golden) {
     const Case e(golden);
     const at::Tensor terms = poisson_loss(e.intensity(e.output), e.counts, e.mask,
@@ -83,7 +80,7 @@ TEST(GoldenPoissonLoss, IsTheOriginalsInEveryPixelAndInTheMean) {
   });
 }
 
-TEST(GoldenPoissonLoss, HasTheOriginalsGradient) {
+TEST(GoldenPoissonLoss, HasPtychoPinnsGradient) {
   for_each_golden("e_losses", [](const GoldenFile& golden) {
     const Case e(golden);
     const at::Tensor output = e.output.clone().requires_grad_();
@@ -95,7 +92,7 @@ TEST(GoldenPoissonLoss, HasTheOriginalsGradient) {
   });
 }
 
-TEST(GoldenAmplitudeLoss, IsTheOriginalsMeanAbsoluteErrorWithItsGradient) {
+TEST(GoldenAmplitudeLoss, IsPtychoPinnsMeanAbsoluteErrorWithItsGradient) {
   for_each_golden("e_losses", [](const GoldenFile& golden) {
     const Case e(golden);
     const at::Tensor output = e.output.clone().requires_grad_();

@@ -8,7 +8,7 @@
 namespace ptyche {
 namespace {
 
-TEST(GoldenExtract, CutsTheOriginalsPatches) {
+TEST(GoldenExtract, CutsPtychoPinnsPatches) {
   for_each_golden("b_extract", [](const GoldenFile& golden) {
     const Canvases on(golden, golden.offsets("offsets_xy"));
     EXPECT_TRUE(agrees(extract(on.widened(golden.array("canvas")), on.layout),
@@ -27,7 +27,7 @@ TEST(GoldenExtract, IsTheCentreOfTheTranslatedCanvas) {
   });
 }
 
-TEST(GoldenMerge, IsTheOriginalsWithItsMaskAndFloor) {
+TEST(GoldenMerge, IsPtychoPinnsWithItsMaskAndFloor) {
   for_each_golden("c_merge", [](const GoldenFile& golden) {
     const Canvases on(golden, centred(golden.offsets("offsets_xy")));
     const at::Tensor mask = central_mask(on.size);
@@ -41,9 +41,9 @@ TEST(GoldenMerge, IsTheOriginalsWithItsMaskAndFloor) {
   });
 }
 
-// The original's numerator has no mask, so its gradient is not 0 outside the mask; inside, where
+// PtychoPINN's numerator has no mask, so its gradient is not 0 outside the mask; inside, where
 // ours has one, they are the same.
-TEST(GoldenMerge, HasTheOriginalsGradient) {
+TEST(GoldenMerge, HasPtychoPinnsGradient) {
   for_each_golden("c_merge", [](const GoldenFile& golden) {
     const Canvases on(golden, centred(golden.offsets("offsets_xy")));
     const at::Tensor mask = central_mask(on.size), weight = golden.array("grad_weight");
@@ -62,7 +62,7 @@ TEST(GoldenMerge, HasTheOriginalsGradient) {
 }
 
 // The fault BUG_merged_from_full: patches that reach beyond the mask are divided by 0.001 there.
-TEST(GoldenMerge, GivesNothingBeyondItsMaskWhereTheOriginalGivesAThousandfold) {
+TEST(GoldenMerge, GivesNothingBeyondItsMaskWherePtychoPinnGivesAThousandfold) {
   for_each_golden("c_merge", [](const GoldenFile& golden) {
     if (!golden.has("BUG_merged_from_full")) return;
     const Canvases on(golden, centred(golden.offsets("offsets_xy")));
@@ -75,7 +75,7 @@ TEST(GoldenMerge, GivesNothingBeyondItsMaskWhereTheOriginalGivesAThousandfold) {
   });
 }
 
-// The fault of "notmeanfree": the original centres a whole batch at once, so that a group's place
+// The fault of "notmeanfree": PtychoPINN centres a whole batch at once, so that a group's place
 // depends on its batch mates.
 TEST(GoldenMerge, PlacesEachGroupWhateverTheOthersAre) {
   for_each_golden("c_merge", [](const GoldenFile& golden) {
@@ -98,8 +98,8 @@ TEST(GoldenMerge, PlacesEachGroupWhateverTheOthersAre) {
   });
 }
 
-// The fault of batch x C >= 64: the original adds all groups into one canvas.
-TEST(GoldenMerge, KeepsGroupsApartWhereTheOriginalMixesThem) {
+// The fault of batch x C >= 64: PtychoPINN adds all groups into one canvas.
+TEST(GoldenMerge, KeepsGroupsApartWherePtychoPinnMixesThem) {
   for_each_golden("c_BUG_crosstalk", [](const GoldenFile& golden) {
     const Canvases on(golden, golden.offsets("offsets_xy"));
     const at::Tensor merged = on.cropped(merge(flat(golden.array("patches")), central_mask(on.size),
@@ -112,7 +112,7 @@ TEST(GoldenMerge, KeepsGroupsApartWhereTheOriginalMixesThem) {
   });
 }
 
-TEST(GoldenStitch, PutsPatchesAtTheirPositionsAsTheOriginalDoes) {
+TEST(GoldenStitch, PutsPatchesAtTheirPositionsAsPtychoPinnDoes) {
   for_each_golden("c_stitch_position", [](const GoldenFile& golden) {
     const at::Tensor patches = golden.array("patches_centre_crop");
     const at::Tensor positions = golden.array("positions_xy").flip(1);
@@ -163,7 +163,7 @@ struct Tiles {
   at::Tensor patches;
 };
 
-// The fault BUG_stitched_phase_scaled_by_norm: the original multiplies the phase by the amplitude's
+// The fault BUG_stitched_phase_scaled_by_norm: PtychoPINN multiplies the phase by the amplitude's
 // norm too.
 TEST(GoldenStitch, TilesTheRegularGridAndLeavesThePhaseAlone) {
   for_each_golden("c_stitch_grid", [](const GoldenFile& golden) {
@@ -176,7 +176,7 @@ TEST(GoldenStitch, TilesTheRegularGridAndLeavesThePhaseAlone) {
   });
 }
 
-TEST(GoldenStitch, ComparesWithTheOriginalsPartOfTheTruth) {
+TEST(GoldenStitch, ComparesWithPtychoPinnsPartOfTheTruth) {
   for_each_golden("c_stitch_grid", [](const GoldenFile& golden) {
     const at::Tensor expected = golden.array("clipped_gt");
     const std::int64_t border = golden.array("clip_sizes_bl_br_cl_cr")[2].item<std::int64_t>();

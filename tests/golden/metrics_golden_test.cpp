@@ -33,24 +33,24 @@ void expect_numbers(const GoldenFile& golden, const std::string& prefix,
 
 at::Tensor as_tensor(const std::vector<double>& curve) { return at::tensor(curve, at::kDouble); }
 
-TEST(GoldenMetrics, AreTheOriginalsWithPhasePlanesRemoved) {
+TEST(GoldenMetrics, ArePtychoPinnsWithPhasePlanesRemoved) {
   for_each_golden("f_metrics", [](const GoldenFile& golden) {
     const OriginalMetrics found = metrics_of(golden, {});
     expect_numbers(golden, "", found);
     EXPECT_TRUE(agrees(as_tensor(found.phase.frc), golden.array("frc_phase"), 1e-5, 1e-5));
-    // The original's amplitudes are float32, whose rounding shows in the darkest rings (7e-5).
+    // PtychoPINN's amplitudes are float32, whose rounding shows in the darkest rings (7e-5).
     EXPECT_TRUE(agrees(as_tensor(found.amplitude.frc), golden.array("frc_amp"), 0, 1e-4));
   });
 }
 
-TEST(GoldenMetrics, AreTheOriginalsWithMeanPhasesRemovedAndSmoothedCurves) {
+TEST(GoldenMetrics, ArePtychoPinnsWithMeanPhasesRemovedAndSmoothedCurves) {
   for_each_golden("f_metrics", [](const GoldenFile& golden) {
     expect_numbers(golden, "meanalign_",
                    metrics_of(golden, {.phase = PhaseAlignment::mean, .frc_sigma = 1}));
   });
 }
 
-TEST(GoldenMetrics, RemoveTheOriginalsPhasePlane) {
+TEST(GoldenMetrics, RemovePtychoPinnsPhasePlane) {
   for_each_golden("f_metrics", [](const GoldenFile& golden) {
     const std::int64_t trim = golden.integer("trim_px_each_side");
     const at::Tensor image = golden.array("recon").to(at::kComplexDouble);
@@ -59,7 +59,7 @@ TEST(GoldenMetrics, RemoveTheOriginalsPhasePlane) {
   });
 }
 
-TEST(GoldenMetrics, CrossThresholdsWhereTheOriginalDoes) {
+TEST(GoldenMetrics, CrossThresholdsWherePtychoPinnDoes) {
   for_each_golden("f_frc_crossing", [](const GoldenFile& golden) {
     const at::Tensor thresholds = golden.array("thresholds"), expected = golden.array("crossings");
     for (std::int64_t k = 0; k < expected.size(0); ++k) {
@@ -71,9 +71,9 @@ TEST(GoldenMetrics, CrossThresholdsWhereTheOriginalDoes) {
   });
 }
 
-// The original's own registration, phase correlation refined to 1/50 px, is only good to about
+// PtychoPINN's own registration, phase correlation refined to 1/50 px, is only good to about
 // 0.05 px (half a pixel on smooth objects); it gives the shift that undoes the true one.
-TEST(GoldenMetrics, AlignmentFindsTheTrueShiftCloserThanTheOriginal) {
+TEST(GoldenMetrics, AlignmentFindsTheTrueShiftCloserThanPtychoPinn) {
   for_each_golden("f_metrics", [](const GoldenFile& golden) {
     const at::Tensor reference = golden.array("reg_reference"), moved = golden.array("reg_moved");
     const Window inner{8, reference.size(0) - 8, 8, reference.size(1) - 8};
@@ -81,10 +81,11 @@ TEST(GoldenMetrics, AlignmentFindsTheTrueShiftCloserThanTheOriginal) {
     const at::Tensor undone = -at::tensor({gauge.shift_row_px, gauge.shift_col_px}, at::kDouble);
     const at::Tensor truth = golden.array("reg_true_shift_dy_dx").to(at::kDouble);
     const double error = (undone - truth).abs().max().item<double>();
-    const double of_original = (golden.array("reg_found_dy_dx") + truth).abs().max().item<double>();
+    const double of_ptychopinn =
+        (golden.array("reg_found_dy_dx") + truth).abs().max().item<double>();
     EXPECT_LT(error, 0.05);
-    EXPECT_LT(error, of_original);
-    EXPECT_LT(of_original, 0.06);
+    EXPECT_LT(error, of_ptychopinn);
+    EXPECT_LT(of_ptychopinn, 0.06);
   });
 }
 

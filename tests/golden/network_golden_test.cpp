@@ -1,4 +1,4 @@
-// Family n: the original's whole network with weights that a formula gives.
+// Family n: PtychoPINN's whole network with weights that a formula gives.
 #include <ATen/core/grad_mode.h>
 #include <gtest/gtest.h>
 
@@ -16,8 +16,7 @@
 namespace ptyche {
 namespace {
 
-constexpr double kRounding = 4e-5;  // the original in float32 is 2.6e-5 from its network in float64
-constexpr double kNoFloor = 1e-30;  // the original's losses have none; this one is too small to see
+constexpr double kRounding = 4e-5;  // PtychoPINN in float32 is 2.6e-5 from its network in float64
 
 /// Number i of tensor k of the golden weights, in [-1, 1): splitmix64.
 double golden_uniform(std::uint64_t i, std::uint64_t k) {
@@ -28,7 +27,7 @@ double golden_uniform(std::uint64_t i, std::uint64_t k) {
   return 2 * static_cast<double>(z >> 11) * 0x1p-53 - 1;
 }
 
-/// A kernel (out, in, rows, cols) in the original's order (rows, cols, in, out); a bias as it is.
+/// A kernel (out, in, rows, cols) in PtychoPINN's order (rows, cols, in, out); a bias as it is.
 at::Tensor in_golden_order(const at::Tensor& parameter) {
   return parameter.dim() == 4 ? parameter.permute({2, 3, 1, 0}) : parameter;
 }
@@ -49,10 +48,10 @@ void fill_with_golden_weights(PatchNetwork& network) {
   }
 }
 
-/// The network of one file, its batch, and the original's way from patches to a loss.
-class Original {
+/// The network of one file, its batch, and PtychoPINN's way from patches to a loss.
+class GoldenNetwork {
  public:
-  explicit Original(const GoldenFile& golden)
+  explicit GoldenNetwork(const GoldenFile& golden)
       : golden_(golden),
         object_big_(golden.integer("object_big") != 0),
         scale_(golden.number("intensity_scale")),
@@ -77,7 +76,7 @@ class Original {
     return last.slice(1, 0, size, step).slice(2, 0, size, step);
   }
 
-  /// One canvas per group. The original divides patches by the sum of central squares, whatever is
+  /// One canvas per group. PtychoPINN divides patches by the sum of central squares, whatever is
   /// outside those: there, by its floor alone.
   at::Tensor canvases(const at::Tensor& patches) const {
     const at::Tensor sum = spread(patches, merging_.layout);
@@ -108,7 +107,7 @@ class Original {
       return amplitude_loss(
           intensity, counts, mask,
           {.norm = AmplitudeNorm::absolute, .reduction = Reduction::mean, .floor = 0});
-    // The original does not subtract the value at a perfect fit.
+    // PtychoPINN does not subtract the value at a perfect fit.
     return poisson_loss(intensity, counts, mask,
                         {.reduction = Reduction::mean, .floor = kNoFloor}) +
            (counts - at::xlogy(counts, counts)).mean();
@@ -138,10 +137,10 @@ class Original {
 };
 
 /// Runs `check` on every file of the family.
-void for_each_network(const std::function<void(const GoldenFile&, Original&)>& check) {
+void for_each_network(const std::function<void(const GoldenFile&, GoldenNetwork&)>& check) {
   for_each_golden("n_network", [&](const GoldenFile& golden) {
-    Original original(golden);
-    check(golden, original);
+    GoldenNetwork network(golden);
+    check(golden, network);
   });
 }
 
@@ -150,59 +149,59 @@ std::vector<double> values_of(const GoldenFile& golden, const std::string& name)
   return {array.data_ptr<double>(), array.data_ptr<double>() + array.numel()};
 }
 
-TEST(GoldenNetwork, HasTheOriginalsParameters) {
-  for_each_network([](const GoldenFile& golden, Original& original) {
+TEST(GoldenNetwork, HasPtychoPinnsParameters) {
+  for_each_network([](const GoldenFile& golden, GoldenNetwork& network) {
     std::int64_t count = 0;
-    for (const at::Tensor& parameter : original.network().parameters()) count += parameter.numel();
+    for (const at::Tensor& parameter : network.network().parameters()) count += parameter.numel();
     EXPECT_EQ(count, golden.integer("n_params"));
-    EXPECT_EQ(original.network().parameters().size(), golden.array("grad_norms").size(0));
+    EXPECT_EQ(network.network().parameters().size(), golden.array("grad_norms").size(0));
   });
 }
 
-TEST(GoldenNetwork, GivesTheOriginalsPatches) {
-  for_each_network([](const GoldenFile& golden, Original& original) {
+TEST(GoldenNetwork, GivesPtychoPinnsPatches) {
+  for_each_network([](const GoldenFile& golden, GoldenNetwork& network) {
     const at::NoGradGuard no_grad;
-    const at::Tensor expected = golden.array("decoder_object"), patches = original.patches();
-    EXPECT_EQ(patches.size(0) / expected.size(0), original.network().patches_per_input());
-    EXPECT_TRUE(agrees(original.like(patches, expected), expected, 0, kRounding));
+    const at::Tensor expected = golden.array("decoder_object"), patches = network.patches();
+    EXPECT_EQ(patches.size(0) / expected.size(0), network.network().patches_per_input());
+    EXPECT_TRUE(agrees(network.like(patches, expected), expected, 0, kRounding));
   });
 }
 
-// With object_big and probe_big, out_trimmed_obj has the original's fault: its border is a
+// With object_big and probe_big, out_trimmed_obj has PtychoPINN's fault: its border is a
 // thousandfold, and out_pred_amp, loss0 and the gradients follow from that. The same formula gives
 // the same numbers here.
-TEST(GoldenNetwork, GivesTheOriginalsAmplitudesAndLoss) {
-  for_each_network([](const GoldenFile& golden, Original& original) {
+TEST(GoldenNetwork, GivesPtychoPinnsAmplitudesAndLoss) {
+  for_each_network([](const GoldenFile& golden, GoldenNetwork& network) {
     const at::NoGradGuard no_grad;
-    const at::Tensor canvases = original.canvases(original.patches());
+    const at::Tensor canvases = network.canvases(network.patches());
     const at::Tensor object = golden.array("out_trimmed_obj").unsqueeze(-1);
-    EXPECT_TRUE(agrees(original.like(original.trimmed(canvases), object), object, 0, kRounding));
-    const at::Tensor intensity = original.intensity(canvases);
+    EXPECT_TRUE(agrees(network.like(network.trimmed(canvases), object), object, 0, kRounding));
+    const at::Tensor intensity = network.intensity(canvases);
     const at::Tensor expected = golden.array("out_pred_amp");
-    EXPECT_TRUE(agrees(original.like(intensity.sqrt(), expected), expected, 0, kRounding));
-    EXPECT_NEAR(original.loss(intensity).item<double>() / golden.number("loss0"), 1, 1e-5);
+    EXPECT_TRUE(agrees(network.like(intensity.sqrt(), expected), expected, 0, kRounding));
+    EXPECT_NEAR(network.loss(intensity).item<double>() / golden.number("loss0"), 1, 1e-5);
   });
 }
 
 // What is right instead: nothing beyond the squares that the patches are weighed by, and the same
 // inside them.
 TEST(GoldenNetwork, LosesTheThousandfoldBorderUnderOurMerge) {
-  for_each_network([](const GoldenFile& golden, Original& original) {
-    if (!original.has_thousandfold_border()) return;
+  for_each_network([](const GoldenFile& golden, GoldenNetwork& network) {
+    if (!network.has_thousandfold_border()) return;
     const at::NoGradGuard no_grad;
-    const at::Tensor patches = original.patches();
+    const at::Tensor patches = network.patches();
     const double largest = patches.abs().max().item<double>();
-    EXPECT_LT(original.canvases_under_mask(patches).abs().max().item<double>(), largest);
+    EXPECT_LT(network.canvases_under_mask(patches).abs().max().item<double>(), largest);
     EXPECT_GT(golden.array("out_trimmed_obj").abs().max().item<double>(), 100 * largest);
   });
 }
 
-TEST(GoldenNetwork, HasTheOriginalsGradients) {
-  for_each_network([](const GoldenFile& golden, Original& original) {
-    original.loss().backward();
+TEST(GoldenNetwork, HasPtychoPinnsGradients) {
+  for_each_network([](const GoldenFile& golden, GoldenNetwork& network) {
+    network.loss().backward();
     const std::vector<double> norms = values_of(golden, "grad_norms");
     const at::Tensor first = golden.array("grad_first5");
-    const std::vector<at::Tensor> parameters = original.network().parameters();
+    const std::vector<at::Tensor> parameters = network.network().parameters();
     for (std::size_t k = 0; k < parameters.size(); ++k) {
       const at::Tensor gradient = in_golden_order(parameters[k].grad()).flatten();
       EXPECT_NEAR(gradient.norm().item<double>() / norms[k], 1, 0.01) << "tensor " << k;
@@ -215,19 +214,19 @@ TEST(GoldenNetwork, HasTheOriginalsGradients) {
 
 // Chaotic, the mean absolute error with its kink most of all: weights changed by 1e-6 of themselves
 // end 1.5 % apart there, one way or the other.
-TEST(GoldenNetwork, ComesWhereTheOriginalDoesInFourStepsOfAdam) {
-  for_each_network([](const GoldenFile& golden, Original& original) {
+TEST(GoldenNetwork, ComesWherePtychoPinnDoesInFourStepsOfAdam) {
+  for_each_network([](const GoldenFile& golden, GoldenNetwork& network) {
     std::vector<double> losses = values_of(golden, "train_on_batch_returned");
     losses.push_back(golden.number("loss_after_4_adam_steps"));
     const std::vector<double> tolerances = {1e-5, 5e-4, 0.01, 0.01, 0.02};
-    const std::vector<at::Tensor> parameters = original.network().parameters();
+    const std::vector<at::Tensor> parameters = network.network().parameters();
     AdamState adam = new_adam_state(parameters);
     for (std::size_t step = 0; step < losses.size(); ++step) {
-      const at::Tensor loss = original.loss();
+      const at::Tensor loss = network.loss();
       EXPECT_NEAR(loss.item<double>() / losses[step], 1, tolerances[step]) << "step " << step;
       if (step == 4) break;
       loss.backward();
-      // The original adds its epsilon before the variance is corrected for its start at 0.
+      // PtychoPINN adds its epsilon before the variance is corrected for its start at 0.
       const double epsilon = 1e-7 / std::sqrt(1 - std::pow(0.999, step + 1));
       adam_step(parameters, adam, 1e-3, {.beta1 = 0.9, .beta2 = 0.999, .epsilon = epsilon});
     }

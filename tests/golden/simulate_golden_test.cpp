@@ -29,7 +29,7 @@ void for_arrays(const GoldenFile& golden, const std::string& pattern,
   EXPECT_GT(found, 0) << pattern;
 }
 
-TEST(GoldenDefaultProbe, IsTheOriginals) {
+TEST(GoldenDefaultProbe, IsPtychoPinns) {
   for_each_golden("h_probe", [](const GoldenFile& golden) {
     for_arrays(golden, "probe_raw_N(\\d+)",
                [](const at::Tensor& expected, const std::smatch& name) {
@@ -40,7 +40,7 @@ TEST(GoldenDefaultProbe, IsTheOriginals) {
   });
 }
 
-TEST(GoldenDefaultProbe, IsCalibratedAsTheOriginalDoes) {
+TEST(GoldenDefaultProbe, IsCalibratedAsPtychoPinnDoes) {
   for_each_golden("h_probe", [](const GoldenFile& golden) {
     for_arrays(
         golden, "probe_set_N(\\d+)_scale(\\d+)",
@@ -53,7 +53,7 @@ TEST(GoldenDefaultProbe, IsCalibratedAsTheOriginalDoes) {
   });
 }
 
-TEST(GoldenLines, DrawsTheOriginalsRandomNumbersAndEnds) {
+TEST(GoldenLines, DrawsPtychoPinnsRandomNumbersAndEnds) {
   for_each_golden("h_probe", [](const GoldenFile& golden) {
     const auto seed = static_cast<std::uint32_t>(golden.integer("numpy_legacy_seed"));
     for_arrays(golden, "mt19937_uniform_first.*", [&](const at::Tensor& expected, const auto&) {
@@ -71,7 +71,7 @@ TEST(GoldenLines, DrawsTheOriginalsRandomNumbersAndEnds) {
   });
 }
 
-TEST(GoldenLines, AreTheOriginalsRasterAndObject) {
+TEST(GoldenLines, ArePtychoPinnsRasterAndObject) {
   for_each_golden("h_probe", [](const GoldenFile& golden) {
     const auto seed = static_cast<std::uint32_t>(golden.integer("numpy_legacy_seed"));
     const std::int64_t size = golden.integer("lines_size");
@@ -84,7 +84,7 @@ TEST(GoldenLines, AreTheOriginalsRasterAndObject) {
   });
 }
 
-TEST(GoldenLines, AreTheOriginalsObjectAtTheWorkflowsSize) {
+TEST(GoldenLines, ArePtychoPinnsObjectAtTheWorkflowsSize) {
   for_each_golden("h_lines", [](const GoldenFile& golden) {
     for_arrays(golden, "row(\\d+)", [&](const at::Tensor& row, const std::smatch& name) {
       const at::Tensor drawing =
@@ -119,11 +119,11 @@ struct Grid {
   GridPatterns patterns;
 };
 
-TEST(GoldenGrid, ScansWhereTheOriginalDoes) {
+TEST(GoldenGrid, ScansWherePtychoPinnDoes) {
   for_each_golden("h_grid_sim", [](const GoldenFile& golden) {
     const Grid grid(golden);
     EXPECT_EQ(grid.corners.size(0), golden.integer("n_groups"));
-    // The original's coordinate of a patch is the point between its central pixels.
+    // PtychoPINN's coordinate of a patch is the point between its central pixels.
     const at::Tensor centres =
         grid.corners.to(at::kDouble) + 0.5 * static_cast<double>(grid.options.pattern_size - 1);
     const auto axis = [](const at::Tensor& global) { return global.flatten(1); };
@@ -134,7 +134,7 @@ TEST(GoldenGrid, ScansWhereTheOriginalDoes) {
   });
 }
 
-TEST(GoldenGrid, HasTheOriginalsScales) {
+TEST(GoldenGrid, HasPtychoPinnsScales) {
   for_each_golden("h_grid_sim", [](const GoldenFile& golden) {
     const Grid grid(golden);
     EXPECT_NEAR(grid.patterns.object_norm / golden.number("norm_Y_I"), 1, 1e-6);
@@ -142,7 +142,7 @@ TEST(GoldenGrid, HasTheOriginalsScales) {
   });
 }
 
-TEST(GoldenGrid, HasTheOriginalsPatchesAndAmplitudes) {
+TEST(GoldenGrid, HasPtychoPinnsPatchesAndAmplitudes) {
   for_each_golden("h_grid_sim", [](const GoldenFile& golden) {
     const Grid grid(golden);
     const auto first = [](const at::Tensor& ours, const at::Tensor& expected) {
@@ -157,7 +157,7 @@ TEST(GoldenGrid, HasTheOriginalsPatchesAndAmplitudes) {
   });
 }
 
-TEST(GoldenGrid, CountsAsManyPhotonsAsTheOriginal) {
+TEST(GoldenGrid, CountsAsManyPhotonsAsPtychoPinn) {
   for_each_golden("h_grid_sim", [](const GoldenFile& golden) {
     const Grid grid(golden);
     const at::Tensor expected = (grid.patterns.scale * grid.patterns.amplitudes).square();

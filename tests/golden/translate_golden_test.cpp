@@ -17,7 +17,7 @@ at::Tensor images_of(const GoldenFile& golden, const std::string& name) {
   return image.unsqueeze(0).repeat({golden.array("t_xy").size(0), 1, 1});
 }
 
-TEST(GoldenTranslate, MovesRealAndComplexImagesAsTheOriginalDoes) {
+TEST(GoldenTranslate, MovesRealAndComplexImagesAsPtychoPinnDoes) {
   for_each_golden("a_translate", [](const GoldenFile& golden) {
     const at::Tensor shifts = shifts_of(golden), real = images_of(golden, "image_real");
     EXPECT_TRUE(agrees(translate(real, shifts), golden.array("out_real")));
@@ -28,7 +28,7 @@ TEST(GoldenTranslate, MovesRealAndComplexImagesAsTheOriginalDoes) {
   });
 }
 
-TEST(GoldenTranslate, TakesTheNearestPixelAsTheOriginalDoes) {
+TEST(GoldenTranslate, TakesTheNearestPixelAsPtychoPinnDoes) {
   for_each_golden("a_translate", [](const GoldenFile& golden) {
     const at::Tensor moved = translate(images_of(golden, "image_real"), shifts_of(golden),
                                        {.sampling = Sampling::nearest});
@@ -36,7 +36,7 @@ TEST(GoldenTranslate, TakesTheNearestPixelAsTheOriginalDoes) {
   });
 }
 
-TEST(GoldenTranslate, HasTheOriginalsGradients) {
+TEST(GoldenTranslate, HasPtychoPinnsGradients) {
   for_each_golden("a_translate", [](const GoldenFile& golden) {
     const at::Tensor images = images_of(golden, "image_real").requires_grad_();
     const at::Tensor shifts = shifts_of(golden).requires_grad_();
@@ -48,8 +48,8 @@ TEST(GoldenTranslate, HasTheOriginalsGradients) {
   });
 }
 
-// The fault BUG_fallback_no_xla: without XLA the original moves content the other way.
-TEST(GoldenTranslate, KeepsTheSignThatTheOriginalsFallbackReverses) {
+// The fault BUG_fallback_no_xla: without XLA PtychoPINN moves content the other way.
+TEST(GoldenTranslate, KeepsTheSignThatPtychoPinnsFallbackReverses) {
   for_each_golden("a_translate", [](const GoldenFile& golden) {
     if (!golden.has("BUG_fallback_no_xla")) return;
     const at::Tensor real = images_of(golden, "image_real"), shifts = shifts_of(golden);
@@ -70,7 +70,7 @@ TEST(GoldenTranslate, KeepsTheSignThatTheOriginalsFallbackReverses) {
 }
 
 // The fault BUG_bcast_out: image i silently gets shift i mod 2.
-TEST(GoldenTranslate, RefusesTheMissingShiftsThatTheOriginalMakesUp) {
+TEST(GoldenTranslate, RefusesTheMissingShiftsThatPtychoPinnMakesUp) {
   for_each_golden("a_translate", [](const GoldenFile& golden) {
     if (!golden.has("BUG_bcast_out")) return;
     const at::Tensor images = golden.array("BUG_bcast_images");

@@ -156,9 +156,9 @@ TEST(FixedGroups, SayHowManyCanBeMadeAndWhatAllowsMore) {
   EXPECT_NE(message.find("--enable-oversampling allows up to 144, by the 4 choices of 3 of the 4"),
             std::string::npos)
       << message;
-  const std::string originals =
+  const std::string found =
       refusal(small_scan(36), {.gridsize = 2, .count = 37, .own_seed = false});
-  EXPECT_NE(originals.find("a larger --neighbor-count"), std::string::npos) << originals;
+  EXPECT_NE(found.find("a larger --neighbor-count"), std::string::npos) << found;
   const std::string single = refusal(small_scan(36), {.count = 37, .oversampling = true});
   EXPECT_NE(single.find("36 groups of 1 patterns can be made"), std::string::npos) << single;
   EXPECT_EQ(single.find("oversampling"), std::string::npos) << single;

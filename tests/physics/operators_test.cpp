@@ -13,7 +13,8 @@
 namespace ptyche {
 namespace {
 
-const at::Tensor kCorners = at::tensor({0.0, 0.0, 3.25, 2.5, 4.0, 1.75}, at::kDouble).view({3, 2});
+const at::Tensor kPatchCorners =
+    at::tensor({0.0, 0.0, 3.25, 2.5, 4.0, 1.75}, at::kDouble).view({3, 2});
 
 TEST(Propagate, BackPropagateIsItsAdjoint) {
   EXPECT_LT(adjoint_mismatch(propagate, back_propagate, {2, 1, 8, 8}, {2, 1, 8, 8}), 1e-12);
@@ -39,15 +40,15 @@ TEST(FourierShift, ByWholePixelsRollsTheImage) {
 }
 
 TEST(ExtractPatches, PlacePatchesIsItsAdjoint) {
-  const auto forward = [](const at::Tensor& x) { return extract_patches(x, kCorners, 5); };
-  const auto adjoint = [](const at::Tensor& y) { return place_patches(y, kCorners, 10, 9); };
+  const auto forward = [](const at::Tensor& x) { return extract_patches(x, kPatchCorners, 5); };
+  const auto adjoint = [](const at::Tensor& y) { return place_patches(y, kPatchCorners, 10, 9); };
   EXPECT_LT(adjoint_mismatch(forward, adjoint, {10, 9}, {3, 5, 5}), 1e-12);
 }
 
 TEST(ExtractPatches, InterpolatesAPlaneExactly) {
   const at::Tensor row = at::arange(10, at::kDouble).unsqueeze(1), col = at::arange(9, at::kDouble);
   const at::Tensor plane = 2 * row - 3 * col;
-  const at::Tensor patch = extract_patches(plane, kCorners.slice(0, 1, 2), 4)[0];
+  const at::Tensor patch = extract_patches(plane, kPatchCorners.slice(0, 1, 2), 4)[0];
   EXPECT_LT(relative_difference(patch, plane.slice(0, 3, 7).slice(1, 2, 6) + 2 * 0.25 - 3 * 0.5),
             1e-12);
 }

@@ -1,4 +1,4 @@
-// What is done to probes and exit waves for parity with the original: smoothing, masks, scales.
+// What is done to probes and exit waves for parity with PtychoPINN: smoothing, masks, scales.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -95,8 +95,8 @@ TEST(ProbeMask, WithASoftEdgeIsOneInsideAndHalfAtItsRim) {
   EXPECT_THROW(soft_probe_mask(64, 40, 0), InvalidInput);
 }
 
-// Numbers of the original at N = 64: 376 px in the disc, sum of squares 400.819 at probe_scale 10.
-TEST(DefaultProbe, HasTheAreaAndPowerOfTheOriginals) {
+// Numbers of PtychoPINN at N = 64: 376 px in the disc, sum of squares 400.819 at probe_scale 10.
+TEST(DefaultProbe, HasTheAreaAndPowerOfPtychoPinns) {
   const at::Tensor probe = default_probe(64);
   EXPECT_EQ(probe.gt(0.5).sum().item<int>(), 376);
   const at::Tensor set = calibrate_probe_to_mean(probe, hard_probe_mask(64), 10);

@@ -1,4 +1,4 @@
-// Numbers that came out of the original program when it was run.
+// Numbers that came out of PtychoPINN when it was run.
 #pragma once
 
 #include <ATen/ATen.h>
@@ -13,6 +13,9 @@
 #include "ptyche/io/npz.h"
 
 namespace ptyche {
+
+/// PtychoPINN's losses have no floor; this one is too small to see.
+constexpr double kNoFloor = 1e-30;
 
 /// One file of arrays.
 class GoldenFile {

@@ -1,4 +1,4 @@
-// How the original merges the patches of a group, and cuts out what each pattern sees.
+// How PtychoPINN merges the patches of a group, and cuts out what each pattern sees.
 #pragma once
 
 #include "ptyche/physics/merge.h"
@@ -6,7 +6,7 @@
 
 namespace ptyche {
 
-constexpr double kGoldenFloor = 0.001;  // the original's, in the denominator of its merge
+constexpr double kGoldenFloor = 0.001;  // PtychoPINN's, in the denominator of its merge
 
 /// The canvases of one file inside wider ones, where no patch is ever cut off.
 struct Canvases {
@@ -29,7 +29,7 @@ struct Canvases {
   CanvasLayout layout;
 };
 
-/// Offsets less their mean over the whole batch, as the original centres them.
+/// Offsets less their mean over the whole batch, as PtychoPINN centres them.
 at::Tensor centred(const at::Tensor& offsets);
 
 /// (B, N, N, C) as (B * C, N, N), group-major.
