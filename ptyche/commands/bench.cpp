@@ -105,7 +105,7 @@ void run(const BenchVerbOptions& options) {
   write_text(options.json, all.dump(2) + "\n");
 }
 
-std::vector<Option> bench_option_list(BenchVerbOptions& options) {
+std::vector<Field> bench_option_list(BenchVerbOptions& options) {
   return {{.name = "N",
            .target = &options.speed.pattern_size,
            .unit = "px",
@@ -113,12 +113,10 @@ std::vector<Option> bench_option_list(BenchVerbOptions& options) {
            .range = {16, 256}},
           {.name = "network",
            .target = &options.network,
-           .unit = "",
            .help = "of bench engines: ours, or the original's",
            .choices = {"unet", "ptychopinn"}},
           {.name = "gridsize",
            .target = &options.speed.gridsize,
-           .unit = "",
            .help = "of the original's network",
            .range = {1, 3}},
           {.name = "batch-size",
@@ -131,11 +129,8 @@ std::vector<Option> bench_option_list(BenchVerbOptions& options) {
            .unit = "s",
            .help = "how long each line trains, and infers, about",
            .range = {0, 3600}},
-          {.name = "json", .target = &options.json, .unit = "", .help = "the lines in a file, too"},
-          {.name = "seed",
-           .target = &options.speed.seed,
-           .unit = "",
-           .help = "of the networks' weights"}};
+          {.name = "json", .target = &options.json, .help = "the lines in a file, too"},
+          {.name = "seed", .target = &options.speed.seed, .help = "of the networks' weights"}};
 }
 
 }  // namespace

@@ -1,40 +1,15 @@
 // A command is data: help, docs/commands.md and the shell completion are printed from it.
 #pragma once
 
-#include <cstdint>
 #include <filesystem>
 #include <functional>
-#include <limits>
 #include <string>
 #include <variant>
 #include <vector>
 
+#include "ptyche/core/field.h"
+
 namespace ptyche {
-
-/// Where an option's value goes; the pointed-to variable's value at declaration is the default.
-/// A bool is a flag; a vector is written 1.5,2 on the command line and [1.5, 2] in a TOML file.
-using OptionTarget = std::variant<bool*, std::int64_t*, std::uint64_t*, double*, std::string*,
-                                  std::filesystem::path*, std::vector<double>*>;
-
-/// Allowed values of a number (of every number of a vector), both ends included.
-struct Range {
-  double low = -std::numeric_limits<double>::infinity();
-  double high = std::numeric_limits<double>::infinity();
-};
-
-/// One option of one command.
-struct Option {
-  std::string name;  ///< without dashes, words joined by '-'; '_' is accepted too when parsing
-  OptionTarget target;
-  std::string unit;                       ///< "px", "m", "photons"; empty = none
-  std::string help;                       ///< one line
-  std::vector<std::string> choices = {};  ///< allowed values of a text; empty = any
-  Range range = {};
-  std::string short_name = {};  ///< one letter: "o" is -o; empty = none
-  bool required = false;        ///< must be given, on the command line or in the config file
-  std::string implied = {};     ///< of the choices, what the bare option means; empty = none
-  std::vector<std::string> aliases = {};  ///< other names, as PtychoPINN calls it
-};
 
 /// One positional argument.
 struct Argument {
@@ -48,10 +23,14 @@ struct Argument {
 struct Command {
   std::string name, summary, description;
   std::vector<Argument> arguments;
-  std::vector<Option> options;
+  std::vector<Field> options;
   std::vector<std::string> references;
   std::function<void()> run;
   bool hidden = false;  ///< in no list; for scripts
 };
+
+/// A JSON object of all arguments and options with their present values, for provenance. Numbers
+/// that are not finite become null.
+std::string options_as_json(const Command& command);
 
 }  // namespace ptyche

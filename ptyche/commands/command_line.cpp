@@ -6,7 +6,7 @@
 
 #include "ptyche/commands/help.h"
 #include "ptyche/commands/parse.h"
-#include "ptyche/commands/suggest.h"
+#include "ptyche/core/text.h"
 #include "ptyche/core/version.h"
 
 namespace ptyche {

@@ -81,7 +81,6 @@ Command compare_command() {
                          "its truth"}},
           .options = {{.name = "output-dir",
                        .target = &options->output,
-                       .unit = "",
                        .help = "folder for compare.json, figures and report.html",
                        .short_name = "o"},
                       {.name = "window",

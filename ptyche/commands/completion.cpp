@@ -20,14 +20,14 @@ std::string list_case(const std::string& key, const std::vector<std::string>& wo
 
 std::vector<std::string> option_words(const Command& command) {
   std::vector<std::string> words;
-  for (const Option& option : command.options) words.push_back("--" + option.name);
+  for (const Field& option : command.options) words.push_back("--" + option.name);
   words.insert(words.end(), {"--config", "--help"});
   return words;
 }
 
 std::string cases_of(const Command& command) {
   std::string cases;
-  for (const Option& option : command.options)
+  for (const Field& option : command.options)
     if (!option.choices.empty())
       cases += list_case(command.name + " --" + option.name, option.choices);
   return cases;

@@ -5,12 +5,11 @@
 #include <algorithm>
 #include <array>
 
-#include "ptyche/commands/option_value.h"
 #include "ptyche/commands/parse.h"
-#include "ptyche/commands/suggest.h"
 #include "ptyche/core/error.h"
 #include "ptyche/core/files.h"
 #include "ptyche/core/log.h"
+#include "ptyche/core/text.h"
 
 namespace ptyche {
 namespace {
@@ -28,11 +27,11 @@ std::string as_text(const toml::node& node) {
   return fmt::format("{}", fmt::join(words, ","));
 }
 
-const Option& option_named(const Command& command, const std::string& key) {
+const Field& option_named(const Command& command, const std::string& key) {
   std::string name = key;
   std::replace(name.begin(), name.end(), '_', '-');
   std::vector<std::string> known;
-  for (const Option& option : command.options) {
+  for (const Field& option : command.options) {
     if (option.name == name || std::ranges::count(option.aliases, name) > 0) return option;
     known.push_back(option.name);
   }
@@ -123,7 +122,7 @@ std::set<std::string> read_config(const Command& command, const std::filesystem:
       if (yaml && only_the_original_has(entry.key))
         return note("{}:{}: '{}' is of PtychoPINN alone and left out", file.string(), entry.line,
                     entry.key);
-      const Option& option = option_named(command, entry.key);
+      const Field& option = option_named(command, entry.key);
       assign(option, entry.text);
       names.insert(option.name);
     });

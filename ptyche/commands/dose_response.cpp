@@ -30,7 +30,7 @@ void run(DoseVerbOptions options) {
   fmt::print("\n{}\n", (options.study.output / "reports" / "dose_comparison.png").string());
 }
 
-std::vector<Option> study_option_list(DoseResponseOptions& study) {
+std::vector<Field> study_option_list(DoseResponseOptions& study) {
   return {{.name = "N",
            .target = &study.pattern_size,
            .unit = "px",
@@ -38,12 +38,10 @@ std::vector<Option> study_option_list(DoseResponseOptions& study) {
            .range = {16, 1024}},
           {.name = "gridsize",
            .target = &study.gridsize,
-           .unit = "",
            .help = "groups of gridsize^2 patterns",
            .range = {1, 8}},
           {.name = "network",
            .target = &study.network.name,
-           .unit = "",
            .help = "ours, or the original's",
            .choices = {"unet", "ptychopinn"}},
           {.name = "train-patterns",
@@ -90,7 +88,6 @@ std::vector<Option> study_option_list(DoseResponseOptions& study) {
            .range = {1, 1e10}},
           {.name = "nepochs",
            .target = &study.epochs,
-           .unit = "",
            .help = "passes over the groups",
            .range = {1, 1e6},
            .aliases = {"epochs"}},
@@ -101,7 +98,6 @@ std::vector<Option> study_option_list(DoseResponseOptions& study) {
            .range = {1, 1e5}},
           {.name = "seed",
            .target = &study.seed,
-           .unit = "",
            .help = "of drawings, positions, noise and networks"}};
 }
 

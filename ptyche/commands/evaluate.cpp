@@ -52,15 +52,13 @@ Command evaluate_command() {
           "as at reconstruction: the held-out patterns are then scored apart.",
       .arguments = {{"RECONSTRUCTION", &options->image, "reconstruction.h5"},
                     {"SCAN", &options->scan.read.file, "NPZ or CXI file"}},
-      .options = joined(
-          {{{.name = "output",
-             .target = &options->output,
-             .unit = "",
-             .help = "file for the scores, JSON",
-             .short_name = "o"},
-            {.name = "seed", .target = &options->seed, .unit = "", .help = "draws the hold-out"}},
-           read_option_list(options->scan),
-           hold_out_option_list(options->scan.read)}),
+      .options = joined({{{.name = "output",
+                           .target = &options->output,
+                           .help = "file for the scores, JSON",
+                           .short_name = "o"},
+                          {.name = "seed", .target = &options->seed, .help = "draws the hold-out"}},
+                         read_option_list(options->scan),
+                         hold_out_option_list(options->scan.read)}),
       .references = {},
       .run = [options] { run_evaluate(*options); }};
 }

@@ -7,10 +7,9 @@
 #include <memory>
 
 #include "ptyche/commands/option_lists.h"
-#include "ptyche/commands/option_value.h"
 #include "ptyche/commands/verbs.h"
 #include "ptyche/core/files.h"
-#include "ptyche/core/parts.h"
+#include "ptyche/core/text.h"
 #include "ptyche/ptychopinn/grid_probe.h"
 
 namespace ptyche {
@@ -49,7 +48,7 @@ void run(GridLinesVerbOptions options) {
   options.study.engine = engine_from(options.compute.engine);
   options.study.precision = precision_from(options.compute.precision);
   options.study.loss = options.loss.kind();
-  options.study.models = parts_of(options.models, ',');
+  options.study.models = split(options.models, ',');
   options.study.probe = grid_probe(options.study.train.grid.pattern_size, options.probe);
   require_writable_folder(options.study.output);
   print_table(run_grid_lines(options.study));
@@ -57,7 +56,7 @@ void run(GridLinesVerbOptions options) {
              (options.study.output / "visuals" / "compare_amp_phase.png").string());
 }
 
-std::vector<Option> data_option_list(GridLinesVerbOptions& options) {
+std::vector<Field> data_option_list(GridLinesVerbOptions& options) {
   GridDataOptions& train = options.study.train;
   GridScanOptions& grid = train.grid;
   return {{.name = "N",
@@ -67,7 +66,6 @@ std::vector<Option> data_option_list(GridLinesVerbOptions& options) {
            .range = {16, 1024}},
           {.name = "gridsize",
            .target = &grid.gridsize,
-           .unit = "",
            .help = "groups of gridsize^2 patterns",
            .range = {1, 8}},
           {.name = "size",
@@ -92,12 +90,10 @@ std::vector<Option> data_option_list(GridLinesVerbOptions& options) {
            .range = {2, 1e4}},
           {.name = "nimgs-train",
            .target = &train.images,
-           .unit = "",
            .help = "drawings to learn from",
            .range = {1, 1000}},
           {.name = "nimgs-test",
            .target = &options.study.test_images,
-           .unit = "",
            .help = "drawings for the test; the first one is scored",
            .range = {1, 1000}},
           {.name = "nphotons",
@@ -105,19 +101,16 @@ std::vector<Option> data_option_list(GridLinesVerbOptions& options) {
            .unit = "photons",
            .help = "mean counts of a pattern",
            .range = {1, 1e10}},
-          {.name = "set-phi", .target = &train.set_phi, .unit = "", .help = "objects with a phase"},
+          {.name = "set-phi", .target = &train.set_phi, .help = "objects with a phase"},
           {.name = "probe-source",
            .target = &options.probe.source,
-           .unit = "",
            .help = "a disc with a soft edge, or the one of a file",
            .choices = {"ideal_disk", "custom"}},
           {.name = "probe-npz",
            .target = &options.probe.file,
-           .unit = "",
            .help = "file with probeGuess, for --probe-source custom"},
           {.name = "probe-scale-mode",
            .target = &options.probe.scale_mode,
-           .unit = "",
            .help = "how that comes to N x N pixels",
            .choices = {"pad_preserve", "pad_extrapolate", "interpolate"}},
           {.name = "probe-smoothing-sigma",
@@ -127,16 +120,14 @@ std::vector<Option> data_option_list(GridLinesVerbOptions& options) {
            .range = {0, 100}}};
 }
 
-std::vector<Option> model_option_list(GridLinesVerbOptions& options) {
+std::vector<Field> model_option_list(GridLinesVerbOptions& options) {
   return {
       {.name = "models",
        .target = &options.models,
-       .unit = "",
        .help = "which of ptyche (our default network), pinn (the original's) and baseline (the "
                "original's supervised one)"},
       {.name = "nepochs",
        .target = &options.study.epochs,
-       .unit = "",
        .help = "passes over the patterns",
        .range = {1, 1e6},
        .aliases = {"epochs"}},
@@ -147,15 +138,12 @@ std::vector<Option> model_option_list(GridLinesVerbOptions& options) {
        .range = {1, 1e5}},
       {.name = "object-big",
        .target = &options.study.original.object_big,
-       .unit = "",
        .help = "of the original's network: a patch for each pattern of a group, not one for all"},
       {.name = "probe-big",
        .target = &options.study.original.probe_big,
-       .unit = "",
        .help = "of the original's network: patches with a border of low resolution"},
       {.name = "seed",
        .target = &options.study.seed,
-       .unit = "",
        .help = "of every network; the drawings are the original's own"}};
 }
 

@@ -27,12 +27,11 @@ Groups groups_for(const Scan& scan, const TrainingChoices& training,
   return groups_of(fixed_groups(scan, grouping.resolved_groups(seed)), seed);
 }
 
-std::vector<Option> grouping_option_list(GroupingChoices& choices) {
+std::vector<Field> grouping_option_list(GroupingChoices& choices) {
   FixedGroupOptions& groups = choices.groups;
   return {
       {.name = "gridsize",
        .target = &groups.gridsize,
-       .unit = "",
        .help = "groups of gridsize^2 patterns, chosen once; 0 = drawn anew in every epoch",
        .range = {0, 8}},
       {.name = "n-groups",
@@ -48,16 +47,13 @@ std::vector<Option> grouping_option_list(GroupingChoices& choices) {
        .range = {1, 4096}},
       {.name = "grouping",
        .target = &choices.grouping,
-       .unit = "",
        .help = "nearest: a pattern and some near it; ptychopinn: some near a pattern, without it",
        .choices = {"nearest", "ptychopinn"}},
       {.name = "sequential-sampling",
        .target = &groups.sequential,
-       .unit = "",
        .help = "take the first patterns of the file, not random ones"},
       {.name = "enable-oversampling",
        .target = &groups.oversampling,
-       .unit = "",
        .help = "allow more groups than patterns: different choices of neighbours"},
       {.name = "neighbor-pool-size",
        .target = &groups.neighbour_pool,
@@ -69,10 +65,7 @@ std::vector<Option> grouping_option_list(GroupingChoices& choices) {
        .unit = "patterns",
        .help = "how many patterns are used at all; 0 = every one",
        .range = {0, 1e9}},
-      {.name = "subsample-seed",
-       .target = &choices.subsample.seed,
-       .unit = "",
-       .help = "draws these"},
+      {.name = "subsample-seed", .target = &choices.subsample.seed, .help = "draws these"},
   };
 }
 

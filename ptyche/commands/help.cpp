@@ -5,8 +5,6 @@
 #include <cctype>
 #include <sstream>
 
-#include "ptyche/commands/option_value.h"
-
 namespace ptyche {
 namespace {
 
@@ -58,13 +56,13 @@ std::string two_columns(const std::string& left, const std::string& right) {
   return left + gap + wrapped(right, left_width) + "\n";
 }
 
-std::string kind(const Option& option) {
+std::string kind(const Field& option) {
   return option.choices.empty() ? placeholder(option)
                                 : fmt::format("{}", fmt::join(option.choices, "|"));
 }
 
 /// "required", the default, or nothing where the default is an empty text.
-std::string default_text(const Option& option) {
+std::string default_text(const Field& option) {
   if (option.required) return "required";
   if (std::holds_alternative<bool*>(option.target))
     return value_text(option) == "true" ? "on" : "off";
@@ -72,7 +70,7 @@ std::string default_text(const Option& option) {
 }
 
 /// "(a|b, 1..64, unit px, default 16)": whatever of it there is.
-std::string details(const Option& option) {
+std::string details(const Field& option) {
   std::vector<std::string> parts;
   if (!option.choices.empty()) parts.push_back(kind(option));
   if (const std::string range = range_text(option); !range.empty()) parts.push_back(range);
@@ -86,7 +84,7 @@ std::string details(const Option& option) {
 }
 
 /// "-o, --output PATH".
-std::string left_column(const Option& option) {
+std::string left_column(const Field& option) {
   const std::string letter = option.short_name.empty() ? "    " : "-" + option.short_name + ", ";
   const std::string form = placeholder(option);
   return "  " + letter + "--" + option.name + (form.empty() ? "" : " " + form);
@@ -96,7 +94,7 @@ std::string usage_line(const Command& command) {
   std::string line = "ptyche " + command.name;
   for (const Argument& argument : command.arguments)
     line += argument.required ? " " + argument.name : " [" + argument.name + "]";
-  for (const Option& option : command.options)
+  for (const Field& option : command.options)
     if (option.required) line += " --" + option.name + " " + placeholder(option);
   return line + (command.options.empty() ? "" : " [OPTIONS]");
 }
@@ -110,13 +108,13 @@ std::string cell(const std::string& text) {
 std::string code(const std::string& text) { return text.empty() ? "" : "`" + text + "`"; }
 
 /// "; also `--nepochs`" for every other name.
-std::string also(const Option& option) {
+std::string also(const Field& option) {
   std::string names;
   for (const std::string& alias : option.aliases) names += "; also " + code("--" + alias);
   return names;
 }
 
-std::string option_row(const Option& option) {
+std::string option_row(const Field& option) {
   const std::string letter = option.short_name.empty() ? "" : code("-" + option.short_name) + " ";
   const std::string range = range_text(option);
   const std::string values = kind(option) + (range.empty() ? "" : " " + range);
@@ -134,7 +132,7 @@ std::string command_section(const Command& command) {
     page += fmt::format("| {} | {} |\n", code(argument.name), cell(argument.help));
   if (!command.options.empty())
     page += "\n| option | values | default | unit | meaning |\n|---|---|---|---|---|\n";
-  for (const Option& option : command.options) page += option_row(option);
+  for (const Field& option : command.options) page += option_row(option);
   if (!command.references.empty()) page += "\nReferences:\n\n";
   for (const std::string& reference : command.references) page += "- " + reference + "\n";
   return page;
@@ -161,7 +159,7 @@ std::string command_help(const Command& command) {
   for (const Argument& argument : command.arguments)
     page += two_columns("  " + argument.name, argument.help);
   page += "\nOptions\n";
-  for (const Option& option : command.options)
+  for (const Field& option : command.options)
     page += two_columns(left_column(option), option.help + details(option));
   page += two_columns("      --config FILE",
                       "options from a file, .toml: one 'name = value' a line, or .yaml");
@@ -190,7 +188,7 @@ std::string commands_page(const std::vector<Command>& commands) {
 
 std::string config_text(const Command& command, const Given& given) {
   std::string page;
-  for (const Option& option : command.options) {
+  for (const Field& option : command.options) {
     const bool by_words = given.by_words.contains(option.name);
     const char* source = by_words                              ? "command line"
                          : given.by_file.contains(option.name) ? "config file"

@@ -4,7 +4,6 @@
 #include <memory>
 
 #include "ptyche/commands/option_lists.h"
-#include "ptyche/commands/option_value.h"
 #include "ptyche/commands/outputs.h"
 #include "ptyche/commands/parse.h"
 #include "ptyche/commands/verbs.h"
@@ -38,7 +37,7 @@ std::filesystem::path model_file_at(const std::filesystem::path& path) {
 }
 
 /// What a PtychoPINN user types and nothing here needs.
-std::vector<Option> original_option_list(InferVerbOptions& options) {
+std::vector<Field> original_option_list(InferVerbOptions& options) {
   return {{.name = "n-groups",
            .target = &options.groups,
            .unit = "groups",
@@ -46,7 +45,6 @@ std::vector<Option> original_option_list(InferVerbOptions& options) {
            .range = {0, 1e9}},
           {.name = "gridsize",
            .target = &options.gridsize,
-           .unit = "",
            .help = "accepted and not needed: the model knows how many patterns go in together",
            .range = {0, 8}},
           {.name = "neighbor-count",
@@ -56,7 +54,6 @@ std::vector<Option> original_option_list(InferVerbOptions& options) {
            .range = {0, 4096}},
           {.name = "comparison-plot",
            .target = &options.comparison_plot,
-           .unit = "",
            .help = "accepted and not needed: the image is drawn beside a truth that is there"},
           backend_option(options.backend)};
 }
@@ -103,7 +100,6 @@ Command declare(const std::shared_ptr<InferVerbOptions>& options) {
       .options = joined(
           {{{.name = "model",
              .target = &options->model,
-             .unit = "",
              .help = "model.ptyche written by train or reconstruct, or its folder",
              .short_name = "m",
              .required = true,
@@ -117,7 +113,6 @@ Command declare(const std::shared_ptr<InferVerbOptions>& options) {
              .aliases = {"batch-size"}},
             {.name = "test-data",
              .target = &options->scan.read.file,
-             .unit = "",
              .help = "the scan, instead of SCAN",
              .aliases = {"test-data-file"}},
             {.name = "n-subsample",
@@ -126,11 +121,8 @@ Command declare(const std::shared_ptr<InferVerbOptions>& options) {
              .help = "how many patterns are used; 0 = every one",
              .range = {0, 1e9},
              .aliases = {"n-images"}},
-            {.name = "subsample-seed",
-             .target = &options->subsample.seed,
-             .unit = "",
-             .help = "draws these"},
-            {.name = "seed", .target = &options->seed, .unit = "", .help = "draws the hold-out"}},
+            {.name = "subsample-seed", .target = &options->subsample.seed, .help = "draws these"},
+            {.name = "seed", .target = &options->seed, .help = "draws the hold-out"}},
            original_option_list(*options),
            read_option_list(options->scan),
            hold_out_option_list(options->scan.read),

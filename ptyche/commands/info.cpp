@@ -110,31 +110,29 @@ void run_info(const InfoChoices& info) {
 
 Command info_command() {
   const auto choices = std::make_shared<InfoChoices>();
-  std::vector<Option> topics{
+  std::vector<Field> topics{
       {.name = "engines",
        .target = &choices->engines,
-       .unit = "",
        .help = "what each engine of the physics covers, instead of a file"},
       {.name = "groups",
        .target = &choices->groups,
-       .unit = "",
        .help = "of a scan also the groups that --gridsize and the like make, and their overlap"}};
-  return {.name = "info",
-          .summary = "what is in a file: shapes, counts, overlap, dose",
-          .description =
-              "For a scan it reads the file just as `reconstruct` would, with the same "
-              "options, and says what it understood.",
-          .arguments = {{.name = "FILE",
-                         .target = &choices->scan.read.file,
-                         .help = "scan, reconstruction.h5 or model.ptyche",
-                         .required = false}},
-          .options = joined(
-              {topics,
-               grouping_option_list(choices->grouping),
-               {{.name = "seed", .target = &choices->seed, .unit = "", .help = "draws the groups"}},
-               read_option_list(choices->scan)}),
-          .references = {},
-          .run = [choices] { run_info(*choices); }};
+  return {
+      .name = "info",
+      .summary = "what is in a file: shapes, counts, overlap, dose",
+      .description =
+          "For a scan it reads the file just as `reconstruct` would, with the same "
+          "options, and says what it understood.",
+      .arguments = {{.name = "FILE",
+                     .target = &choices->scan.read.file,
+                     .help = "scan, reconstruction.h5 or model.ptyche",
+                     .required = false}},
+      .options = joined({topics,
+                         grouping_option_list(choices->grouping),
+                         {{.name = "seed", .target = &choices->seed, .help = "draws the groups"}},
+                         read_option_list(choices->scan)}),
+      .references = {},
+      .run = [choices] { run_info(*choices); }};
 }
 
 }  // namespace ptyche

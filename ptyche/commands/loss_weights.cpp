@@ -11,19 +11,17 @@ LossKind LossWeights::kind() const {
   return nll > 0 ? LossKind::poisson : LossKind::amplitude_absolute;
 }
 
-std::vector<Option> loss_weight_option_list(LossWeights& weights) {
+std::vector<Field> loss_weight_option_list(LossWeights& weights) {
   const bool poisson = weights.otherwise == LossKind::poisson;
   const auto help = [](const char* what, bool is_default) {
     return fmt::format("above 0: {} is trained on{}", what, is_default ? " (so without both)" : "");
   };
   return {{.name = "nll-weight",
            .target = &weights.nll,
-           .unit = "",
            .help = help("the Poisson likelihood of the counts", poisson),
            .range = {0, 1e6}},
           {.name = "mae-weight",
            .target = &weights.mae,
-           .unit = "",
            .help = help("the absolute error of the amplitudes", !poisson),
            .range = {0, 1e6}}};
 }

@@ -2,8 +2,6 @@
 
 #include <ATen/Parallel.h>
 
-#include <iterator>
-
 #include "ptyche/core/error.h"
 #include "ptyche/core/log.h"
 #include "ptyche/engine/engine.h"
@@ -34,22 +32,19 @@ void TrainingChoices::resolve() {
   train.network.amplitude_range = 2;
 }
 
-std::vector<Option> read_option_list(ReadChoices& choices) {
+std::vector<Field> read_option_list(ReadChoices& choices) {
   ReadOptions& read = choices.read;
   return {
       {.name = "domain",
        .target = &read.domain,
-       .unit = "",
        .help = "what the file's patterns are, where it does not say",
        .choices = {"auto", "counts", "amplitude"}},
       {.name = "mask",
        .target = &read.mask,
-       .unit = "",
        .help =
            "file, none (every pixel counts), or a .npy/.npz file of bool (N, N), true = counted"},
       {.name = "scan-index",
        .target = &read.scan_index,
-       .unit = "",
        .help = "which scan, where the file's array scan_index numbers several; -1 = there is one",
        .range = {-1, 1e9}},
       {.name = "crop",
@@ -79,7 +74,6 @@ std::vector<Option> read_option_list(ReadChoices& choices) {
        .range = {0}},
       {.name = "near-field",
        .target = &read.near_field,
-       .unit = "",
        .help = "the detector sees the sample's shadow and not its far field (solve only)"},
       {.name = "source-distance",
        .target = &read.source_distance_m,
@@ -88,15 +82,10 @@ std::vector<Option> read_option_list(ReadChoices& choices) {
        .range = {0}},
       {.name = "flip-x",
        .target = &read.flip_x,
-       .unit = "",
        .help = "columns of the positions run the other way"},
-      {.name = "flip-y",
-       .target = &read.flip_y,
-       .unit = "",
-       .help = "rows of the positions run the other way"},
+      {.name = "flip-y", .target = &read.flip_y, .help = "rows of the positions run the other way"},
       {.name = "swap-xy",
        .target = &read.swap_xy,
-       .unit = "",
        .help = "exchange rows and columns of the positions"},
       {.name = "photons",
        .target = &read.photons,
@@ -111,30 +100,26 @@ std::vector<Option> read_option_list(ReadChoices& choices) {
   };
 }
 
-std::vector<Option> hold_out_option_list(ReadOptions& options) {
+std::vector<Field> hold_out_option_list(ReadOptions& options) {
   return {
       {.name = "hold-out",
        .target = &options.hold_out,
-       .unit = "",
        .help = "share of patterns kept out of everything, to score the image on",
        .range = {0, 0.5}},
       {.name = "hold-out-file",
        .target = &options.hold_out_file,
-       .unit = "",
        .help = "JSON file with heldout_indices, instead of --hold-out"},
       {.name = "unseen-half",
        .target = &options.unseen_half,
-       .unit = "",
        .help = "half of the scan kept from training and inferred in single passes",
        .choices = {"none", "upper", "lower"}},
   };
 }
 
-std::vector<Option> train_option_list(GroupOptions& group, TrainOptions& train) {
+std::vector<Field> train_option_list(GroupOptions& group, TrainOptions& train) {
   return {
       {.name = "epochs",
        .target = &train.epochs,
-       .unit = "",
        .help = "passes over the patterns",
        .range = {1, 1e6},
        .aliases = {"nepochs"}},
@@ -150,66 +135,54 @@ std::vector<Option> train_option_list(GroupOptions& group, TrainOptions& train) 
        .range = {0, 64}},
       {.name = "groups-per-batch",
        .target = &train.groups_per_batch,
-       .unit = "",
        .help = "groups in one step",
        .range = {1, 1024},
        .aliases = {"batch-size"}},
       {.name = "learning-rate",
        .target = &train.learning_rate,
-       .unit = "",
        .help = "of the network, at its highest",
        .range = {1e-9, 1}},
       {.name = "probe-learning-rate",
        .target = &train.probe_learning_rate,
-       .unit = "",
        .help = "of the probe, in shares of its peak",
        .range = {0, 1}},
       {.name = "fixed-probe",
        .target = &train.fixed_probe,
-       .unit = "",
        .help = "keep the probe that training starts from"},
       {.name = "probe-modes",
        .target = &train.probe_modes,
-       .unit = "",
        .help = "incoherent probe modes that are trained",
        .range = {1, 32}},
       {.name = "background",
        .target = &train.background,
-       .unit = "",
        .help = "train a background per detector pixel (--background=false: none)"},
       {.name = "probe-start",
        .target = &train.probe_start,
-       .unit = "",
        .help = "solver: rPIE on the used patterns; guess: the file's probe",
        .choices = {"solver", "guess"}},
       {.name = "probe-start-epochs",
        .target = &train.first_probe.epochs,
-       .unit = "",
        .help = "passes of that solver",
        .range = {1, 10000}},
       {.name = "network",
        .target = &train.network.name,
-       .unit = "",
        .help =
            "unet: ours; ptychopinn: the original's; supervised: its baseline, which is shown the "
            "truth",
        .choices = {"unet", "ptychopinn", "supervised"}},
       {.name = "resume",
        .target = &train.resume,
-       .unit = "",
        .help = "go on from the checkpoint in the output folder"},
       {.name = "seed",
        .target = &train.seed,
-       .unit = "",
        .help = "of every random choice; the same seed gives the same result"},
   };
 }
 
-std::vector<Option> position_option_list(std::string& freedom, double& step_px) {
+std::vector<Field> position_option_list(std::string& freedom, double& step_px) {
   return {
       {.name = "refine-positions",
        .target = &freedom,
-       .unit = "",
        .help = "none, jitter (each pattern's own error; what the bare option means) or affine "
                "(scale, rotation, shear too)",
        .choices = {"none", "jitter", "affine"},
@@ -222,36 +195,31 @@ std::vector<Option> position_option_list(std::string& freedom, double& step_px) 
   };
 }
 
-std::vector<Option> compute_option_list(ComputeChoices& choices) {
+std::vector<Field> compute_option_list(ComputeChoices& choices) {
   return {
       {.name = "device",
        .target = &choices.device,
-       .unit = "",
        .help =
            "where the physics of training is computed; the network stays on the CPU, auto is cpu",
        .choices = {"auto", "cpu", "cuda"}},
       {.name = "engine",
        .target = &choices.engine,
-       .unit = "",
        .help = "how the physics is computed (ptyche info --engines)",
        .choices = {"fused", "reference"}},
       {.name = "precision",
        .target = &choices.precision,
-       .unit = "",
        .help = "of the network's arithmetic; auto = bfloat16 where the processor is faster with it",
        .choices = {"auto", "float32", "bfloat16"}},
       {.name = "threads",
        .target = &choices.threads,
-       .unit = "",
        .help = "0 = one per core",
        .range = {0, 4096}},
   };
 }
 
-Option backend_option(std::string& backend) {
+Field backend_option(std::string& backend) {
   return {.name = "backend",
           .target = &backend,
-          .unit = "",
           .help = "accepted and not needed: --engine chooses",
           .choices = {"", "tensorflow", "pytorch"}};
 }
@@ -262,21 +230,9 @@ void note_backend(const std::string& backend) {
          backend);
 }
 
-Option output_dir_option(std::filesystem::path& folder, const std::string& help) {
-  return {.name = "output-dir",
-          .target = &folder,
-          .unit = "",
-          .help = help,
-          .short_name = "o",
-          .required = true};
-}
-
-std::vector<Option> joined(std::vector<std::vector<Option>> lists) {
-  std::vector<Option> all;
-  for (auto& list : lists)
-    all.insert(all.end(), std::make_move_iterator(list.begin()),
-               std::make_move_iterator(list.end()));
-  return all;
+Field output_dir_option(std::filesystem::path& folder, const std::string& help) {
+  return {
+      .name = "output-dir", .target = &folder, .help = help, .short_name = "o", .required = true};
 }
 
 }  // namespace ptyche

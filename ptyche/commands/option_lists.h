@@ -74,25 +74,22 @@ struct GroupingChoices {
 Groups groups_for(const Scan& scan, const TrainingChoices& training,
                   const GroupingChoices& grouping = {.groups = {.gridsize = 0}});
 
-std::vector<Option> loss_weight_option_list(LossWeights& weights);
+std::vector<Field> loss_weight_option_list(LossWeights& weights);
 
 /// The original's --backend, and what is said about it where it is given.
-Option backend_option(std::string& backend);
+Field backend_option(std::string& backend);
 void note_backend(const std::string& backend);
-std::vector<Option> read_option_list(ReadChoices& choices);
-std::vector<Option> hold_out_option_list(ReadOptions& options);
-std::vector<Option> train_option_list(GroupOptions& group, TrainOptions& train);
+std::vector<Field> read_option_list(ReadChoices& choices);
+std::vector<Field> hold_out_option_list(ReadOptions& options);
+std::vector<Field> train_option_list(GroupOptions& group, TrainOptions& train);
 /// Names and defaults are the original's.
-std::vector<Option> grouping_option_list(GroupingChoices& choices);
+std::vector<Field> grouping_option_list(GroupingChoices& choices);
 /// --refine-positions, a PositionFreedom in words, and the step that goes with it.
-std::vector<Option> position_option_list(std::string& freedom, double& step_px);
-std::vector<Option> compute_option_list(ComputeChoices& choices);
+std::vector<Field> position_option_list(std::string& freedom, double& step_px);
+std::vector<Field> compute_option_list(ComputeChoices& choices);
 
 /// -o, --output-dir, which must be given.
-Option output_dir_option(std::filesystem::path& folder,
-                         const std::string& help = "folder for all results");
-
-/// All lists in one.
-std::vector<Option> joined(std::vector<std::vector<Option>> lists);
+Field output_dir_option(std::filesystem::path& folder,
+                        const std::string& help = "folder for all results");
 
 }  // namespace ptyche

@@ -6,15 +6,14 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "ptyche/commands/option_value.h"
-#include "ptyche/commands/suggest.h"
 #include "ptyche/core/error.h"
+#include "ptyche/core/text.h"
 
 namespace ptyche {
 namespace {
 
 /// --output-dir and --output_dir, and so on for its other names.
-std::vector<std::string> spellings(const Option& option) {
+std::vector<std::string> spellings(const Field& option) {
   std::vector<std::string> names = {option.name};
   names.insert(names.end(), option.aliases.begin(), option.aliases.end());
   std::vector<std::string> all;
@@ -27,12 +26,12 @@ std::vector<std::string> spellings(const Option& option) {
 }
 
 /// "-o,--output-dir,--output_dir".
-std::string declaration(const Option& option) {
+std::string declaration(const Field& option) {
   const std::string short_name = option.short_name.empty() ? "" : "-" + option.short_name + ",";
   return short_name + fmt::format("{}", fmt::join(spellings(option), ","));
 }
 
-CLI::Option* declare(CLI::App& app, const Option& option) {
+CLI::Option* declare(CLI::App& app, const Field& option) {
   if (std::holds_alternative<bool*>(option.target)) return app.add_flag(declaration(option));
   return app.add_option(declaration(option))->take_last();
 }
@@ -44,7 +43,7 @@ struct Parser {
     app.allow_extras();
     for (const Argument& argument : command.arguments)
       arguments.push_back(app.add_option(argument.name));
-    for (const Option& option : command.options) options.push_back(declare(app, option));
+    for (const Field& option : command.options) options.push_back(declare(app, option));
     config = app.add_option("--config")->take_last();
     show_config = app.add_flag("--show-config,--show_config");
   }
@@ -67,7 +66,7 @@ void split(Parser& parser, std::vector<std::string> words) {
 
 void refuse_extras(const Command& command, const std::vector<std::string>& extras) {
   std::vector<std::string> known = {"--config", "--show-config", "--help"};
-  for (const Option& option : command.options) known.push_back("--" + option.name);
+  for (const Field& option : command.options) known.push_back("--" + option.name);
   for (const std::string& word : extras) {
     if (!word.starts_with("-")) continue;
     const std::string name = word.substr(0, word.find('='));
@@ -90,7 +89,7 @@ void fill_arguments(const Command& command, const Parser& parser) {
 
 void fill_options(const Command& command, const Parser& parser, Given& given) {
   for (std::size_t i = 0; i < command.options.size(); ++i) {
-    const Option& option = command.options[i];
+    const Field& option = command.options[i];
     if (parser.options[i]->count() > 0) {
       try {
         assign(option, parser.options[i]->results().back());
@@ -107,7 +106,7 @@ void fill_options(const Command& command, const Parser& parser, Given& given) {
 
 /// `next` stands behind an option that may be bare: one of its values, or a word of its own. Throws
 /// UsageError for what can only be a slip of the first.
-bool is_value(const Option& option, const std::string& next) {
+bool is_value(const Field& option, const std::string& next) {
   if (std::ranges::find(option.choices, next) != option.choices.end()) return true;
   const std::string meant = did_you_mean(next, option.choices);
   if (meant.empty() || next.starts_with("-") || std::filesystem::exists(next)) return false;
@@ -121,7 +120,7 @@ std::vector<std::string> with_flags_joined(const Command& command,
   std::vector<std::string> joined;
   for (const std::string& word : words) {
     const std::optional<bool> value = truth_of(word);
-    const auto is_before = [&](const Option& option) {
+    const auto is_before = [&](const Field& option) {
       return std::holds_alternative<bool*>(option.target) && !joined.empty() &&
              std::ranges::count(spellings(option), joined.back()) > 0;
     };
@@ -136,7 +135,7 @@ std::vector<std::string> with_flags_joined(const Command& command,
 /// The words with what a bare option means put behind it.
 std::vector<std::string> with_implied(const Command& command, std::vector<std::string> words) {
   for (std::size_t i = 0; i < words.size(); ++i)
-    for (const Option& option : command.options) {
+    for (const Field& option : command.options) {
       const std::vector<std::string> names = spellings(option);
       if (option.implied.empty() || std::ranges::find(names, words[i]) == names.end()) continue;
       const bool said = i + 1 < words.size() && is_value(option, words[i + 1]);

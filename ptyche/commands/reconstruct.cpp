@@ -4,7 +4,6 @@
 #include <memory>
 
 #include "ptyche/commands/option_lists.h"
-#include "ptyche/commands/option_value.h"
 #include "ptyche/commands/outputs.h"
 #include "ptyche/commands/verbs.h"
 #include "ptyche/core/error.h"
@@ -154,12 +153,10 @@ Command declare(const std::shared_ptr<ReconstructOptions>& options) {
              .range = {1, 1e6}},
             {.name = "refine",
              .target = &options->refine,
-             .unit = "",
              .help = "passes of a solver that starts from the network's image (ml, 3 probe modes, "
                      "positions, background); none or auto"},
             {.name = "half-sets",
              .target = &options->half_sets,
-             .unit = "",
              .help = "also reconstruct the odd and the even patterns apart and correlate the two "
                      "images; takes twice the time"}},
            compute_option_list(options->compute)}),

@@ -7,7 +7,6 @@
 #include <memory>
 
 #include "ptyche/commands/option_lists.h"
-#include "ptyche/commands/option_value.h"
 #include "ptyche/commands/outputs.h"
 #include "ptyche/commands/verbs.h"
 #include "ptyche/core/error.h"
@@ -165,38 +164,31 @@ void run_solve(const SolveVerbOptions& options, const std::string& options_json)
   require_whole(options, result.end, options.half_sets && !scores.half_sets, watch.checkpoint);
 }
 
-std::vector<Option> solver_option_list(SolveVerbOptions& options) {
+std::vector<Field> solver_option_list(SolveVerbOptions& options) {
   SolverOptions& solver = options.solver;
   return {
       {.name = "solver",
        .target = &options.chain,
-       .unit = "",
        .help = "SOLVER:PASSES, several joined by commas; solvers: " + solver_names()},
       {.name = "start",
        .target = &options.start,
-       .unit = "",
        .help = "reconstruction.h5 to start from, of ptyche or in its layout; none = a flat object"},
       {.name = "probe-modes",
        .target = &solver.modes,
-       .unit = "",
        .help = "incoherent probe modes",
        .range = {1, 32}},
       {.name = "fixed-probe",
        .target = &solver.fixed_probe,
-       .unit = "",
        .help = "keep the probe that the chain starts from"},
       {.name = "background",
        .target = &solver.background,
-       .unit = "",
        .help = "fit a background per detector pixel"},
       {.name = "likelihood",
        .target = &options.likelihood,
-       .unit = "",
        .help = "of the counts: poisson, or gaussian amplitudes; auto: the latter for lsqml",
        .choices = {"auto", "poisson", "amplitude"}},
       {.name = "interpolation",
        .target = &options.interpolation,
-       .unit = "",
        .help = "between pixels: move the probe (does not blur) or interpolate the object",
        .choices = {"probe_fourier", "bilinear"}},
       {.name = "batch",
@@ -206,29 +198,24 @@ std::vector<Option> solver_option_list(SolveVerbOptions& options) {
        .range = {1, 1e6}},
       {.name = "object-step",
        .target = &solver.object_step,
-       .unit = "",
        .help = "of ml, in units of |object| = 1",
        .range = {1e-9, 10}},
       {.name = "probe-step",
        .target = &solver.probe_step,
-       .unit = "",
        .help = "of ml, in shares of the probe's peak",
        .range = {1e-9, 10}},
       {.name = "momentum",
        .target = &options.momentum,
-       .unit = "",
        .help =
            "share of the last changes that goes on, 0..0.99, of lsqml, epie and rpie; auto: 0.5 "
            "for lsqml, 0 for the others"},
       {.name = "object-slope",
        .target = &solver.object_slope,
-       .unit = "",
        .help = "expected change of the object from pixel to pixel: smooths where photons are few; "
                "0 = no such prior",
        .range = {0, 1e6}},
       {.name = "max-amplitude",
        .target = &solver.max_amplitude,
-       .unit = "",
        .help = "of the object; 0 = free",
        .range = {0, 1e6}},
       {.name = "probe-support",
@@ -238,7 +225,6 @@ std::vector<Option> solver_option_list(SolveVerbOptions& options) {
        .range = {0, 2}},
       {.name = "plateau",
        .target = &solver.plateau,
-       .unit = "",
        .help = "where ten passes gain less than this share, lsqml and lbfgs end and, if it is more "
                "than the default, ml, epie and rpie skip half of their passes that are left, so "
                "that their steps fall; 0 = never",
@@ -250,16 +236,13 @@ std::vector<Option> solver_option_list(SolveVerbOptions& options) {
        .range = {1, 1e6}},
       {.name = "resume",
        .target = &options.resume,
-       .unit = "",
        .help = "go on from the checkpoint in the output folder, or start where there is none"},
       {.name = "half-sets",
        .target = &options.half_sets,
-       .unit = "",
        .help = "also solve the odd and the even patterns apart, each from a flat object, and "
                "correlate the two images"},
       {.name = "seed",
        .target = &solver.seed,
-       .unit = "",
        .help = "of the order of patterns and the hold-out"}};
 }
 

@@ -5,7 +5,6 @@
 #include <memory>
 
 #include "ptyche/commands/option_lists.h"
-#include "ptyche/commands/option_value.h"
 #include "ptyche/commands/outputs.h"
 #include "ptyche/commands/parse.h"
 #include "ptyche/commands/verbs.h"
@@ -85,43 +84,35 @@ void run_train(TrainVerbOptions options, const std::string& options_json) {
 }
 
 /// What a PtychoPINN user types, where it is not an option of another list.
-std::vector<Option> original_option_list(TrainVerbOptions& options) {
+std::vector<Field> original_option_list(TrainVerbOptions& options) {
   NetworkOptions& network = options.train.network;
   return {
       {.name = "train-data-file",
        .target = &options.scan.read.file,
-       .unit = "",
        .help = "the scan, instead of SCAN"},
       {.name = "test-data-file",
        .target = &options.test_file,
-       .unit = "",
        .help = "scan for --do-stitching; none = the one that is trained on"},
       {.name = "do-stitching",
        .target = &options.do_stitching,
-       .unit = "",
        .help = "infer and stitch after training, as infer does"},
       {.name = "model-type",
        .target = &options.model_type,
-       .unit = "",
        .help = "supervised: the same as --network supervised",
        .choices = {"pinn", "supervised"}},
       {.name = "n-filters-scale",
        .target = &network.filters_scale,
-       .unit = "",
        .help = "of the original's networks: factor of all numbers of features",
        .range = {1, 64}},
       {.name = "amp-activation",
        .target = &network.amplitude_activation,
-       .unit = "",
        .help = "of the original's network: what bounds its amplitudes",
        .choices = {"sigmoid", "swish", "softplus", "relu"}},
       {.name = "object-big",
        .target = &network.object_big,
-       .unit = "",
        .help = "of the original's network: a patch for each pattern of a group, not one for all"},
       {.name = "probe-big",
        .target = &network.probe_big,
-       .unit = "",
        .help = "of the original's network: patches with a border of low resolution, not of zeros"},
       backend_option(options.backend)};
 }

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "ptyche/core/error.h"
-#include "ptyche/core/parts.h"
+#include "ptyche/core/text.h"
 #include "ptyche/solve/solver.h"
 
 namespace ptyche {
@@ -35,7 +35,7 @@ void require_within(const char* name, double value, double low, double high) {
 
 std::vector<ChainLink> chain_from(const std::string& text) {
   std::vector<ChainLink> chain;
-  for (const std::string& link : parts_of(text, ',')) chain.push_back(link_from(link));
+  for (const std::string& link : split(text, ',')) chain.push_back(link_from(link));
   return chain;
 }
 

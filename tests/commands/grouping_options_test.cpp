@@ -8,7 +8,7 @@
 namespace ptyche {
 namespace {
 
-GroupingChoices parsed(const std::vector<std::string>& words) {
+GroupingChoices parsed_grouping(const std::vector<std::string>& words) {
   GroupingChoices choices;
   Command command;
   command.name = "sample";
@@ -25,7 +25,7 @@ std::string fact(const std::vector<Fact>& facts, const std::string& name) {
 
 TEST(GroupingOptions, AreTheOriginalsByTheirNamesThere) {
   const GroupingChoices choices =
-      parsed({"--gridsize", "2", "--n_groups", "256", "--neighbor_count", "7",
+      parsed_grouping({"--gridsize", "2", "--n_groups", "256", "--neighbor_count", "7",
               "--enable_oversampling", "--neighbor_pool_size", "9", "--sequential_sampling",
               "--n_subsample", "100", "--subsample_seed", "3", "--grouping", "ptychopinn"});
   const FixedGroupOptions groups = choices.resolved_groups(11);
@@ -43,7 +43,7 @@ TEST(GroupingOptions, AreTheOriginalsByTheirNamesThere) {
 }
 
 TEST(GroupingOptions, PutTheSeedIntoItsGroupUnlessToldOtherwise) {
-  EXPECT_TRUE(parsed({}).resolved_groups(1).own_seed);
+  EXPECT_TRUE(parsed_grouping({}).resolved_groups(1).own_seed);
 }
 
 TEST(DescribeGroups, NamesShapeCoverageAndThreeOverlaps) {

@@ -115,7 +115,7 @@ TEST(CommandsPage, EscapesTheBarsOfChoicesInTables) {
 TEST(AllCommands, HaveHelpForEveryArgumentAndOption) {
   for (const Command& command : all_commands()) {
     EXPECT_FALSE(command.summary.empty()) << command.name;
-    for (const Option& option : command.options)
+    for (const Field& option : command.options)
       EXPECT_FALSE(option.help.empty()) << command.name << " --" << option.name;
     for (const Argument& argument : command.arguments)
       EXPECT_FALSE(argument.help.empty()) << command.name << " " << argument.name;

@@ -19,7 +19,7 @@ Sample parsed(const Words& words) {
 std::string device_that_may_be_bare(const Words& words) {
   Sample sample;
   Command command = sample_command(sample);
-  for (Option& option : command.options)
+  for (Field& option : command.options)
     if (option.name == "device") option.implied = "cuda";
   parse(command, words);
   return sample.device;

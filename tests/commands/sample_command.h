@@ -29,13 +29,29 @@ inline Command sample_command(Sample& sample) {
   command.summary = "do nothing with a scan";
   command.arguments = {{"SCAN", &sample.scan, "the scan file"},
                        {"NOTE", &sample.note, "a remark", false}};
-  command.options = {{"output-dir", &sample.output_dir, "", "folder of the results", {}, {}, "o"},
-                     {"epochs", &sample.epochs, "", "passes over the scan", {}, {1, 1000}},
-                     {"seed", &sample.seed, "", "of the random streams"},
-                     {"learning-rate", &sample.learning_rate, "px", "step of Adam", {}, {.low = 0}},
-                     {"centre", &sample.centre, "px", "row,col of the zero frequency"},
-                     {"device", &sample.device, "", "where to compute", {"auto", "cpu", "cuda"}},
-                     {"flip-x", &sample.flip_x, "", "mirror the columns"}};
+  command.options = {{.name = "output-dir",
+                      .target = &sample.output_dir,
+                      .help = "folder of the results",
+                      .short_name = "o"},
+                     {.name = "epochs",
+                      .target = &sample.epochs,
+                      .help = "passes over the scan",
+                      .range = {1, 1000}},
+                     {.name = "seed", .target = &sample.seed, .help = "of the random streams"},
+                     {.name = "learning-rate",
+                      .target = &sample.learning_rate,
+                      .unit = "px",
+                      .help = "step of Adam",
+                      .range = {.low = 0}},
+                     {.name = "centre",
+                      .target = &sample.centre,
+                      .unit = "px",
+                      .help = "row,col of the zero frequency"},
+                     {.name = "device",
+                      .target = &sample.device,
+                      .help = "where to compute",
+                      .choices = {"auto", "cpu", "cuda"}},
+                     {.name = "flip-x", .target = &sample.flip_x, .help = "mirror the columns"}};
   command.references = {"Author, Journal 1, 1 (2026)"};
   return command;
 }

@@ -4,17 +4,10 @@
 
 #include <functional>
 
+#include "tests/support/refusal.h"
+
 namespace ptyche {
 namespace {
-
-std::string message_of(const std::function<void()>& work) {
-  try {
-    work();
-  } catch (const InvalidInput& error) {
-    return error.what();
-  }
-  return "nothing was thrown";
-}
 
 TEST(Require, ThrowsTheFormattedMessageOnlyWhenTheConditionFails) {
   EXPECT_NO_THROW(require(true, "expected {}, found {}", 1, 2));

@@ -10,6 +10,7 @@
 #include <functional>
 
 #include "ptyche/core/error.h"
+#include "tests/support/refusal.h"
 
 namespace ptyche {
 namespace {
@@ -48,15 +49,6 @@ class FileSizeLimit {
   sighandler_t handler_;
   rlimit before_{};
 };
-
-std::string message_of(const std::function<void()>& work) {
-  try {
-    work();
-  } catch (const InvalidInput& error) {
-    return error.what();
-  }
-  return "nothing was thrown";
-}
 
 TEST_F(Files, WhatIsWrittenIsReadBackByteForByte) {
   const std::string content("line\n\0\xff tail", 12);

@@ -1,4 +1,4 @@
-#include "ptyche/commands/suggest.h"
+#include "ptyche/core/text.h"
 
 #include <algorithm>
 #include <numeric>
@@ -22,6 +22,16 @@ std::size_t edit_distance(const std::string& a, const std::string& b) {
 }
 
 }  // namespace
+
+std::vector<std::string> split(const std::string& text, char separator) {
+  std::vector<std::string> parts;
+  for (std::size_t first = 0; first <= text.size();) {
+    const std::size_t end = std::min(text.find(separator, first), text.size());
+    parts.push_back(text.substr(first, end - first));
+    first = end + 1;
+  }
+  return parts;
+}
 
 std::string did_you_mean(const std::string& word, const std::vector<std::string>& known) {
   const std::size_t allowed = std::max<std::size_t>(1, word.size() / 3);

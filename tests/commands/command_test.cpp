@@ -1,4 +1,3 @@
-#include "ptyche/commands/option_value.h"
 
 #include <gtest/gtest.h>
 
@@ -33,23 +32,6 @@ TEST(OptionsAsJson, IsValidJsonWhateverTheValuesAre) {
   sample.note = "\xff not UTF-8";
   const auto json = nlohmann::json::parse(options_as_json(command));
   EXPECT_TRUE(json["learning-rate"].is_null());
-}
-
-TEST(Assign, TakesBackWhatValueTextGives) {
-  Sample from, to;
-  from.learning_rate = 0.1 + 0.2;
-  from.centre = {1.0 / 3.0, -7};
-  from.seed = 18446744073709551615ull;
-  from.flip_x = true;
-  from.output_dir = "a b";
-  const Command source = sample_command(from), target = sample_command(to);
-  for (std::size_t i = 0; i < source.options.size(); ++i)
-    assign(target.options[i], value_text(source.options[i]));
-  EXPECT_EQ(to.learning_rate, from.learning_rate);
-  EXPECT_EQ(to.centre, from.centre);
-  EXPECT_EQ(to.seed, from.seed);
-  EXPECT_EQ(to.flip_x, from.flip_x);
-  EXPECT_EQ(to.output_dir, from.output_dir);
 }
 
 }  // namespace
