@@ -10,7 +10,6 @@
 #include "ptyche/commands/verbs.h"
 #include "ptyche/core/files.h"
 #include "ptyche/core/text.h"
-#include "ptyche/ptychopinn/grid_probe.h"
 
 namespace ptyche {
 namespace {
@@ -24,7 +23,7 @@ struct GridLinesVerbOptions {
 };
 
 void print_row(const GridLinesRow& row) {
-  const OriginalMetrics& image = row.scores.metrics.image.original;
+  const PtychoPinnMetrics& image = row.scores.metrics.image.ptychopinn;
   fmt::print("{:<10} {:>8.4f} {:>8.4f} {:>8.4f} {:>8.4f} {:>8.1f} {:>9.4f} {:>9.1f} {:>11.0f}\n",
              row.scores.label, image.amplitude.mae, image.phase.mae, image.amplitude.ssim,
              image.phase.ssim, image.amplitude.frc50,
@@ -137,10 +136,10 @@ std::vector<Field> model_option_list(GridLinesVerbOptions& options) {
        .help = "in a step of the original's networks",
        .range = {1, 1e5}},
       {.name = "object-big",
-       .target = &options.study.original.object_big,
+       .target = &options.study.ptychopinn.object_big,
        .help = "of the original's network: a patch for each pattern of a group, not one for all"},
       {.name = "probe-big",
-       .target = &options.study.original.probe_big,
+       .target = &options.study.ptychopinn.probe_big,
        .help = "of the original's network: patches with a border of low resolution"},
       {.name = "seed",
        .target = &options.study.seed,

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "ptyche/ptychopinn/image_metrics.h"
+#include "ptyche/ptychopinn/metrics.h"
 #include "ptyche/train/train.h"
 
 namespace ptyche {

@@ -13,11 +13,7 @@
 #include "ptyche/infer/infer.h"
 #include "ptyche/io/npz.h"
 #include "ptyche/model/model_file.h"
-#include "ptyche/ptychopinn/amplitude_phase_figure.h"
-#include "ptyche/ptychopinn/known_probe.h"
-#include "ptyche/ptychopinn/metrics_beside_flat.h"
-#include "ptyche/ptychopinn/metrics_json.h"
-#include "ptyche/ptychopinn/recon_file.h"
+#include "ptyche/ptychopinn/study.h"
 #include "ptyche/stitch/stitch.h"
 
 namespace ptyche {
@@ -48,9 +44,9 @@ TrainOptions train_options(const GridLinesOptions& options) {
   return with_known_probe(train);
 }
 
-TrainOptions original_options(const GridLinesOptions& options, const std::string& network) {
+TrainOptions ptychopinn_options(const GridLinesOptions& options, const std::string& network) {
   TrainOptions train = train_options(options);
-  train.network = options.original;
+  train.network = options.ptychopinn;
   train.network.name = network;
   train.network.gridsize = network == "supervised" ? 1 : options.train.grid.gridsize;
   train.groups_per_batch = options.batch;
@@ -60,7 +56,7 @@ TrainOptions original_options(const GridLinesOptions& options, const std::string
 
 TrainOptions options_of(const std::string& label, const GridLinesOptions& options) {
   if (label == "ptyche") return train_options(options);
-  return original_options(options, label == "pinn" ? "ptychopinn" : "supervised");
+  return ptychopinn_options(options, label == "pinn" ? "ptychopinn" : "supervised");
 }
 
 Groups groups_for(const std::string& label, const GridData& data, std::uint64_t seed) {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "ptyche/ptychopinn/grid_data.h"
-#include "ptyche/ptychopinn/image_metrics.h"
+#include "ptyche/ptychopinn/metrics.h"
 #include "ptyche/train/train.h"
 
 namespace ptyche {
@@ -18,18 +18,18 @@ struct GridLinesOptions {
   at::Tensor probe;                                                  ///< (N, N) complex
   std::vector<std::string> models = {"ptyche", "pinn", "baseline"};  ///< of known_models()
   std::int64_t epochs = 60;
-  std::int64_t batch = 16;  ///< of the original's networks: groups, or labelled patterns
+  std::int64_t batch = 16;  ///< of PtychoPINN's networks: groups, or labelled patterns
   LossKind loss = LossKind::amplitude_absolute;
-  /// How the original's networks are built: as the original's study has it, without a border.
-  NetworkOptions original{.object_big = false, .probe_big = false};
+  /// How PtychoPINN's networks are built: as its study has them, without a border.
+  NetworkOptions ptychopinn{.object_big = false, .probe_big = false};
   Engine engine = Engine::fused;
   Precision precision = Precision::automatic;
   std::uint64_t seed = 1;
   std::filesystem::path output;
 };
 
-/// ptyche: our default network; pinn: the original's network; both learn from the patterns through
-/// the physics. baseline: the original's supervised network, which is shown the true objects.
+/// ptyche: our default network; pinn: PtychoPINN's network; both learn from the patterns through
+/// the physics. baseline: PtychoPINN's supervised network, which is shown the true objects.
 std::vector<std::string> known_models();
 
 /// What came of one model; `seconds` without reading and writing.

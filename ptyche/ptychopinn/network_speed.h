@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -19,7 +20,7 @@ struct SpeedCase {
 
 struct SpeedOptions {
   std::int64_t pattern_size = 64;
-  std::int64_t gridsize = 1;  ///< of the original's network, 1..3
+  std::int64_t gridsize = 1;  ///< of PtychoPINN's network, 1..3
   std::int64_t batch = 16;    ///< of its training: groups in a step, >= 1
   double seconds = 3;         ///< about how long each case trains, and infers
   std::uint64_t seed = 1;
@@ -37,16 +38,20 @@ struct NetworkSpeed {
   double train_rate() const { return step_patterns / step_seconds; }
 };
 
-/// peak_gflops  float32, of matrix products (2048 x 2048): the median, as everything here
 struct SpeedTable {
   std::vector<NetworkSpeed> lines;
-  double peak_gflops = 0;
+  double peak_gflops = 0;  ///< float32, of matrix products (2048 x 2048): the median, too
 };
 
 /// Trains and infers every case in turn, step by step, a matrix product after each round, so that
-/// all see the same moods of the machine. The patterns are those of a drawing of lines. Throws
+/// other work on the machine slows all alike. The patterns are those of a drawing of lines. Throws
 /// InvalidInput where a network cannot be built for these options, or an engine does not cover
 /// them.
 SpeedTable measure_speed(const std::vector<SpeedCase>& cases, const SpeedOptions& options);
+
+/// Floating-point operations of the convolutions that `work` runs in this thread, forward and
+/// backward: 2 for every product that is added, for images that padding keeps at their size over
+/// the stride, as all networks here do. What else a network computes is small beside them.
+double convolution_flops(const std::function<void()>& work);
 
 }  // namespace ptyche

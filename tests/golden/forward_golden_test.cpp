@@ -4,9 +4,7 @@
 #include "ptyche/physics/exit_wave.h"
 #include "ptyche/physics/fourier.h"
 #include "ptyche/physics/measure.h"
-#include "ptyche/ptychopinn/calibrate_probe.h"
-#include "ptyche/ptychopinn/probe_mask.h"
-#include "ptyche/ptychopinn/smooth.h"
+#include "ptyche/ptychopinn/operators.h"
 #include "tests/support/golden.h"
 
 namespace ptyche {

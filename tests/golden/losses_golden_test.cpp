@@ -3,7 +3,7 @@
 
 #include "ptyche/physics/amplitude_loss.h"
 #include "ptyche/physics/poisson_loss.h"
-#include "ptyche/ptychopinn/amplitude_scale.h"
+#include "ptyche/ptychopinn/operators.h"
 #include "tests/support/golden.h"
 
 namespace ptyche {

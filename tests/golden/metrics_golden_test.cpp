@@ -4,38 +4,38 @@
 #include "ptyche/evaluate/align.h"
 #include "ptyche/evaluate/fourier_ring_correlation.h"
 #include "ptyche/evaluate/to_vector.h"
-#include "ptyche/ptychopinn/original_metrics.h"
+#include "ptyche/ptychopinn/metrics.h"
 #include "tests/support/golden.h"
 
 namespace ptyche {
 namespace {
 
-OriginalMetrics metrics_of(const GoldenFile& golden, OriginalMetricsOptions options) {
+PtychoPinnMetrics metrics_of(const GoldenFile& golden, PtychoPinnMetricsOptions options) {
   options.trim_px = golden.integer("trim_px_each_side");
-  return original_metrics(golden.array("gt"), golden.array("recon"), options);
+  return ptychopinn_metrics(golden.array("gt"), golden.array("recon"), options);
 }
 
 /// The numbers are single ones, so that each must agree to 1e-5 of itself.
 void expect_numbers(const GoldenFile& golden, const std::string& prefix,
-                    const OriginalMetrics& found) {
-  const auto expect = [&](const std::string& name, double OriginalNumbers::*number) {
+                    const PtychoPinnMetrics& found) {
+  const auto expect = [&](const std::string& name, double PtychoPinnNumbers::*number) {
     const at::Tensor pair = at::tensor({found.amplitude.*number, found.phase.*number}, at::kDouble);
     EXPECT_TRUE(agrees(pair, golden.array(prefix + name), 1e-5, 0)) << prefix << name;
   };
-  expect("mae", &OriginalNumbers::mae);
-  expect("mse", &OriginalNumbers::mse);
-  expect("psnr", &OriginalNumbers::psnr);
-  expect("ssim", &OriginalNumbers::ssim);
-  expect("ms_ssim", &OriginalNumbers::ms_ssim);
-  expect("frc50", &OriginalNumbers::frc50);
-  expect("frc1over7", &OriginalNumbers::frc1over7);
+  expect("mae", &PtychoPinnNumbers::mae);
+  expect("mse", &PtychoPinnNumbers::mse);
+  expect("psnr", &PtychoPinnNumbers::psnr);
+  expect("ssim", &PtychoPinnNumbers::ssim);
+  expect("ms_ssim", &PtychoPinnNumbers::ms_ssim);
+  expect("frc50", &PtychoPinnNumbers::frc50);
+  expect("frc1over7", &PtychoPinnNumbers::frc1over7);
 }
 
 at::Tensor as_tensor(const std::vector<double>& curve) { return at::tensor(curve, at::kDouble); }
 
 TEST(GoldenMetrics, ArePtychoPinnsWithPhasePlanesRemoved) {
   for_each_golden("f_metrics", [](const GoldenFile& golden) {
-    const OriginalMetrics found = metrics_of(golden, {});
+    const PtychoPinnMetrics found = metrics_of(golden, {});
     expect_numbers(golden, "", found);
     EXPECT_TRUE(agrees(as_tensor(found.phase.frc), golden.array("frc_phase"), 1e-5, 1e-5));
     // PtychoPINN's amplitudes are float32, whose rounding shows in the darkest rings (7e-5).

@@ -3,6 +3,7 @@
 
 #include "ptyche/core/error.h"
 #include "ptyche/physics/translate.h"
+#include "ptyche/ptychopinn/operators.h"
 #include "tests/support/golden.h"
 
 namespace ptyche {
@@ -25,6 +26,20 @@ TEST(GoldenTranslate, MovesRealAndComplexImagesAsPtychoPinnDoes) {
         agrees(translate(real.to(at::kDouble), shifts), golden.array("out_real_f64"), 0, 1e-12));
     EXPECT_TRUE(
         agrees(translate(images_of(golden, "image_complex"), shifts), golden.array("out_complex")));
+  });
+}
+
+// PtychoPINN itself moves an image by a warp.
+TEST(GoldenWarp, MovesImagesByAHomographyThatTranslates) {
+  for_each_golden("a_translate", [](const GoldenFile& golden) {
+    const at::Tensor images = images_of(golden, "image_real"), shifts = shifts_of(golden);
+    at::Tensor matrices = at::eye(3, at::kDouble).repeat({shifts.size(0), 1, 1});
+    matrices.select(2, 2).narrow(1, 0, 2).copy_(-shifts);
+    EXPECT_TRUE(agrees(warp(images, matrices), golden.array("out_real")));
+    EXPECT_TRUE(
+        agrees(warp(images_of(golden, "image_complex"), matrices), golden.array("out_complex")));
+    EXPECT_TRUE(
+        agrees(warp_adjoint(golden.array("adj_weight"), matrices), golden.array("adj_grad_image")));
   });
 }
 

@@ -1,11 +1,10 @@
-// Translation and warp: adjoints, gradients, exactness, borders, and what they refuse.
+// Translation: adjoints, gradients, exactness, borders, and what they refuse.
 #include <gtest/gtest.h>
 
 #include <cmath>
 
 #include "ptyche/core/error.h"
 #include "ptyche/physics/translate.h"
-#include "ptyche/ptychopinn/warp.h"
 #include "tests/support/checks.h"
 
 namespace ptyche {
@@ -20,21 +19,6 @@ at::Tensor pairs(const std::vector<double>& numbers) {
   return at::tensor(numbers, at::kDouble).view({-1, 2});
 }
 const at::Tensor kShifts = pairs({0.3, -1.7, 2.25, 0.9, -3.6, 12.4});
-
-/// A rotation by 20 degrees, a magnification with shear, and a perspective.
-const at::Tensor kHomographies =
-    at::tensor({0.9397, -0.3421, 1.3173, 0.3419,  0.9391, -2.1317, 0.0,    0.0,     1.0,
-                1.2171, 0.1037,  -0.431, 0.0513,  0.8117, 0.7077,  0.0,    0.0,     1.0,
-                0.9133, 0.0571,  0.3719, -0.0871, 1.1093, -0.2267, 0.0113, -0.0207, 1.0},
-               at::kDouble)
-        .view({3, 3, 3});
-
-/// Homographies that translate.
-at::Tensor as_homographies(const at::Tensor& shifts) {
-  at::Tensor matrices = at::eye(3, at::kDouble).repeat({shifts.size(0), 1, 1});
-  matrices.select(2, 2).narrow(1, 0, 2).copy_(-shifts);
-  return matrices;
-}
 
 std::string message_of(const std::function<void()>& work) {
   try {
@@ -183,89 +167,6 @@ TEST(Translate, RefusesWhatIsNoImageAndNoNumber) {
   EXPECT_THROW(translate(at::zeros({4, 0}, at::kFloat), shift), InvalidInput);
   EXPECT_THROW(translate(at::zeros({4, 4}), shift.to(at::kComplexDouble)), InvalidInput);
   EXPECT_THROW(translate(at::zeros({4, 4}), shift / 0), InvalidInput);
-}
-
-TEST(Warp, ByATranslationIsTranslate) {
-  const at::Tensor images = random_tensor({3, 9, 8}, at::kComplexDouble, 1);
-  for (const SamplingOptions options : kAllOptions)
-    EXPECT_LT(relative_difference(warp(images, as_homographies(kShifts), options),
-                                  translate(images, kShifts, options)),
-              1e-14);
-}
-
-TEST(Warp, ByTheIdentityLeavesEveryTypeAsItIs) {
-  for (const auto type : {at::kFloat, at::kDouble, at::kComplexFloat, at::kComplexDouble}) {
-    const at::Tensor images = random_tensor({2, 6, 7}, type, 1);
-    EXPECT_TRUE(at::equal(warp(images, at::eye(3).repeat({2, 1, 1})), images));
-  }
-}
-
-TEST(Warp, ByAQuarterTurnTurnsAQuarter) {
-  const at::Tensor image = random_tensor({5, 5}, at::kComplexFloat, 1);
-  // Output (r, c) from input (c, 4 - r).
-  const at::Tensor turn = at::tensor({0, 1, 0, -1, 0, 4, 0, 0, 1}, at::kDouble).view({3, 3});
-  EXPECT_TRUE(at::equal(warp(image, turn), at::rot90(image, 1)));
-}
-
-TEST(Warp, DividesByThePerspectiveAndDoesNotSeeItsScale) {
-  const at::Tensor plane = at::arange(9, at::kDouble).unsqueeze(1).expand({9, 9}).contiguous();
-  const at::Tensor matrix = at::tensor({1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.1, 1.0}).view({3, 3});
-  // Output (r, c) from row r / (1 + c / 10).
-  EXPECT_NEAR(warp(plane, matrix.to(at::kDouble))[6][5].item<double>(), 6 / 1.5, 1e-6);
-  const at::Tensor images = random_tensor({3, 9, 8}, at::kComplexDouble, 1);
-  EXPECT_LT(relative_difference(warp(images, -2.5 * kHomographies), warp(images, kHomographies)),
-            1e-12);
-}
-
-TEST(Warp, IsZeroWhereTheSourceIsAtInfinity) {
-  const at::Tensor matrix =
-      at::tensor({1, 0, 0, 0, 1, 0, 0, 1, -2}, at::kDouble).view({3, 3});  // w = c - 2
-  for (const SamplingOptions options : kAllOptions) {
-    const at::Tensor seen = warp(at::ones({5, 5}), matrix, options);
-    EXPECT_EQ(seen.select(1, 2).abs().max().item<double>(), 0);
-    EXPECT_TRUE(at::isfinite(seen).all().item<bool>());
-  }
-}
-
-TEST(Warp, HasItsAdjointInBothPrecisions) {
-  for (const SamplingOptions options : kAllOptions) {
-    const auto forward = [&](const at::Tensor& x) { return warp(x, kHomographies, options); };
-    const auto adjoint = [&](const at::Tensor& y) {
-      return warp_adjoint(y, kHomographies, options);
-    };
-    EXPECT_LT(adjoint_mismatch(forward, adjoint, {3, 9, 8}, {3, 9, 8}), 1e-12);
-    EXPECT_LT(adjoint_mismatch(forward, adjoint, {3, 9, 8}, {3, 9, 8}, at::kComplexFloat), 1e-6);
-  }
-}
-
-TEST(Warp, HasTheGradientOfCentralDifferencesInImageAndHomography) {
-  const at::Tensor images = random_tensor({3, 9, 8}, at::kComplexDouble, 1);
-  const at::Tensor target = random_tensor({3, 9, 8}, at::kComplexDouble, 2);
-  // Steps that move every source by about as much: a matrix acts on (r, c, 1) and divides.
-  const at::Tensor step =
-      at::tensor({0.1, 0.1, 1.0, 0.1, 0.1, 1.0, 0.001, 0.001, 0.01}, at::kDouble);
-  for (const SamplingOptions options : kAllOptions) {
-    const auto loss = [&](const at::Tensor& x, const at::Tensor& matrices) {
-      return (warp(x, matrices, options) - target).abs().square().sum();
-    };
-    EXPECT_LT(gradient_mismatch([&](auto& x) { return loss(x, kHomographies); }, images), 1e-6);
-    if (options.sampling == Sampling::nearest) continue;
-    const auto stepped = [&](const at::Tensor& x) {
-      return loss(images, kHomographies + step.view({3, 3}) * x);
-    };
-    EXPECT_LT(gradient_mismatch(stepped, at::zeros({3, 3, 3}, at::kDouble)), 1e-6);
-  }
-}
-
-TEST(Warp, RefusesHomographiesOfAnotherShapeAndNamesBoth) {
-  const at::Tensor images = at::zeros({3, 16, 17});
-  for (const auto& shape : {std::vector<std::int64_t>{3, 3}, {3, 8}, {4, 3, 3}, {1, 3, 3}})
-    for (const auto& warping : {warp, warp_adjoint}) {
-      const at::Tensor matrices = at::zeros(shape, at::kDouble);
-      const std::string said = message_of([&] { warping(images, matrices, {}); });
-      EXPECT_NE(said.find("(3, 16, 17) float32"), std::string::npos) << said;
-      EXPECT_NE(said.find(fmt::format("({}", fmt::join(shape, ", "))), std::string::npos) << said;
-    }
 }
 
 }  // namespace

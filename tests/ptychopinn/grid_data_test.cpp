@@ -8,8 +8,8 @@
 #include "ptyche/core/error.h"
 #include "ptyche/io/npz.h"
 #include "ptyche/physics/fourier.h"
+#include "ptyche/physics/patches.h"
 #include "ptyche/physics/predict.h"
-#include "ptyche/ptychopinn/grid_probe.h"
 #include "ptyche/simulate/default_probe.h"
 #include "tests/support/checks.h"
 
@@ -23,6 +23,63 @@ GridDataOptions small_grid() {
 
 at::Tensor probe16() { return default_probe(16).to(at::kComplexDouble); }
 
+// Numbers of patterns that PtychoPINN's workflow is known to give at its object size, 392.
+TEST(GridScan, HasAsManyGroupsAsPtychoPinnsWorkflow) {
+  struct Known {
+    std::int64_t size, gridsize, outer, groups;
+  };
+  for (const Known known : {Known{64, 1, 8, 6889},
+                            {64, 1, 20, 1089},
+                            {64, 2, 8, 6724},
+                            {64, 2, 20, 1089},
+                            {128, 1, 8, 4489},
+                            {128, 1, 20, 729},
+                            {128, 2, 8, 4356},
+                            {256, 1, 8, 1225},
+                            {256, 1, 20, 196}}) {
+    const at::Tensor corners = grid_scan_corners(
+        {.pattern_size = known.size, .gridsize = known.gridsize, .outer_offset_px = known.outer});
+    EXPECT_EQ(corners.sizes(), (at::IntArrayRef{known.groups, known.gridsize * known.gridsize, 2}));
+    EXPECT_EQ(corners.min().item<std::int64_t>(), 0);
+    EXPECT_LE(corners.max().item<std::int64_t>() + known.size, 392);
+  }
+}
+
+TEST(GridScan, RunsRowByRowInsideAndBetweenGroups) {
+  const at::Tensor corners = grid_scan_corners(
+      {.object_size = 24, .pattern_size = 16, .gridsize = 2, .offset_px = 3, .outer_offset_px = 8});
+  const at::Tensor expected =
+      at::tensor({0, 0, 0, 3, 3, 0, 3, 3, 0, 4, 0, 7, 3, 4, 3, 7}, at::kLong);
+  ASSERT_EQ(corners.size(0), 4);
+  EXPECT_TRUE(at::equal(corners.narrow(0, 0, 2).flatten(), expected));
+}
+
+TEST(GridScan, RefusesWhatDoesNotFit) {
+  EXPECT_THROW(grid_scan_corners({.object_size = 60, .pattern_size = 64}), InvalidInput);
+  EXPECT_THROW(grid_scan_corners({.outer_offset_px = 7}), InvalidInput);
+  EXPECT_THROW(grid_scan_corners({.gridsize = 0}), InvalidInput);
+}
+
+TEST(GridScales, GiveTheDoseInTheMeanAndLoseNoPhoton) {
+  const GridScanOptions options{
+      .object_size = 40, .pattern_size = 16, .gridsize = 2, .outer_offset_px = 8};
+  const at::Tensor object = random_tensor({40, 40}, at::kComplexDouble, 1);
+  const at::Tensor probe = random_tensor({16, 16}, at::kComplexDouble, 2);
+  const at::Tensor corners = grid_scan_corners(options).view({-1, 2});
+  const at::Tensor groups = at::arange(corners.size(0), at::kLong).view({-1, 4});
+  const GridScales scales = grid_scales(object, probe, corners, groups, 1e5);
+  const at::Tensor normal = object / scales.object_norm, lit_probe = scales.intensity * probe;
+  const at::Tensor counts =
+      predict_intensity(normal, lit_probe.unsqueeze(0), corners.to(at::kDouble) + 8,
+                        Interpolation::probe_fourier, {})
+          .sum({1, 2});
+  EXPECT_NEAR(counts.mean().item<double>(), 1e5, 1e-4);
+  const at::Tensor patches = extract_patches(normal, corners.to(at::kDouble), 16);
+  EXPECT_LT(relative_difference(counts, (patches * lit_probe).abs().square().sum({1, 2})), 1e-12);
+  EXPECT_THROW(grid_scales(object, probe, corners + 30, groups, 1e5), InvalidInput);
+  EXPECT_THROW(grid_scales(object * 0, probe, corners, groups, 1e5), InvalidInput);
+}
+
 TEST(GridData, HoldsEveryPatternOnceWhicheverGroupsItIsIn) {
   const GridData data = simulate_grid_data(small_grid(), probe16());
   EXPECT_EQ(data.groups.sizes(), (std::vector<std::int64_t>{2 * 36, 4}));
@@ -30,7 +87,7 @@ TEST(GridData, HoldsEveryPatternOnceWhicheverGroupsItIsIn) {
   EXPECT_EQ(data.scan.frames(), 2 * 49);
 }
 
-TEST(GridData, PutsTheGroupsWhereTheOriginalPutsThem) {
+TEST(GridData, PutsTheGroupsWherePtychoPinnPutsThem) {
   const GridDataOptions options = small_grid();
   const GridData data = simulate_grid_data(options, probe16());
   const at::Tensor corners = grid_scan_corners(options.grid);

@@ -3,8 +3,6 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
-#include "ptyche/ptychopinn/convolution_work.h"
-
 namespace ptyche {
 namespace {
 
@@ -35,7 +33,7 @@ TEST(NetworkSpeed, MeasuresEveryNetworkUnderEveryEngine) {
   }
 }
 
-TEST(NetworkSpeed, GroupsOfTheOriginalsNetworkGoThroughItWhole) {
+TEST(NetworkSpeed, GroupsOfPtychoPinnsNetworkGoThroughItWhole) {
   const SpeedTable table =
       measure_speed({{"ptychopinn", Engine::fused}}, {.gridsize = 2, .batch = 2, .seconds = 0});
   EXPECT_EQ(table.lines.front().step_patterns, 8);

@@ -1,4 +1,4 @@
-// The original's studies, as small as they can be.
+// PtychoPINN's studies, as small as they can be.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -35,7 +35,7 @@ TEST_F(Studies, GridLinesLeavesTheScoresOfAllModelsAndTheirFiles) {
   options.train.nphotons = 1e6;
   options.test_outer_offset_px = 20;
   options.probe = default_probe(64).to(at::kComplexDouble);
-  options.original.filters_scale = 1;
+  options.ptychopinn.filters_scale = 1;
   options.epochs = 1;
   options.output = folder_;
   const std::vector<GridLinesRow> rows = run_grid_lines(options);

@@ -10,7 +10,9 @@
 
 #include "ptyche/core/error.h"
 #include "ptyche/io/npy.h"
+#include "ptyche/simulate/gaussian_filter.h"
 #include "ptyche/simulate/line_drawing.h"
+#include "tests/support/checks.h"
 
 namespace ptyche {
 namespace {
@@ -208,6 +210,58 @@ TEST(MakeObject, RefusesOptionsOutOfRange) {
   refuses([](ObjectOptions& options) { options.amplitude_max = INFINITY; });
   refuses([](ObjectOptions& options) { options.phase_range_rad = 6.3; });
   refuses([](ObjectOptions& options) { options.phase_range_rad = NAN; });
+}
+
+TEST(LineDrawing, HasWhiteLinesOfOnePixelFromEndToEnd) {
+  const at::Tensor raster = line_raster(32, 5);
+  EXPECT_TRUE(raster.eq(0).logical_or(raster.eq(1)).all().item<bool>());
+  for (const LineEnds& ends : line_ends(32, 5)) {
+    EXPECT_EQ(raster[ends[0]][ends[1]].item<double>(), 1);
+    EXPECT_EQ(raster[ends[2]][ends[3]].item<double>(), 1);
+    // Midway, the line is at most half a pixel from a raster point.
+    const auto row = static_cast<std::int64_t>(std::floor(0.5 * double(ends[0] + ends[2])));
+    const auto col = static_cast<std::int64_t>(std::floor(0.5 * double(ends[1] + ends[3])));
+    EXPECT_GT(raster.narrow(0, row, std::min<std::int64_t>(2, 64 - row))
+                  .narrow(1, col, std::min<std::int64_t>(2, 64 - col))
+                  .sum()
+                  .item<double>(),
+              0);
+  }
+}
+
+// The three blurs keep the mean: 1 + 2 + 5 times the share of white pixels, the border apart.
+TEST(LineDrawing, IsEightTimesAsBrightAsItsLinesInTheMean) {
+  const at::Tensor raster = line_raster(64, 5), drawing = line_drawing(64, 5);
+  EXPECT_EQ(drawing.sizes(), (at::IntArrayRef{64, 64}));
+  const double white = raster.narrow(0, 32, 64).narrow(1, 32, 64).mean().item<double>();
+  EXPECT_NEAR(drawing.mean().item<double>() / (8 * white), 1, 0.05);
+  EXPECT_FALSE(at::equal(drawing, line_drawing(64, 6)));
+  EXPECT_THROW(line_drawing(1, 5), InvalidInput);
+}
+
+TEST(LineDrawing, HasAPhaseInsidePlusMinusPiThatGrowsWithItsAmplitude) {
+  const at::Tensor amplitude = at::linspace(0, 4, 50, at::kDouble);
+  const at::Tensor phase = phase_of_drawing(amplitude);
+  EXPECT_LT(phase.abs().max().item<double>(), M_PI);
+  EXPECT_TRUE(phase.diff().gt(0).all().item<bool>());
+  EXPECT_NEAR(phase[0].item<double>(), -M_PI * std::tanh(2 / (3 * 2.0)), 1e-12);
+}
+
+TEST(GaussianFilter, KeepsTheSumAndWidensByItsVariance) {
+  at::Tensor point = at::zeros({61, 61}, at::kDouble);
+  point[30][30] = 1;
+  const at::Tensor blurred = gaussian_filter(point, 2.5);
+  const at::Tensor axis = at::arange(61, at::kDouble) - 30;
+  EXPECT_NEAR(blurred.sum().item<double>(), 1, 1e-12);
+  EXPECT_NEAR((blurred.sum(1) * axis.square()).sum().item<double>(), 2.5 * 2.5, 0.02);
+}
+
+TEST(GaussianFilter, MirrorsAnImageSmallerThanItsReach) {
+  const at::Tensor image = random_tensor({3, 4}, at::kDouble, 1);
+  const at::Tensor wide = at::cat({image, image.flip(0), image, image.flip(0), image}, 0);
+  const at::Tensor both = at::cat({wide, wide.flip(1), wide, wide.flip(1), wide}, 1);
+  const at::Tensor expected = gaussian_filter(both, 1).narrow(0, 6, 3).narrow(1, 8, 4);
+  EXPECT_LT(relative_difference(gaussian_filter(image, 1), expected), 1e-12);
 }
 
 }  // namespace

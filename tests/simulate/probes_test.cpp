@@ -6,6 +6,7 @@
 
 #include "ptyche/core/error.h"
 #include "ptyche/simulate/default_probe.h"
+#include "ptyche/simulate/zernike.h"
 
 namespace ptyche {
 namespace {
@@ -185,6 +186,43 @@ TEST(MakeProbe, RefusesOptionsOutOfRange) {
   refuses([](ProbeOptions& options) { options.defocus = 1.5; });
   refuses([](ProbeOptions& options) { options.defocus = NAN; });
   refuses([](ProbeOptions& options) { options.photons = 0; });
+}
+
+TEST(Zernike, IsOrthonormalOverTheDisc) {
+  const std::int64_t size = 400, count = 15;
+  const at::Tensor axis = (at::arange(size, at::kDouble) + 0.5) / (0.5 * size) - 1;
+  const at::Tensor radius = at::hypot(axis.unsqueeze(1), axis),
+                   angle = at::atan2(axis.unsqueeze(1), axis);
+  const at::Tensor inside = radius.le(1);
+  std::vector<at::Tensor> rows;
+  for (std::int64_t j = 1; j <= count; ++j)
+    rows.push_back(zernike(j, radius, angle).masked_select(inside));
+  const at::Tensor all = at::stack(rows);
+  const at::Tensor gram = all.mm(all.t()) / inside.sum();
+  EXPECT_LT((gram - at::eye(count, at::kDouble)).abs().max().item<double>(), 0.02);
+}
+
+// Noll's table I.
+TEST(Zernike, HasNollsOrder) {
+  const at::Tensor radius = at::full({1}, 0.7, at::kDouble),
+                   angle = at::full({1}, 0.4, at::kDouble);
+  const double r = 0.7, t = 0.4;
+  const std::vector<double> expected = {1,
+                                        2 * r * std::cos(t),
+                                        2 * r * std::sin(t),
+                                        std::sqrt(3) * (2 * r * r - 1),
+                                        std::sqrt(6) * r * r * std::sin(2 * t),
+                                        std::sqrt(6) * r * r * std::cos(2 * t),
+                                        std::sqrt(8) * (3 * r * r * r - 2 * r) * std::sin(t),
+                                        std::sqrt(8) * (3 * r * r * r - 2 * r) * std::cos(t),
+                                        std::sqrt(8) * r * r * r * std::sin(3 * t),
+                                        std::sqrt(8) * r * r * r * std::cos(3 * t),
+                                        std::sqrt(5) * (6 * r * r * r * r - 6 * r * r + 1)};
+  for (std::size_t j = 0; j < expected.size(); ++j)
+    EXPECT_NEAR(zernike(static_cast<std::int64_t>(j) + 1, radius, angle).item<double>(),
+                expected[j], 1e-12)
+        << "Noll " << j + 1;
+  EXPECT_THROW(zernike(0, radius, angle), InvalidInput);
 }
 
 }  // namespace

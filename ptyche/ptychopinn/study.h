@@ -1,15 +1,28 @@
-// Truth and models side by side: compare_amp_phase.png of the grid workflow.
+// What PtychoPINN's studies share: how networks learn from simulated data, and the image and the
+// figure that a study leaves.
 #pragma once
 
 #include <ATen/ATen.h>
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
 #include "ptyche/report/html.h"
 #include "ptyche/report/object_figures.h"
+#include "ptyche/train/train.h"
 
 namespace ptyche {
+
+/// Simulated data know their probe and have no background.
+TrainOptions with_known_probe(TrainOptions options);
+
+/// Throws InvalidInput now, and not after other networks were trained, where this one cannot be
+/// built for patterns of `size` pixels a side.
+void require_network(const NetworkOptions& network, std::int64_t size);
+
+/// recon.npz in `folder`, which is made: `YY_pred` (rows, cols) complex, and its `amp` and `phase`.
+void write_recon(const std::filesystem::path& folder, const at::Tensor& image);
 
 struct LabelledObject {
   std::string label;  ///< above its column

@@ -1,4 +1,4 @@
-#include "ptyche/ptychopinn/amplitude_phase_figure.h"
+#include "ptyche/ptychopinn/study.h"
 
 #include <gtest/gtest.h>
 

@@ -1,16 +1,18 @@
-#include "ptyche/ptychopinn/amplitude_phase_figure.h"
+#include "ptyche/ptychopinn/study.h"
 
 #include <fmt/format.h>
 
 #include "ptyche/core/error.h"
 #include "ptyche/evaluate/image_error.h"
+#include "ptyche/io/npz.h"
+#include "ptyche/nn/patch_network.h"
 #include "ptyche/report/display.h"
 #include "ptyche/report/ticks.h"
 
 namespace ptyche {
 namespace {
 
-void check(const std::vector<LabelledObject>& objects) {
+void check_objects(const std::vector<LabelledObject>& objects) {
   require(!objects.empty(), "amplitude and phase: expected at least one object, found none");
   for (const auto& [label, object] : objects) {
     require(object.defined() && object.dim() == 2 && object.numel() > 0 && object.is_complex(),
@@ -62,9 +64,26 @@ CaptionedFigure row_of(const std::vector<LabelledObject>& objects,
 
 }  // namespace
 
+TrainOptions with_known_probe(TrainOptions options) {
+  options.probe_start = "guess";
+  options.fixed_probe = true;
+  options.background = false;
+  return options;
+}
+
+void require_network(const NetworkOptions& network, std::int64_t size) {
+  make_network(completed(network, size, StemOptions{}), 1);
+}
+
+void write_recon(const std::filesystem::path& folder, const at::Tensor& image) {
+  std::filesystem::create_directories(folder);
+  write_npz(folder / "recon.npz",
+            {{"YY_pred", image}, {"amp", image.abs()}, {"phase", image.angle()}});
+}
+
 AmplitudeAndPhaseFigures amplitude_phase_figures(const std::vector<LabelledObject>& objects,
                                                  double pixel_m) {
-  check(objects);
+  check_objects(objects);
   const auto amplitudes = shown_amplitudes(objects), phases = shown_phases(objects);
   const ValueRange range = common_range(amplitudes);
   const ColourBar bar{ColourMap::sequential, range.low, range.high, "amplitude"};

@@ -1,11 +1,13 @@
-#include "ptyche/ptychopinn/original_metrics.h"
+#include "ptyche/ptychopinn/metrics.h"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
+#include <nlohmann/json.hpp>
 
 #include "ptyche/core/error.h"
+#include "ptyche/evaluate/align.h"
 #include "ptyche/evaluate/fourier_ring_correlation.h"
 #include "ptyche/evaluate/image_error.h"
 #include "ptyche/evaluate/ssim.h"
@@ -15,7 +17,9 @@
 namespace ptyche {
 namespace {
 
-constexpr std::int64_t window_px = 7;
+constexpr std::int64_t kWindowPx = 7;
+constexpr double kNotDefined = std::numeric_limits<double>::quiet_NaN();
+constexpr double kLeastRange = 1e-6;  // what a truth in float32 can tell from none
 
 /// One real quantity of both images, (n, n) float64.
 struct Pair {
@@ -48,8 +52,8 @@ Pair phases(const Pair& objects, PhaseAlignment alignment) {
 at::Tensor as_unit(const at::Tensor& phase) { return (phase + M_PI) / (2 * M_PI); }
 
 SsimWindow uniform_window() {
-  constexpr double pixels = window_px * window_px;
-  return {at::full({window_px}, 1.0 / window_px, at::kDouble), pixels / (pixels - 1)};
+  constexpr double pixels = kWindowPx * kWindowPx;
+  return {at::full({kWindowPx}, 1.0 / kWindowPx, at::kDouble), pixels / (pixels - 1)};
 }
 
 at::Tensor blurred(const at::Tensor& values, double sigma) {
@@ -66,7 +70,7 @@ double ms_ssim(Pair values) {
   const double range = std::max(range_of(values.truth), range_of(values.image));
   double product = range > 0 ? 1 : 0;  // 0 / 0 without a range
   for (const double weight : weights) {
-    if (values.truth.size(0) < window_px) break;
+    if (values.truth.size(0) < kWindowPx) break;
     product *=
         std::pow(factor_of(ssim(values.truth, values.image, uniform_window(), range)), weight);
     values = values.changed([](const at::Tensor& image) {
@@ -93,8 +97,8 @@ double crossing_ring(const std::vector<double>& curve, double sigma, double thre
 }
 
 /// All but the structural similarities.
-OriginalNumbers differences(const Pair& values, double frc_sigma) {
-  OriginalNumbers numbers;
+PtychoPinnNumbers differences(const Pair& values, double frc_sigma) {
+  PtychoPinnNumbers numbers;
   numbers.mae = values.error().abs().mean().item<double>();
   numbers.mse = values.error().square().mean().item<double>();
   // OpenCV adds the least step above 1 to the root mean square.
@@ -106,28 +110,58 @@ OriginalNumbers differences(const Pair& values, double frc_sigma) {
   return numbers;
 }
 
-OriginalNumbers of_amplitude(const Pair& values, const OriginalMetricsOptions& options) {
-  OriginalNumbers numbers = differences(values, options.frc_sigma);
+PtychoPinnNumbers of_amplitude(const Pair& values, const PtychoPinnMetricsOptions& options) {
+  PtychoPinnNumbers numbers = differences(values, options.frc_sigma);
   numbers.ssim = ssim(values.truth, values.image, uniform_window(), range_of(values.truth));
   numbers.ms_ssim = ms_ssim(values.changed(
       [&](const at::Tensor& image) { return blurred(image, options.ms_ssim_sigma); }));
   return numbers;
 }
 
-OriginalNumbers of_phase(const Pair& values, const OriginalMetricsOptions& options) {
-  OriginalNumbers numbers = differences(values, options.frc_sigma);
+PtychoPinnNumbers of_phase(const Pair& values, const PtychoPinnMetricsOptions& options) {
+  PtychoPinnNumbers numbers = differences(values, options.frc_sigma);
   const Pair unit = values.changed(as_unit);
   numbers.ssim = ssim(unit.truth, unit.image, uniform_window(), 1);
   numbers.ms_ssim = ms_ssim(unit);
   return numbers;
 }
 
-void check(const at::Tensor& object, const char* name, std::int64_t trim) {
+void check_image(const at::Tensor& object, const char* name, std::int64_t trim) {
   require(object.dim() == 2 && object.size(0) == object.size(1) && object.size(0) >= 8 + 2 * trim,
           "{}: expected a square image of at least {} pixels a side, found {}", name, 8 + 2 * trim,
           fmt::join(object.sizes(), " x "));
   require(at::isfinite(object).all().item<bool>(),
           "{}: expected finite values, found NaN or infinity", name);
+}
+
+/// Decibels; `unit` is the size of the values.
+double peak_signal_to_noise(double range, double unit, double rms) {
+  return range > kLeastRange * unit ? 20 * std::log10(range / rms) : kNotDefined;
+}
+
+using Json = nlohmann::ordered_json;
+
+/// The library writes null for a number that is not finite.
+Json numbers_json(const ImageMetrics& metrics) {
+  const auto& [amplitude, phase] = metrics.ptychopinn;
+  const auto pair = [](double a, double b) { return Json::array({a, b}); };
+  return {{"mae", pair(amplitude.mae, phase.mae)},
+          {"mse", pair(amplitude.mse, phase.mse)},
+          {"psnr", pair(amplitude.psnr, phase.psnr)},
+          {"ssim", pair(amplitude.ssim, phase.ssim)},
+          {"ms_ssim", pair(amplitude.ms_ssim, phase.ms_ssim)},
+          {"frc50", pair(amplitude.frc50, phase.frc50)},
+          {"frc1over7", pair(amplitude.frc1over7, phase.frc1over7)},
+          {"nrmse_contrast", metrics.aligned.nrmse_contrast},
+          {"psnr_true_range", pair(metrics.aligned.psnr_amplitude, metrics.aligned.psnr_phase)}};
+}
+
+Json model_json(const MetricsBesideFlat& metrics) {
+  const PtychoPinnMetrics& numbers = metrics.image.ptychopinn;
+  Json json = numbers_json(metrics.image);
+  json["frc"] = Json::array({numbers.amplitude.frc, numbers.phase.frc});
+  json["flat"] = numbers_json(metrics.flat);
+  return json;
 }
 
 }  // namespace
@@ -142,12 +176,12 @@ at::Tensor without_plane(const at::Tensor& values) {
   return values - values.mean() - slope(row) * row - slope(col) * col;
 }
 
-OriginalMetrics original_metrics(const at::Tensor& truth, const at::Tensor& image,
-                                 const OriginalMetricsOptions& options) {
+PtychoPinnMetrics ptychopinn_metrics(const at::Tensor& truth, const at::Tensor& image,
+                                     const PtychoPinnMetricsOptions& options) {
   const std::int64_t trim = options.trim_px;
   require(trim >= 0, "trim_px: expected 0 or more, found {}", trim);
-  check(truth, "truth", trim);
-  check(image, "image", trim);
+  check_image(truth, "truth", trim);
+  check_image(image, "image", trim);
   require(image.sizes() == truth.sizes(), "image: expected the truth's shape {}, found {}",
           fmt::join(truth.sizes(), " x "), fmt::join(image.sizes(), " x "));
   const Pair objects = Pair{truth, image}.changed([&](const at::Tensor& object) {
@@ -157,6 +191,36 @@ OriginalMetrics original_metrics(const at::Tensor& truth, const at::Tensor& imag
   });
   return {of_amplitude(amplitudes(objects), options),
           of_phase(phases(objects, options.phase), options)};
+}
+
+AlignedMetrics aligned_metrics(const at::Tensor& truth, const at::Tensor& image,
+                               std::int64_t trim_px) {
+  const Window inner{trim_px, truth.size(0) - trim_px, trim_px, truth.size(1) - trim_px};
+  const Alignment alignment = align(truth, image, inner);
+  const at::Tensor &wanted = alignment.truth, &found = alignment.aligned;
+  const double largest = wanted.abs().max().item<double>();
+  return {is_constant(wanted) ? kNotDefined : nrmse_contrast(wanted, found),
+          peak_signal_to_noise(range_of(wanted.abs()), largest, amplitude_rmse(wanted, found)),
+          peak_signal_to_noise(range_of(centred_phase(wanted)), 1, phase_rmse_rad(wanted, found))};
+}
+
+MetricsBesideFlat metrics_beside_flat(const at::Tensor& truth, const at::Tensor& image,
+                                      const PtychoPinnMetricsOptions& options) {
+  const auto measured = [&](const at::Tensor& object) {
+    return ImageMetrics{ptychopinn_metrics(truth, object, options),
+                        aligned_metrics(truth, object, options.trim_px)};
+  };
+  return {measured(image), measured(at::ones_like(truth))};
+}
+
+std::string metrics_json(const std::vector<LabelledMetrics>& models) {
+  Json json = Json::object();
+  for (const LabelledMetrics& model : models) {
+    require(!json.contains(model.label), "metrics.json: expected each label once, found '{}' twice",
+            model.label);
+    json[model.label] = model_json(model.metrics);
+  }
+  return json.dump(2) + "\n";
 }
 
 }  // namespace ptyche
