@@ -12,8 +12,8 @@
 #include "ptyche/commands/verbs.h"
 #include "ptyche/core/error.h"
 #include "ptyche/core/files.h"
-#include "ptyche/io/object_file.h"
-#include "ptyche/io/scores_json.h"
+#include "ptyche/io/product.h"
+#include "ptyche/io/readers.h"
 #include "ptyche/report/comparison_report.h"
 
 namespace ptyche {

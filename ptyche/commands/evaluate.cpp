@@ -12,7 +12,6 @@
 #include "ptyche/core/files.h"
 #include "ptyche/core/log.h"
 #include "ptyche/io/product.h"
-#include "ptyche/io/scores_json.h"
 
 namespace ptyche {
 namespace {
@@ -51,7 +50,7 @@ Command evaluate_command() {
           "Prints scores.json. Give the same --hold-out, --hold-out-file and --seed "
           "as at reconstruction: the held-out patterns are then scored apart.",
       .arguments = {{"RECONSTRUCTION", &options->image, "reconstruction.h5"},
-                    {"SCAN", &options->scan.read.file, "NPZ or CXI file"}},
+                    {"SCAN", &options->scan.read.file, scan_formats() + " file"}},
       .options = joined({{{.name = "output",
                            .target = &options->output,
                            .help = "file for the scores, JSON",

@@ -72,7 +72,7 @@ void run_infer(InferVerbOptions options, const std::string& options_json) {
           "--device cuda: inference is the network, which this build computes on the CPU only; use "
           "auto or cpu");
   if (options.scan.read.file.empty())
-    throw UsageError("SCAN is missing (NPZ or CXI file; --test-data names it too)");
+    throw UsageError("SCAN is missing (" + scan_formats() + " file; --test-data names it too)");
   options.compute.apply();
   note_options_without_effect(options);
   options.scan.read.seed = options.seed;
@@ -96,7 +96,7 @@ Command declare(const std::shared_ptr<InferVerbOptions>& options) {
           "One forward pass per pattern, then the patches are stitched. The scan "
           "may be another one than the model was trained on, with the same probe "
           "and pattern size.",
-      .arguments = {{"SCAN", &options->scan.read.file, "NPZ or CXI file", false}},
+      .arguments = {{"SCAN", &options->scan.read.file, scan_formats() + " file", false}},
       .options = joined(
           {{{.name = "model",
              .target = &options->model,

@@ -10,27 +10,15 @@
 #include "ptyche/commands/option_lists.h"
 #include "ptyche/commands/parse.h"
 #include "ptyche/commands/verbs.h"
-#include "ptyche/core/error.h"
 #include "ptyche/engine/engine.h"
 #include "ptyche/io/hdf5.h"
 #include "ptyche/io/product.h"
+#include "ptyche/io/readers.h"
 #include "ptyche/model/model_file.h"
 #include "ptyche/nn/patch_network.h"
 
 namespace ptyche {
 namespace {
-
-enum class Content { scan, reconstruction, model };
-
-/// HDF5 files may be any of the three; everything else can only be a scan, and is refused as one.
-Content content_of(const std::filesystem::path& file) {
-  return with_context(file.string(), [&] {
-    if (!is_hdf5(file)) return Content::scan;
-    const Hdf5File opened = Hdf5File::open(file);
-    if (opened.has("ptyche_model")) return Content::model;
-    return opened.has("object") ? Content::reconstruction : Content::scan;
-  });
-}
 
 void print_line(const std::string& name, const std::string& value) {
   fmt::print("{:<22} {}\n", name, value);
@@ -93,17 +81,12 @@ void run_info(const InfoChoices& info) {
   if (info.engines) return print_engines();
   const auto& file = info.scan.read.file;
   if (file.empty()) throw UsageError("info: expected a FILE, or --engines");
-  const Content content = content_of(file);
-  if (info.groups && content != Content::scan)
+  const bool model = is_hdf5(file) && Hdf5File::open(file).has("ptyche_model");
+  const bool scan = !model && reader_of(file, Content::any).read_scan;
+  if (info.groups && !scan)
     throw UsageError(fmt::format("info --groups: expected a scan, {} is none", file.string()));
-  switch (content) {
-    case Content::model:
-      return print_model(read_model(file));
-    case Content::reconstruction:
-      return print_reconstruction(read_reconstruction(file));
-    case Content::scan:
-      return print_scan(info);
-  }
+  if (scan) return print_scan(info);
+  return model ? print_model(read_model(file)) : print_reconstruction(read_reconstruction(file));
 }
 
 }  // namespace

@@ -7,7 +7,6 @@
 #include "ptyche/core/files.h"
 #include "ptyche/evaluate/evaluate.h"
 #include "ptyche/io/product.h"
-#include "ptyche/io/scores_json.h"
 
 namespace ptyche {
 namespace {

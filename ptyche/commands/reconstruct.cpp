@@ -139,7 +139,7 @@ Command declare(const std::shared_ptr<ReconstructOptions>& options) {
           "every pattern then gives its patch in one pass, and the patches are stitched. Leaves "
           "reconstruction.h5, model.ptyche, pictures, scores.json and report.html in the output "
           "folder.",
-      .arguments = {{"SCAN", &options->scan.read.file, "NPZ or CXI file"}},
+      .arguments = {{"SCAN", &options->scan.read.file, scan_formats() + " file"}},
       .options = joined(
           {{output_dir_option(options->output)},
            read_option_list(options->scan),

@@ -257,7 +257,7 @@ Command declare(const std::shared_ptr<SolveVerbOptions>& options) {
           "checkpoint from which --resume goes on; a solver that diverges is stopped, its best "
           "image "
           "kept and the exit code 1. docs/solvers.md says which solver to choose.",
-      .arguments = {{"SCAN", &options->scan.read.file, "NPZ or CXI file"}},
+      .arguments = {{"SCAN", &options->scan.read.file, scan_formats() + " file"}},
       .options = joined({{output_dir_option(options->output)},
                          solver_option_list(*options),
                          position_option_list(options->positions, options->solver.position_step),

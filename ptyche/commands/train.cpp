@@ -45,7 +45,8 @@ void note_options_without_effect(const TrainVerbOptions& options) {
 /// Values that follow from others.
 void resolve(TrainVerbOptions& options) {
   if (options.scan.read.file.empty())
-    throw UsageError("SCAN is missing (NPZ or CXI file; --train-data-file names it too)");
+    throw UsageError("SCAN is missing (" + scan_formats() +
+                     " file; --train-data-file names it too)");
   options.compute.apply();
   options.TrainingChoices::resolve();
   options.train.loss = options.loss.kind();
@@ -124,7 +125,7 @@ Command declare(const std::shared_ptr<TrainVerbOptions>& options) {
               "The first half of `reconstruct`. Leaves model.ptyche and history.csv; "
               "Ctrl-C keeps a checkpoint from which --resume goes on. With --gridsize, or another "
               "network than ours, groups are chosen once, as PtychoPINN does.",
-          .arguments = {{"SCAN", &options->scan.read.file, "NPZ or CXI file", false}},
+          .arguments = {{"SCAN", &options->scan.read.file, scan_formats() + " file", false}},
           .options = joined({{output_dir_option(options->output, "folder for the model")},
                              read_option_list(options->scan),
                              hold_out_option_list(options->scan.read),

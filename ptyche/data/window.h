@@ -16,10 +16,10 @@ struct Window {
   bool operator==(const Window&) const = default;
 };
 
-/// A view of the window's pixels of an image (rows, cols) that holds the window.
+/// A view of the window's pixels of one or more images (..., rows, cols) that hold the window.
 inline at::Tensor cut(const at::Tensor& image, const Window& window) {
-  return image.narrow(0, window.row_begin, window.rows())
-      .narrow(1, window.col_begin, window.cols());
+  return image.narrow(-2, window.row_begin, window.rows())
+      .narrow(-1, window.col_begin, window.cols());
 }
 
 }  // namespace ptyche

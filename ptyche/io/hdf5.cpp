@@ -1,33 +1,175 @@
 #include "ptyche/io/hdf5.h"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
 
 #include "ptyche/core/error.h"
-#include "ptyche/io/hdf5_types.h"
+#include "ptyche/data/describe.h"
 
 namespace ptyche {
 namespace fs = std::filesystem;
 namespace {
 
+// HDF5's types on disk against LibTorch's types in memory.
+
+/// How a dataset is read: the tensor type, the type for H5Dread, and what the file's type was.
+struct Hdf5Reading {
+  at::ScalarType type;
+  Hdf5Id memory;
+  bool unsigned_bits = false;  ///< see from_unsigned_bits
+  double ceiling = 0;          ///< see FileArray
+};
+
+Hdf5Id copy_of(hid_t type) { return {H5Tcopy(type), H5Tclose}; }
+
+std::string member_name(hid_t type, unsigned index) {
+  char* name = H5Tget_member_name(type, index);
+  const std::string copy = name ? name : "";
+  H5free_memory(name);
+  return copy;
+}
+
+/// A compound of two floats; the members keep the file's names, by which HDF5 matches them.
+Hdf5Id complex_type(hid_t part, const std::string& real, const std::string& imaginary) {
+  const std::size_t bytes = H5Tget_size(part);
+  Hdf5Id type(H5Tcreate(H5T_COMPOUND, 2 * bytes), H5Tclose);
+  H5Tinsert(type.get(), real.c_str(), 0, part);
+  H5Tinsert(type.get(), imaginary.c_str(), bytes, part);
+  return type;
+}
+
+Hdf5Reading complex_reading(hid_t file_type) {
+  bool two_floats = H5Tget_nmembers(file_type) == 2;
+  bool narrow = true;
+  for (unsigned i = 0; two_floats && i < 2; ++i) {
+    const Hdf5Id part(H5Tget_member_type(file_type, i), H5Tclose);
+    two_floats = H5Tget_class(part.get()) == H5T_FLOAT;
+    narrow = narrow && H5Tget_size(part.get()) <= 4;
+  }
+  require(two_floats, "expected numbers, found a compound of {} members",
+          H5Tget_nmembers(file_type));
+  return {narrow ? at::kComplexFloat : at::kComplexDouble,
+          complex_type(narrow ? H5T_NATIVE_FLOAT : H5T_NATIVE_DOUBLE, member_name(file_type, 0),
+                       member_name(file_type, 1))};
+}
+
+Hdf5Reading integer_reading(hid_t file_type) {
+  const auto bytes = static_cast<std::int64_t>(H5Tget_size(file_type));
+  const bool is_signed = H5Tget_sign(file_type) != H5T_SGN_NONE;
+  const double ceiling = integer_ceiling(bytes, is_signed);
+  const bool wide_bits = !is_signed && bytes > 1;
+  if (bytes == 1 && is_signed) return {at::kChar, copy_of(H5T_NATIVE_INT8), false, ceiling};
+  if (bytes == 1) return {at::kByte, copy_of(H5T_NATIVE_UINT8), false, ceiling};
+  if (bytes == 2) {
+    return {at::kShort, copy_of(is_signed ? H5T_NATIVE_INT16 : H5T_NATIVE_UINT16), wide_bits,
+            ceiling};
+  }
+  if (bytes <= 4) {
+    return {at::kInt, copy_of(is_signed ? H5T_NATIVE_INT32 : H5T_NATIVE_UINT32), wide_bits,
+            ceiling};
+  }
+  return {at::kLong, copy_of(is_signed ? H5T_NATIVE_INT64 : H5T_NATIVE_UINT64), wide_bits, ceiling};
+}
+
+Hdf5Id bool_type() {
+  Hdf5Id type(H5Tenum_create(H5T_NATIVE_INT8), H5Tclose);
+  const std::array<std::int8_t, 2> values{0, 1};
+  H5Tenum_insert(type.get(), "FALSE", &values[0]);
+  H5Tenum_insert(type.get(), "TRUE", &values[1]);
+  return type;
+}
+
+Hdf5Reading enum_reading(hid_t file_type) {
+  require(H5Tget_size(file_type) == 1 && H5Tget_nmembers(file_type) == 2 &&
+              member_name(file_type, 0) == "FALSE",
+          "expected numbers, found an enumeration of {} names", H5Tget_nmembers(file_type));
+  return {at::kBool, bool_type()};
+}
+
+herr_t keep_first(unsigned n, const H5E_error2_t* error, void* text) {
+  if (n == 0 && error->desc != nullptr) *static_cast<std::string*>(text) = error->desc;
+  return 0;
+}
+
+/// Throws InvalidInput for texts, references and compounds other than a complex number.
+Hdf5Reading reading_of(hid_t file_type) {
+  switch (H5Tget_class(file_type)) {
+    case H5T_INTEGER:
+      return integer_reading(file_type);
+    case H5T_FLOAT:
+      return H5Tget_size(file_type) <= 4 ? Hdf5Reading{at::kFloat, copy_of(H5T_NATIVE_FLOAT)}
+                                         : Hdf5Reading{at::kDouble, copy_of(H5T_NATIVE_DOUBLE)};
+    case H5T_COMPOUND:
+      return complex_reading(file_type);
+    case H5T_ENUM:
+      return enum_reading(file_type);
+    default:
+      throw InvalidInput("expected numbers, found text or another kind of data");
+  }
+}
+
+/// The type under which a tensor is written.
+Hdf5Id writing_of(at::ScalarType type) {
+  switch (type) {
+    case at::kBool:
+      return bool_type();
+    case at::kByte:
+      return copy_of(H5T_NATIVE_UINT8);
+    case at::kShort:
+      return copy_of(H5T_NATIVE_INT16);
+    case at::kInt:
+      return copy_of(H5T_NATIVE_INT32);
+    case at::kLong:
+      return copy_of(H5T_NATIVE_INT64);
+    case at::kFloat:
+      return copy_of(H5T_NATIVE_FLOAT);
+    case at::kDouble:
+      return copy_of(H5T_NATIVE_DOUBLE);
+    case at::kComplexFloat:
+      return complex_type(H5T_NATIVE_FLOAT, "r", "i");
+    case at::kComplexDouble:
+      return complex_type(H5T_NATIVE_DOUBLE, "r", "i");
+    default:
+      throw InvalidInput("expected a type that HDF5 has, found " + type_name(type));
+  }
+}
+
+/// Variable-length UTF-8 text, which h5py hands out as str.
+Hdf5Id text_type() {
+  Hdf5Id type = copy_of(H5T_C_S1);
+  H5Tset_size(type.get(), H5T_VARIABLE);
+  H5Tset_cset(type.get(), H5T_CSET_UTF8);
+  return type;
+}
+
+/// The innermost message on the library's error stack: why the last call failed.
+std::string reason_of_failure() {
+  std::string text;
+  H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, keep_first, &text);
+  return text.empty() ? "no reason given by HDF5" : text;
+}
+
+// Arrays, texts and attributes.
+
 /// Errors are exceptions here; the library's own printing would only confuse.
 void silence_library() { H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr); }
 
-void check(bool ok, const std::string& what) {
-  if (!ok) throw InvalidInput(what + ": " + hdf5_reason());
+void require_success(bool ok, const std::string& what) {
+  if (!ok) throw InvalidInput(what + ": " + reason_of_failure());
 }
 
 Hdf5Id open_dataset(hid_t file, const std::string& path) {
   Hdf5Id dataset(H5Dopen2(file, path.c_str(), H5P_DEFAULT), H5Dclose);
-  check(dataset.valid(), "could not be opened");
+  require_success(dataset.valid(), "could not be opened");
   return dataset;
 }
 
 std::vector<std::int64_t> shape_of(hid_t space) {
   const int rank = H5Sget_simple_extent_ndims(space);
-  check(rank >= 0, "shape could not be read");
+  require_success(rank >= 0, "shape could not be read");
   std::vector<hsize_t> lengths(static_cast<std::size_t>(rank));
   H5Sget_simple_extent_dims(space, lengths.data(), nullptr);
   return {lengths.begin(), lengths.end()};
@@ -45,28 +187,11 @@ FileArray read_array(hid_t file, const std::string& path) {
   if (values.numel() > 0) {
     const herr_t status = H5Dread(dataset.get(), reading.memory.get(), H5S_ALL, H5S_ALL,
                                   H5P_DEFAULT, values.mutable_data_ptr());
-    check(status >= 0, "could not be read (damaged, or packed by a filter that is not installed)");
+    require_success(status >= 0,
+                    "could not be read (damaged, or packed by a filter that is not installed)");
   }
   if (flags) values = values.ne(0);  // a bool that is neither 0 nor 1 is undefined behaviour later
   return {reading.unsigned_bits ? from_unsigned_bits(values) : values, reading.ceiling};
-}
-
-/// Reads one text, of fixed or variable length, through `read` (H5Dread or H5Aread).
-template <typename Read>
-std::string one_text(hid_t file_type, hid_t space, const Read& read) {
-  require(H5Tget_class(file_type) == H5T_STRING && H5Sget_simple_extent_npoints(space) == 1,
-          "expected {}", "one text");
-  if (H5Tis_variable_str(file_type) > 0) {
-    char* text = nullptr;
-    const Hdf5Id memory(H5Tcopy(file_type), H5Tclose);
-    check(read(memory.get(), &text) >= 0, "could not be read");
-    const std::string copy = text ? text : "";
-    H5free_memory(text);
-    return copy;
-  }
-  std::string text(H5Tget_size(file_type), '\0');
-  check(read(file_type, text.data()) >= 0, "could not be read");
-  return text.c_str();  // up to the padding
 }
 
 struct Attribute {
@@ -77,10 +202,28 @@ std::optional<Attribute> open_attribute(hid_t file, const std::string& path,
                                         const std::string& name) {
   if (H5Aexists_by_name(file, path.c_str(), name.c_str(), H5P_DEFAULT) <= 0) return std::nullopt;
   Hdf5Id id(H5Aopen_by_name(file, path.c_str(), name.c_str(), H5P_DEFAULT, H5P_DEFAULT), H5Aclose);
-  check(id.valid(), name + ": could not be opened");
+  require_success(id.valid(), name + ": could not be opened");
   Hdf5Id type(H5Aget_type(id.get()), H5Tclose);
   Hdf5Id space(H5Aget_space(id.get()), H5Sclose);
   return Attribute{std::move(id), std::move(type), std::move(space)};
+}
+
+/// The attribute's text, of fixed or variable length.
+std::string text_of(const Attribute& attribute) {
+  const hid_t type = attribute.type.get();
+  require(
+      H5Tget_class(type) == H5T_STRING && H5Sget_simple_extent_npoints(attribute.space.get()) == 1,
+      "expected {}", "one text");
+  if (H5Tis_variable_str(type) > 0) {
+    char* text = nullptr;
+    require_success(H5Aread(attribute.id.get(), type, &text) >= 0, "could not be read");
+    const std::string copy = text ? text : "";
+    H5free_memory(text);
+    return copy;
+  }
+  std::string text(H5Tget_size(type), '\0');
+  require_success(H5Aread(attribute.id.get(), type, text.data()) >= 0, "could not be read");
+  return text.c_str();  // up to the padding
 }
 
 void write_attribute(hid_t file, const std::string& path, const std::string& name, hid_t type,
@@ -92,8 +235,8 @@ void write_attribute(hid_t file, const std::string& path, const std::string& nam
   const Hdf5Id attribute(H5Acreate_by_name(file, path.c_str(), name.c_str(), type, space.get(),
                                            H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
                          H5Aclose);
-  check(attribute.valid() && H5Awrite(attribute.get(), type, value) >= 0,
-        path + ": attribute " + name + " could not be written");
+  require_success(attribute.valid() && H5Awrite(attribute.get(), type, value) >= 0,
+                  path + ": attribute " + name + " could not be written");
 }
 
 Hdf5Id group_making_links() {
@@ -126,11 +269,11 @@ void write_dataset(hid_t file, const std::string& path, hid_t type, hid_t space,
   const bool written =
       dataset.valid() &&
       (data == nullptr || H5Dwrite(dataset.get(), type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) >= 0);
-  check(written, path + ": could not be written");
-  check(dataset.close(), path + ": could not be written");
+  require_success(written, path + ": could not be written");
+  require_success(dataset.close(), path + ": could not be written");
 }
 
-herr_t collect(hid_t, const char* name, const H5O_info_t* info, void* names) {
+herr_t append_dataset(hid_t, const char* name, const H5O_info_t* info, void* names) {
   if (info->type == H5O_TYPE_DATASET)
     static_cast<std::vector<std::string>*>(names)->push_back(name);
   return 0;
@@ -145,12 +288,17 @@ bool Hdf5Id::close() {
   return closed;
 }
 
+bool is_hdf5(const fs::path& file) {
+  silence_library();
+  return fs::is_regular_file(file) && H5Fis_hdf5(file.c_str()) > 0;
+}
+
 Hdf5File Hdf5File::open(const fs::path& file) {
   silence_library();
   require(fs::exists(file), "expected an HDF5 file, found {}", "none");
   require(!fs::is_directory(file), "expected an HDF5 file, found {}", "a folder");
   Hdf5Id id(H5Fopen(file.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose);
-  check(id.valid(), "expected a whole HDF5 file, found a damaged one");
+  require_success(id.valid(), "expected a whole HDF5 file, found a damaged one");
   return {std::move(id), file};
 }
 
@@ -160,7 +308,7 @@ Hdf5File Hdf5File::create(const fs::path& file) {
   const Hdf5Id access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
   H5Pset_fapl_core(access.get(), kGrowth, /*backing_store=*/false);
   Hdf5Id id(H5Fcreate(file.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access.get()), H5Fclose);
-  check(id.valid(), "could not be written");
+  require_success(id.valid(), "could not be written");
   return {std::move(id), file};
 }
 
@@ -175,7 +323,7 @@ bool Hdf5File::has(const std::string& path) const {
 
 std::vector<std::string> Hdf5File::datasets() const {
   std::vector<std::string> names;
-  H5Ovisit2(file_.get(), H5_INDEX_NAME, H5_ITER_INC, collect, &names, H5O_INFO_BASIC);
+  H5Ovisit2(file_.get(), H5_INDEX_NAME, H5_ITER_INC, append_dataset, &names, H5O_INFO_BASIC);
   return names;
 }
 
@@ -183,17 +331,6 @@ FileArray Hdf5File::read(const std::string& path) const {
   return with_context(path, [&] {
     require(has(path), "expected a dataset of this name, found {}", list_of(datasets()));
     return read_array(file_.get(), path);
-  });
-}
-
-std::string Hdf5File::read_text(const std::string& path) const {
-  return with_context(path, [&] {
-    const Hdf5Id dataset = open_dataset(file_.get(), path);
-    const Hdf5Id type(H5Dget_type(dataset.get()), H5Tclose);
-    const Hdf5Id space(H5Dget_space(dataset.get()), H5Sclose);
-    return one_text(type.get(), space.get(), [&](hid_t memory, void* to) {
-      return H5Dread(dataset.get(), memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, to);
-    });
   });
 }
 
@@ -206,7 +343,8 @@ std::optional<double> Hdf5File::number(const std::string& path, const std::strin
                 H5Sget_simple_extent_npoints(attribute->space.get()) == 1,
             "expected {}", "one number");
     double value = 0;
-    check(H5Aread(attribute->id.get(), H5T_NATIVE_DOUBLE, &value) >= 0, "could not be read");
+    require_success(H5Aread(attribute->id.get(), H5T_NATIVE_DOUBLE, &value) >= 0,
+                    "could not be read");
     return value;
   });
 }
@@ -215,9 +353,7 @@ std::optional<std::string> Hdf5File::text(const std::string& path, const std::st
   return with_context(path + " attribute " + name, [&]() -> std::optional<std::string> {
     const auto attribute = open_attribute(file_.get(), path, name);
     if (!attribute) return std::nullopt;
-    return one_text(attribute->type.get(), attribute->space.get(), [&](hid_t memory, void* to) {
-      return H5Aread(attribute->id.get(), memory, to);
-    });
+    return text_of(*attribute);
   });
 }
 
@@ -246,7 +382,7 @@ void Hdf5File::make_group(const std::string& path) {
   const Hdf5Id links = group_making_links();
   const Hdf5Id group(H5Gcreate2(file_.get(), path.c_str(), links.get(), H5P_DEFAULT, H5P_DEFAULT),
                      H5Gclose);
-  check(group.valid(), path + ": could not be written");
+  require_success(group.valid(), path + ": could not be written");
 }
 
 void Hdf5File::set(const std::string& path, const std::string& attribute, double value) {
@@ -265,12 +401,12 @@ void Hdf5File::set(const std::string& path, const std::string& attribute,
 }
 
 void Hdf5File::close() {
-  check(H5Fflush(file_.get(), H5F_SCOPE_GLOBAL) >= 0, "could not be written");
+  require_success(H5Fflush(file_.get(), H5F_SCOPE_GLOBAL) >= 0, "could not be written");
   const ssize_t size = H5Fget_file_image(file_.get(), nullptr, 0);
   std::vector<char> bytes(static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
-  check(size > 0 && H5Fget_file_image(file_.get(), bytes.data(), bytes.size()) == size,
-        "could not be written");
-  check(file_.close(), "could not be written");
+  require_success(size > 0 && H5Fget_file_image(file_.get(), bytes.data(), bytes.size()) == size,
+                  "could not be written");
+  require_success(file_.close(), "could not be written");
   errno = 0;
   std::ofstream out(target_, std::ios::binary);
   out.write(bytes.data(), size);

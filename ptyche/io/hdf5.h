@@ -37,6 +37,9 @@ class Hdf5Id {
   Close close_;
 };
 
+/// Whether the file is there and has the signature of HDF5, whatever its name.
+bool is_hdf5(const std::filesystem::path& file);
+
 /// An HDF5 file. Paths are written without a leading slash ("entry_1/data_1/data"); "/" is the
 /// root. Complex arrays are compounds {r, i} and bool arrays enums {FALSE, TRUE}, as h5py has them.
 /// All errors are InvalidInput that name the dataset or attribute, with the library's own reason.
@@ -52,7 +55,6 @@ class Hdf5File {
   std::vector<std::string> datasets() const;
 
   FileArray read(const std::string& path) const;
-  std::string read_text(const std::string& path) const;
   /// An attribute of the group or dataset `path`; nothing where it is not there. An attribute of
   /// another kind is an InvalidInput.
   std::optional<double> number(const std::string& path, const std::string& attribute) const;

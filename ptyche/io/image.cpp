@@ -10,7 +10,7 @@
 
 #include "ptyche/core/error.h"
 #include "ptyche/data/describe.h"
-#include "ptyche/io/npy.h"
+#include "ptyche/io/numpy.h"
 
 namespace ptyche {
 namespace {

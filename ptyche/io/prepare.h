@@ -1,10 +1,11 @@
-// The steps between a file's arrays and a Scan, in the order in which read_scan takes them.
+// From a file's arrays to those of one scan on a square detector with positions in object pixels:
+// the first steps of read_scan, in its order.
 #pragma once
 
 #include <ATen/ATen.h>
 
-#include "ptyche/io/raw_scan.h"
 #include "ptyche/io/read_scan.h"
+#include "ptyche/io/readers.h"
 
 namespace ptyche {
 
@@ -36,31 +37,5 @@ inline constexpr std::int64_t kCanvasBytesPerPixel = 3 * (8 + 4) + 4;
 /// length that is needed is not known, the positions are not finite, or so far apart that the
 /// object does not fit this machine's memory.
 void settle_positions(RawScan& raw, const ReadOptions& options);
-
-/// Photon counts in the narrowest type, and whether their scale is that of photons.
-struct Counts {
-  at::Tensor counts;     ///< (n, N, N)
-  bool absolute = true;  ///< false: squared amplitudes of unknown scale
-};
-
-/// The patterns as counts; uses up raw.patterns, so that no second copy is held. Decides between
-/// counts and amplitudes (`--domain`), prints a guess with its reason, and gives masked pixels that
-/// hold no valid value, or raw.ceiling, 0. Pixels at raw.ceiling in every pattern are added to the
-/// mask.
-/// Throws InvalidInput for NaN, infinite or negative values in counted pixels.
-Counts take_counts(RawScan& raw, const ReadOptions& options);
-
-/// What each pattern may be used for, (n) uint8 FrameUse: dark and saturated ones are rejected (one
-/// warning lists them), then `--hold-out`, `--hold-out-file` and `--unseen-half` apply.
-///   counts     (n, N, N), mask (N, N) bool, positions (n, 2)
-///   ceiling    a pattern with several pixels at this value is saturated; 0 = not known
-/// Throws InvalidInput when fewer than two usable patterns are left or they share one position.
-at::Tensor choose_frames(const at::Tensor& counts, const at::Tensor& mask,
-                         const at::Tensor& positions, double ceiling, const ReadOptions& options);
-
-/// A first probe where the file has none: inverse FFT of the square root of the used patterns' mean
-/// (a flat phase in the far field, so in focus), (1, N, N) complex64; warns.
-at::Tensor probe_from_mean_pattern(const at::Tensor& counts, const at::Tensor& mask,
-                                   const at::Tensor& frames);
 
 }  // namespace ptyche

@@ -1,4 +1,5 @@
-// reconstruction.h5: the ptychodus product, plus a group /ptyche (docs/files.md).
+// What is known of a result: reconstruction.h5, the ptychodus product plus a group /ptyche
+// (docs/files.md), and scores.json.
 //
 // Pixel of a position: (x_m - center_x_m) / pixel_width_m + width / 2, true division: the object
 // index under probe pixel (N/2, N/2). We choose center so that x_m is the scan's own position:
@@ -7,6 +8,8 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
+#include <vector>
 
 #include "ptyche/data/reconstruction.h"
 #include "ptyche/data/scores.h"
@@ -24,5 +27,13 @@ void write_reconstruction(const std::filesystem::path& file, const Reconstructio
 /// file, dataset, expected and found, also for an object or probe that is not finite and a probe
 /// without light.
 Reconstruction read_reconstruction(const std::filesystem::path& file);
+
+/// One JSON object, numbers under the names of named_scores ("held_out.r_factor": 0.08, ...; null
+/// for a number that is not finite), and "meaning", an object with a sentence for each name.
+std::string scores_json(const Scores& scores);
+
+/// The same for numbers without scores. `more` is a JSON object whose members stand before
+/// "meaning"; empty = none.
+std::string scores_json(const std::vector<NamedScore>& scores, const std::string& more = "");
 
 }  // namespace ptyche

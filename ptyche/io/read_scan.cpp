@@ -1,7 +1,6 @@
 #include "ptyche/io/read_scan.h"
 
 #include <algorithm>
-#include <fstream>
 #include <utility>
 
 #include "ptyche/core/error.h"
@@ -9,35 +8,15 @@
 #include "ptyche/core/log.h"
 #include "ptyche/data/overlap.h"
 #include "ptyche/data/probe_power.h"
+#include "ptyche/io/counts.h"
 #include "ptyche/io/prepare.h"
+#include "ptyche/io/readers.h"
 
 namespace ptyche {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr const char* kHdf5Start = "\x89HDF\r\n\x1a\n";
 constexpr double kDefaultMeanCounts = 1e9;  // PtychoPINN's default
-
-std::string first_bytes(const fs::path& file) {
-  require(fs::exists(file), "expected a file, found none");
-  require(!fs::is_directory(file), "expected a file, found a folder");
-  std::ifstream in(file, std::ios::binary);
-  require(in.is_open(), "expected a readable file, found one that cannot be opened");
-  std::string bytes(8, '\0');
-  in.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-  bytes.resize(static_cast<std::size_t>(in.gcount()));
-  return bytes;
-}
-
-/// The format is told by content; names lie.
-RawScan read_raw(const fs::path& file) {
-  const std::string start = first_bytes(file);
-  require(!start.empty(), "expected a scan (NPZ or CXI), found an empty file");
-  if (start.starts_with("PK")) return read_npz_scan(file);
-  if (start == kHdf5Start) return read_cxi_scan(file);
-  throw InvalidInput(
-      "expected NPZ (a zip archive) or CXI (HDF5), found neither in the first bytes");
-}
 
 /// Amplitudes without a scale get one from the used patterns; what is held out must not matter.
 void set_scale(at::Tensor& counts, const RawScan& raw, const at::Tensor& used, double wanted) {
@@ -50,6 +29,17 @@ void set_scale(at::Tensor& counts, const RawScan& raw, const at::Tensor& used, d
         raw.patterns_name, wanted);
   }
   counts = counts.to(at::kFloat).mul_(wanted / mean);
+}
+
+/// A first probe where the file has none: inverse FFT of the square root of the used patterns' mean
+/// (a flat phase in the far field, so in focus), (1, N, N) complex64; warns.
+at::Tensor probe_from_mean_pattern(const at::Tensor& counts, const at::Tensor& mask,
+                                   const at::Tensor& frames) {
+  warn(
+      "the file has no probe: the first one is the transform of the mean pattern's root, in focus");
+  const at::Tensor root = at::sqrt(mean_pattern(counts, frames) * mask).to(at::kComplexDouble);
+  const at::Tensor wave = at::fft_ifft2(at::fft_ifftshift(root), {}, {-2, -1}, "ortho");
+  return at::fft_fftshift(wave).unsqueeze(0).to(at::kComplexFloat);
 }
 
 at::Tensor settle_probe(const RawScan& raw, const at::Tensor& counts, const at::Tensor& used,
@@ -114,28 +104,15 @@ ScanFields prepare(RawScan raw, const ReadOptions& options) {
 
 }  // namespace
 
-void RawScan::forget_truth(const std::string& reason) {
-  if (truth.defined() || true_positions.defined()) note("the truth is left out: {}", reason);
-  truth = true_positions = at::Tensor();
-}
+std::string scan_formats() { return format_names(Content::scan); }
 
-at::Tensor probe_from_mean_pattern(const at::Tensor& counts, const at::Tensor& mask,
-                                   const at::Tensor& frames) {
-  warn(
-      "the file has no probe: the first one is the transform of the mean pattern's root, in focus");
-  const at::Tensor root = at::sqrt(mean_pattern(counts, frames) * mask).to(at::kComplexDouble);
-  const at::Tensor wave = at::fft_ifft2(at::fft_ifftshift(root), {}, {-2, -1}, "ortho");
-  return at::fft_fftshift(wave).unsqueeze(0).to(at::kComplexFloat);
-}
+Scan read_scan(const ReadOptions& options) { return read_scan(options, readers()); }
 
-bool is_hdf5(const fs::path& file) {
-  return fs::is_regular_file(file) && first_bytes(file) == kHdf5Start;
-}
-
-Scan read_scan(const ReadOptions& options) {
+Scan read_scan(const ReadOptions& options, const std::vector<Reader>& formats) {
   check_options(options);
+  const Reader& reader = reader_of(options.file, Content::scan, formats);
   return with_context(options.file.string(), [&] {
-    ScanFields fields = prepare(read_raw(options.file), options);
+    ScanFields fields = prepare(reader.read_scan(options.file), options);
     fields.source = options.file.string();
     fields.input_hash = sha256_of_file(options.file);
     // Scans of one file must not pass for one another.

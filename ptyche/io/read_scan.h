@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "ptyche/data/scan.h"
 
@@ -35,13 +36,18 @@ struct ReadOptions {
   std::uint64_t seed = 1;  ///< draws the hold-out
 };
 
-/// Whether the file is there and begins as HDF5 files do, whatever its name.
-bool is_hdf5(const std::filesystem::path& file);
+struct Reader;
 
-/// Reads NPZ (PtychoPINN's keys or counts) or CXI, chosen by content; applies the options; rejects
+/// Names of the formats that read_scan knows, for help and messages: "NPZ or CXI".
+std::string scan_formats();
+
+/// Reads a file of any format of readers.h, told by content; applies the options; rejects
 /// dark and saturated frames with a warning that lists them; holds out; calibrates the probe's
 /// power on the used frames. Warns of a scan whose patterns do not overlap. Prints what it had to
 /// guess and why. Throws InvalidInput naming file, dataset, expected and found.
 Scan read_scan(const ReadOptions& options);
+
+/// The same for other formats than readers().
+Scan read_scan(const ReadOptions& options, const std::vector<Reader>& formats);
 
 }  // namespace ptyche

@@ -11,7 +11,7 @@
 #include "ptyche/group/fixed_groups.h"
 #include "ptyche/group/make_groups.h"
 #include "ptyche/infer/infer.h"
-#include "ptyche/io/npz.h"
+#include "ptyche/io/numpy.h"
 #include "ptyche/model/model_file.h"
 #include "ptyche/ptychopinn/study.h"
 #include "ptyche/stitch/stitch.h"

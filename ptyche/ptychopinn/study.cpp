@@ -4,7 +4,7 @@
 
 #include "ptyche/core/error.h"
 #include "ptyche/evaluate/image_error.h"
-#include "ptyche/io/npz.h"
+#include "ptyche/io/numpy.h"
 #include "ptyche/nn/patch_network.h"
 #include "ptyche/report/display.h"
 #include "ptyche/report/ticks.h"

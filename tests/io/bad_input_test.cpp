@@ -56,7 +56,7 @@ std::vector<BadFile> bad_files() {
       {"empty", [](auto& file) { write_raw(file, ""); }, {"expected a scan", "empty file"}},
       {"not a zip",
        [](auto& file) { write_raw(file, "position,counts\n1,2\n"); },
-       {"expected NPZ", "CXI", "found neither"}},
+       {"expected NPZ", "CXI", "found none of them"}},
       {"truncated zip", truncated, {"expected a whole zip archive", "found a damaged one"}},
       {"truncated HDF5",
        [](auto& file) { write_raw(file, "\x89HDF\r\n\x1a\nrest"); },

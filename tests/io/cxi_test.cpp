@@ -1,6 +1,5 @@
 #include "ptyche/io/cxi.h"
 
-#include "ptyche/io/cxi_paths.h"
 #include "ptyche/io/hdf5.h"
 #include "tests/io/scan_files.h"
 

@@ -47,7 +47,7 @@ TEST(Hdf5, KeepsTextsNumbersAndEmptyArrays) {
   EXPECT_EQ(in.text("g", "long"), long_text);
   EXPECT_EQ(in.number("/", "number"), 0.2);
   EXPECT_EQ(in.number("/", "whole"), 7);
-  EXPECT_EQ(in.read_text("g/text"), long_text);
+  EXPECT_EQ(text_dataset(folder / "a.h5", "g/text"), long_text);
   EXPECT_EQ(in.read("g/empty").values.numel(), 0);
   EXPECT_EQ(in.number("g", "absent"), std::nullopt);
   EXPECT_THROW(in.number("g", "text"), InvalidInput);

@@ -6,7 +6,7 @@
 #include <fstream>
 
 #include "ptyche/core/error.h"
-#include "ptyche/io/npy.h"
+#include "ptyche/io/numpy.h"
 
 namespace ptyche {
 namespace {

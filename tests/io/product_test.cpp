@@ -4,11 +4,11 @@
 
 #include <cmath>
 #include <csignal>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "ptyche/data/scan.h"
 #include "ptyche/io/hdf5.h"
-#include "ptyche/io/scores_json.h"
 #include "tests/io/scan_files.h"
 
 namespace ptyche {
@@ -100,7 +100,7 @@ TEST(Product, HoldsScoresAsTextAndAttributes) {
   write_reconstruction(folder / "r.h5", some_image(0), &scores);
   const Hdf5File file = Hdf5File::open(folder / "r.h5");
   EXPECT_EQ(file.number("ptyche/scores", "held_out.r_factor"), 0.0865);
-  EXPECT_EQ(file.read_text("ptyche/scores"), scores_json(scores));
+  EXPECT_EQ(text_dataset(folder / "r.h5", "ptyche/scores"), scores_json(scores));
 }
 
 TEST(ScoresJson, IsJsonWithNumbersUnderTheirNames) {
@@ -180,6 +180,45 @@ TEST(Product, AFullDiskLeavesTheOlderFileAndNothingElse) {
   EXPECT_EQ(read_bytes(folder / "r.h5"), before);
   const std::filesystem::directory_iterator files((folder / "r.h5").parent_path()), end;
   EXPECT_EQ(std::distance(files, end), 1);
+}
+
+// Products that hold no image.
+
+Reconstruction blank_image() {
+  Reconstruction image;
+  image.object = at::ones({20, 24}, at::kComplexFloat);
+  image.coverage = at::ones({20, 24});
+  image.probe = at::ones({1, 8, 8}, at::kComplexFloat);
+  image.positions = at::full({3, 2}, 10, at::kDouble);
+  image.frame_use = at::zeros({3}, at::kByte);
+  return image;
+}
+
+std::string reason_to_refuse(const Reconstruction& image) {
+  const TestFolder folder;
+  write_reconstruction(folder / "spoilt.h5", image);
+  return refusal([&] { read_reconstruction(folder / "spoilt.h5"); });
+}
+
+TEST(RefusedProduct, HasAnObjectOrProbeThatIsNotFiniteAndIsNamedWithIt) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  for (const double value : {nan, std::numeric_limits<double>::infinity(), 1e30}) {
+    Reconstruction image = blank_image();
+    image.object[2][3] = value;
+    const std::string reason = reason_to_refuse(image);
+    EXPECT_NE(reason.find("spoilt.h5: object: expected finite"), std::string::npos) << reason;
+    image = blank_image();
+    image.probe[0][1][1] = value;
+    EXPECT_NE(reason_to_refuse(image).find("probe: expected finite"), std::string::npos);
+  }
+}
+
+TEST(RefusedProduct, HasAProbeWithoutLight) {
+  Reconstruction image = blank_image();
+  image.probe.zero_();
+  const std::string reason = reason_to_refuse(image);
+  EXPECT_NE(reason.find("probe: expected light"), std::string::npos) << reason;
+  EXPECT_EQ(reason_to_refuse(blank_image()), "");
 }
 
 }  // namespace

@@ -13,7 +13,8 @@
 
 #include "ptyche/core/error.h"
 #include "ptyche/core/files.h"
-#include "ptyche/io/npz.h"
+#include "ptyche/io/hdf5.h"
+#include "ptyche/io/numpy.h"
 #include "ptyche/io/read_scan.h"
 
 namespace ptyche {
@@ -89,6 +90,18 @@ std::string refusal(const Work& work) {
 
 inline void write_raw(const std::filesystem::path& file, const std::string& bytes) {
   std::ofstream(file, std::ios::binary) << bytes;
+}
+
+/// A text of variable length, read by the library itself.
+inline std::string text_dataset(const std::filesystem::path& path, const std::string& name) {
+  const Hdf5Id file(H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose);
+  const Hdf5Id dataset(H5Dopen2(file.get(), name.c_str(), H5P_DEFAULT), H5Dclose);
+  const Hdf5Id type(H5Dget_type(dataset.get()), H5Tclose);
+  char* text = nullptr;
+  EXPECT_GE(H5Dread(dataset.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, &text), 0) << name;
+  const std::string copy = text ? text : "";
+  H5free_memory(text);
+  return copy;
 }
 
 inline bool contains(const std::string& text, const std::string& part) {

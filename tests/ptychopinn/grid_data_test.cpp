@@ -6,7 +6,7 @@
 #include <filesystem>
 
 #include "ptyche/core/error.h"
-#include "ptyche/io/npz.h"
+#include "ptyche/io/numpy.h"
 #include "ptyche/physics/fourier.h"
 #include "ptyche/physics/patches.h"
 #include "ptyche/physics/predict.h"

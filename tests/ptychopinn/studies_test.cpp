@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "ptyche/core/error.h"
-#include "ptyche/io/object_file.h"
+#include "ptyche/io/readers.h"
 #include "ptyche/ptychopinn/dose_response.h"
 #include "ptyche/ptychopinn/grid_lines.h"
 #include "ptyche/simulate/default_probe.h"

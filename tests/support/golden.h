@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "ptyche/io/npz.h"
+#include "ptyche/io/numpy.h"
 
 namespace ptyche {
 

@@ -1,10 +1,11 @@
+// PtychoPINN's NPZ files, and the same keys with counts.
 #include <algorithm>
 
 #include "ptyche/core/error.h"
 #include "ptyche/core/log.h"
 #include "ptyche/data/describe.h"
-#include "ptyche/io/npz.h"
-#include "ptyche/io/raw_scan.h"
+#include "ptyche/io/numpy.h"
+#include "ptyche/io/readers.h"
 
 namespace ptyche {
 namespace {
@@ -92,8 +93,11 @@ at::Tensor read_mask(const NpzFile& file) {
   return mask;
 }
 
-}  // namespace
-
+/// PtychoPINN's NPZ (`diff3d` or `diffraction`, `xcoords`, `ycoords`, `probeGuess`, `objectGuess`,
+/// `scan_index`) and the same keys with counts (`mask`). x is the column, y the row. The axis of
+/// the patterns that is as long as xcoords counts them; where both ends fit, the one over which the
+/// mean is bright in the middle, with a note, or a warning where that does not tell. objectGuess is
+/// a truth unless it is constant.
 RawScan read_npz_scan(const std::filesystem::path& path) {
   const NpzFile file(path);
   RawScan raw;
@@ -115,6 +119,24 @@ RawScan read_npz_scan(const std::filesystem::path& path) {
   raw.mask = read_mask(file);
   raw.truth = read_truth(file);
   return raw;
+}
+
+Reconstruction read_npz_object(const std::filesystem::path& path) {
+  const NpzFile file(path);
+  const std::string name = file.first_of({"object", "objectGuess", "truth", "YY_pred"});
+  Reconstruction image = as_object(file.read(name).values, name);
+  image.provenance.source = path.string();
+  return image;
+}
+
+}  // namespace
+
+Reader npz_reader() {
+  return {.name = "NPZ",
+          .signature = "a zip archive",
+          .recognises = [](const FileSample& sample) { return sample.start.starts_with("PK"); },
+          .read_scan = read_npz_scan,
+          .read_object = read_npz_object};
 }
 
 }  // namespace ptyche

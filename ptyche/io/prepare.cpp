@@ -1,0 +1,262 @@
+#include "ptyche/io/prepare.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <vector>
+
+#include "ptyche/core/error.h"
+#include "ptyche/core/log.h"
+#include "ptyche/data/describe.h"
+#include "ptyche/data/window.h"
+#include "ptyche/io/file_array.h"
+#include "ptyche/io/numpy.h"
+
+namespace ptyche {
+namespace {
+
+/// The file's numbers in words.
+std::string numbers_in_words(const at::Tensor& numbers) {
+  std::vector<std::string> words;
+  for (std::int64_t i = 0; i < numbers.size(0); ++i)
+    words.push_back(fmt::format("{}", numbers[i].item<std::int64_t>()));
+  return list_of(words);
+}
+
+}  // namespace
+
+void choose_scan(RawScan& raw, std::int64_t scan_index) {
+  if (!raw.scan_index.defined()) {
+    require(scan_index < 0, "--scan-index: expected a file with an array scan_index, found none");
+    return;
+  }
+  const at::Tensor numbers = std::get<0>(at::_unique(raw.scan_index.contiguous()));
+  require(scan_index >= 0 || numbers.size(0) == 1,
+          "scan_index: expected one scan, found {}: {}; --scan-index K takes one of them",
+          numbers.size(0), numbers_in_words(numbers));
+  if (scan_index < 0) return;
+  const at::Tensor chosen = at::nonzero(raw.scan_index.eq(scan_index)).flatten();
+  require(chosen.size(0) > 0, "--scan-index: expected one of {}, found {}",
+          numbers_in_words(numbers), scan_index);
+  if (chosen.size(0) < raw.frames())
+    note("scan {}: {} of the file's {} patterns, counted from 0 among themselves", scan_index,
+         chosen.size(0), raw.frames());
+  raw.patterns = raw.patterns.index_select(0, chosen);
+  raw.positions = raw.positions.index_select(0, chosen);
+  if (raw.true_positions.defined()) raw.true_positions = raw.true_positions.index_select(0, chosen);
+  raw.scan_index = raw.scan_index.index_select(0, chosen);
+}
+
+// Detector.
+
+namespace {
+
+at::Tensor read_mask_file(const std::filesystem::path& path) {
+  if (path.extension() != ".npz") return read_npy_file(path).values;
+  return with_context(path.string(), [&] {
+    const NpzFile file(path);
+    return file.read(file.names().size() == 1 ? file.names().front() : "mask").values;
+  });
+}
+
+std::int64_t largest_even_square(double row, double col, std::int64_t rows, std::int64_t cols) {
+  const auto r = static_cast<std::int64_t>(row), c = static_cast<std::int64_t>(col);
+  return 2 * std::min(std::min(r, rows - r), std::min(c, cols - c));
+}
+
+Window square_at(std::int64_t row, std::int64_t col, std::int64_t size) {
+  return {row, row + size, col, col + size};
+}
+
+Window window_of(const RawScan& raw, const ReadOptions& options) {
+  const std::int64_t rows = raw.patterns.size(1), cols = raw.patterns.size(2);
+  const DetectorCentre middle{static_cast<double>(rows / 2), static_cast<double>(cols / 2)};
+  const DetectorCentre centre = options.centre.value_or(middle);
+  const double row = std::round(centre.row), col = std::round(centre.col);
+  require(
+      row >= 0 && row < static_cast<double>(rows) && col >= 0 && col < static_cast<double>(cols),
+      "--center: expected a pixel of the {} x {} detector, found {},{}", rows, cols, centre.row,
+      centre.col);
+  if (options.crop == 0 && !options.centre) return square_at(0, 0, std::min(rows, cols));
+  const std::int64_t size =
+      options.crop > 0 ? options.crop : largest_even_square(row, col, rows, cols);
+  const Window window = square_at(static_cast<std::int64_t>(row) - size / 2,
+                                  static_cast<std::int64_t>(col) - size / 2, size);
+  require(
+      size >= 2 && window.row_begin >= 0 && window.col_begin >= 0 && window.row_end <= rows &&
+          window.col_end <= cols,
+      "--crop: expected {0} x {0} pixels around {1},{2} inside the {3} x {4} detector, found {5}",
+      size, row, col, rows, cols, "a window that leaves it");
+  return window;
+}
+
+/// The probe without the far field outside the central size x size pixels. Unitary transforms of
+/// the two sizes keep the power of what is left.
+at::Tensor crop_far_field(const at::Tensor& probe, std::int64_t size) {
+  constexpr std::array<std::int64_t, 2> axes{-2, -1};
+  const at::Tensor centred = at::fft_ifftshift(probe.to(at::kComplexDouble), axes);
+  const at::Tensor wave = at::fft_fftshift(at::fft_fft2(centred, {}, axes, "ortho"), axes);
+  const std::int64_t first = (probe.size(1) - size) / 2;
+  const at::Tensor kept = at::fft_ifftshift(cut(wave, square_at(first, first, size)), axes);
+  return at::fft_fftshift(at::fft_ifft2(kept, {}, axes, "ortho"), axes).to(at::kComplexFloat);
+}
+
+void require_probe_fits(const RawScan& raw, std::int64_t kept) {
+  if (!raw.probe.defined() || raw.probe.size(1) == kept) return;
+  const std::int64_t rows = raw.patterns.size(1), cols = raw.patterns.size(2);
+  const std::string crop =
+      kept == rows && kept == cols ? "" : fmt::format(" or ({0}, {0}) like what is kept", kept);
+  require(raw.probe.size(1) == rows && rows == cols,
+          "{}: expected ({}, {}) like the patterns in {}{}, found {}", raw.probe_name, rows, cols,
+          raw.patterns_name, crop, describe(raw.probe));
+}
+
+/// Whether lengths in pixels are already those of the `kept` x `kept` window: the probe's are.
+bool in_pixels_of_the_window(const RawScan& raw, std::int64_t kept) {
+  const bool whole = raw.patterns.size(1) == kept && raw.patterns.size(2) == kept;
+  return !whole && !raw.positions_in_metres && raw.probe.defined() && raw.probe.size(1) == kept;
+}
+
+/// Lengths follow the far field's extent; see crop_detector.
+void rescale_lengths(RawScan& raw, std::int64_t old_size, std::int64_t new_size) {
+  if (new_size == old_size) return;
+  const double ratio = static_cast<double>(new_size) / static_cast<double>(old_size);
+  if (!raw.positions_in_metres) raw.positions = raw.positions * ratio;
+  raw.geometry.object_pixel_m /= ratio;
+  raw.forget_truth("cropping changed the object pixel");
+}
+
+}  // namespace
+
+void choose_mask(RawScan& raw, const std::string& choice) {
+  const std::int64_t rows = raw.patterns.size(1), cols = raw.patterns.size(2);
+  if (choice != "file" && choice != "none") {
+    raw.mask = with_context("--mask", [&] { return read_mask_file(choice); });
+    require(raw.mask.scalar_type() == at::kBool, "{}: expected bool, true = counted, found {}",
+            choice, describe(raw.mask));
+  }
+  if (choice == "none" || !raw.mask.defined()) raw.mask = at::ones({rows, cols}, at::kBool);
+  require(raw.mask.dim() == 2 && raw.mask.size(0) == rows && raw.mask.size(1) == cols,
+          "mask: expected ({}, {}) like the patterns, found {}", rows, cols, describe(raw.mask));
+  require(raw.mask.any().item<bool>(),
+          "mask: expected counted pixels (true), found none{}; --mask none counts all",
+          choice == "file" ? "" : " in " + choice);
+}
+
+void crop_detector(RawScan& raw, const ReadOptions& options) {
+  const bool whole = options.crop == 0 && !options.centre.has_value() &&
+                     raw.patterns.size(1) == raw.patterns.size(2);
+  require(whole || !(raw.geometry.near_field || options.near_field),
+          "{}: expected square patterns, no --crop and no --center for a near-field scan, whose "
+          "pixels are the object's, found {}",
+          raw.patterns_name, describe(raw.patterns));
+  const std::int64_t rows = raw.patterns.size(1), cols = raw.patterns.size(2);
+  const Window window = window_of(raw, options);
+  require(rows == cols || options.crop > 0 || options.centre.has_value(),
+          "{}: expected square patterns, found {}; --crop N keeps a square", raw.patterns_name,
+          describe(raw.patterns));
+  require(window.rows() % 2 == 0,
+          "{}: expected an even pattern size N, found {}; --crop {} keeps "
+          "the middle",
+          raw.patterns_name, window.rows(), window.rows() - 1);
+  require_probe_fits(raw, window.rows());
+  const bool lengths_fit = in_pixels_of_the_window(raw, window.rows());
+  require(rows == cols || raw.positions_in_metres || lengths_fit,
+          "{}: expected square patterns, positions in metres or a probe of what is kept, found {}",
+          raw.patterns_name, describe(raw.patterns));
+  raw.patterns = cut(raw.patterns, window);
+  raw.mask = cut(raw.mask, window).contiguous();
+  if (raw.probe.defined() && raw.probe.size(1) != window.rows()) {
+    raw.probe = crop_far_field(raw.probe, window.rows());
+  }
+  if (lengths_fit)
+    note("{}: read in pixels of {}, which has the size of what is kept", raw.positions_name,
+         raw.probe_name);
+  else
+    rescale_lengths(raw, rows, window.rows());
+}
+
+// Positions.
+
+namespace {
+
+/// A scan wider than this is in another unit: no object of that size could be held.
+constexpr double kWidestScan_px = 1e5;
+
+void apply_geometry_options(Geometry& geometry, const ReadOptions& options, std::int64_t size) {
+  const bool changed = options.energy_ev > 0 || options.distance_m > 0 ||
+                       options.detector_pixel_m > 0 || options.source_distance_m > 0 ||
+                       (options.near_field && !geometry.near_field);
+  if (options.energy_ev > 0) geometry.energy_ev = options.energy_ev;
+  if (options.distance_m > 0) geometry.distance_m = options.distance_m;
+  if (options.detector_pixel_m > 0) geometry.detector_pixel_m = options.detector_pixel_m;
+  if (options.source_distance_m > 0) geometry.source_distance_m = options.source_distance_m;
+  geometry.near_field = geometry.near_field || options.near_field;
+  require(geometry.near_field || options.source_distance_m == 0,
+          "--source-distance: it goes with --near-field; in the far field it changes nothing");
+  const double computed = object_pixel_m(geometry, size);
+  if (computed > 0 && (changed || geometry.object_pixel_m <= 0)) geometry.object_pixel_m = computed;
+}
+
+/// The column's (1) or row's (0) positions mirrored about the middle of their range.
+void mirror(at::Tensor& positions, std::int64_t axis) {
+  const at::Tensor values = positions.select(1, axis);
+  values.copy_(values.min() + values.max() - values);
+}
+
+/// The object's image must fit this machine's memory.
+void require_canvas_fits(const RawScan& raw, const at::Tensor& extent) {
+  const auto pixels = [&](int axis) {
+    return static_cast<std::int64_t>(extent[axis].item<double>()) + raw.patterns.size(1 + axis);
+  };
+  with_context(raw.positions_name + ": are the positions in another unit? The object's image", [&] {
+    return checked_bytes({pixels(0), pixels(1)}, kCanvasBytesPerPixel);
+  });
+}
+
+void require_sensible_extent(const RawScan& raw) {
+  const at::Tensor extent = raw.positions.amax(0) - raw.positions.amin(0);
+  const double widest = extent.max().item<double>();
+  require(
+      widest <= kWidestScan_px,
+      "{}: expected a scan of at most {} object pixels, found {:.6g}: are the positions in another "
+      "unit?",
+      raw.positions_name, kWidestScan_px, widest);
+  require_canvas_fits(raw, extent);
+  if (raw.frames() > 1 && widest > 0 && widest < 1) {
+    warn("{}: the whole scan spans {:.3g} object pixels: are the positions in another unit?",
+         raw.positions_name, widest);
+  }
+}
+
+}  // namespace
+
+void settle_positions(RawScan& raw, const ReadOptions& options) {
+  require(at::isfinite(raw.positions).all().item<bool>(),
+          "{}: expected finite positions, found {} that are not", raw.positions_name,
+          at::isfinite(raw.positions).logical_not().sum().item<std::int64_t>());
+  const double pixel = raw.geometry.object_pixel_m;
+  apply_geometry_options(raw.geometry, options, raw.patterns.size(1));
+  if (raw.positions_in_metres && pixel > 0 &&
+      std::abs(raw.geometry.object_pixel_m / pixel - 1) > 1e-9)
+    raw.forget_truth("the options changed the object pixel");
+  if (raw.positions_in_metres) {
+    require(
+        raw.geometry.has_object_pixel(),
+        "{}: positions are in metres, expected a known object pixel, found none: give --energy, "
+        "--distance and --detector-pixel",
+        raw.positions_name);
+    raw.positions = raw.positions / raw.geometry.object_pixel_m;
+    raw.positions_in_metres = false;
+  }
+  raw.positions = options.swap_xy ? raw.positions.flip(1) : raw.positions.clone();
+  if (options.flip_y) mirror(raw.positions, 0);
+  if (options.flip_x) mirror(raw.positions, 1);
+  require_sensible_extent(raw);
+  if (options.swap_xy || options.flip_x || options.flip_y)
+    raw.forget_truth("it has the orientation of the file's positions");
+}
+
+}  // namespace ptyche

@@ -1,0 +1,125 @@
+#include "ptyche/io/readers.h"
+
+#include <algorithm>
+#include <fstream>
+
+#include "ptyche/core/error.h"
+#include "ptyche/core/log.h"
+#include "ptyche/data/describe.h"
+
+namespace ptyche {
+
+// One line per format: the function of its own file that describes it.
+Reader product_reader();
+Reader npz_reader();
+Reader cxi_reader();
+
+const std::vector<Reader>& readers() {
+  static const std::vector<Reader> all{product_reader(), npz_reader(), cxi_reader()};
+  return all;
+}
+
+namespace {
+
+FileSample sample_of(const std::filesystem::path& file) {
+  require(std::filesystem::exists(file), "expected a file, found none");
+  require(!std::filesystem::is_directory(file), "expected a file, found a folder");
+  std::ifstream in(file, std::ios::binary);
+  require(in.is_open(), "expected a readable file, found one that cannot be opened");
+  FileSample sample{file, std::string(512, '\0'), std::nullopt};
+  in.read(sample.start.data(), static_cast<std::streamsize>(sample.start.size()));
+  sample.start.resize(static_cast<std::size_t>(in.gcount()));
+  if (is_hdf5(file)) sample.hdf5.emplace(Hdf5File::open(file));
+  return sample;
+}
+
+bool holds(const Reader& reader, Content content) {
+  if (content == Content::scan) return bool(reader.read_scan);
+  return content == Content::any || reader.read_object;
+}
+
+const Reader* recognising(const FileSample& sample, Content content,
+                          const std::vector<Reader>& formats) {
+  const auto found = std::find_if(formats.begin(), formats.end(), [&](const Reader& reader) {
+    return holds(reader, content) && reader.recognises(sample);
+  });
+  return found == formats.end() ? nullptr : &*found;
+}
+
+/// "a, b or c".
+std::string alternatives(const std::vector<std::string>& words) {
+  std::string text;
+  for (std::size_t i = 0; i < words.size(); ++i)
+    text += (i == 0 ? "" : i + 1 < words.size() ? ", " : " or ") + words[i];
+  return text;
+}
+
+/// The formats with such content by name, or as "name (signature)".
+std::string listed(Content content, const std::vector<Reader>& formats, bool signatures) {
+  std::vector<std::string> words;
+  for (const Reader& reader : formats)
+    if (holds(reader, content))
+      words.push_back(signatures ? fmt::format("{} ({})", reader.name, reader.signature)
+                                 : reader.name);
+  return alternatives(words);
+}
+
+/// What the file is instead.
+std::string found_instead(const FileSample& sample, const std::vector<Reader>& formats) {
+  if (const Reader* other = recognising(sample, Content::any, formats)) return other->name;
+  if (sample.hdf5) return "HDF5 with " + list_of(sample.hdf5->datasets());
+  return "none of them in the first bytes";
+}
+
+}  // namespace
+
+const Reader& reader_of(const std::filesystem::path& file, Content content,
+                        const std::vector<Reader>& formats) {
+  return *with_context(file.string(), [&] {
+    const FileSample sample = sample_of(file);
+    require(!sample.start.empty(), "expected a {}, found an empty file",
+            content == Content::object ? "file" : "scan");
+    const Reader* reader = recognising(sample, content, formats);
+    if (reader == nullptr)
+      throw InvalidInput(fmt::format("expected {}, found {}", listed(content, formats, true),
+                                     found_instead(sample, formats)));
+    return reader;
+  });
+}
+
+std::string format_names(Content content, const std::vector<Reader>& formats) {
+  return listed(content, formats, false);
+}
+
+Reconstruction read_object_file(const std::filesystem::path& file) {
+  const Reader& reader = reader_of(file, Content::object);
+  return with_context(file.string(), [&] { return reader.read_object(file); });
+}
+
+void RawScan::forget_truth(const std::string& reason) {
+  if (truth.defined() || true_positions.defined()) note("the truth is left out: {}", reason);
+  truth = true_positions = at::Tensor();
+}
+
+at::Tensor as_probe(const at::Tensor& array, const std::string& name) {
+  at::Tensor probe = array;
+  if (probe.dim() == 4 && probe.size(0) == 1) probe = probe.squeeze(0);
+  if (probe.dim() == 3 && probe.size(2) == 1 && probe.size(0) == probe.size(1)) {
+    probe = probe.squeeze(2);
+  }
+  if (probe.dim() == 2) probe = probe.unsqueeze(0);
+  require(probe.dim() == 3 && probe.size(1) == probe.size(2) && probe.numel() > 0,
+          "{}: expected (N, N) or (modes, N, N), found {}", name, describe(array));
+  return probe.to(at::kComplexFloat).contiguous();
+}
+
+Reconstruction as_object(const at::Tensor& array, const std::string& name) {
+  const at::Tensor object = array.squeeze();
+  require(object.dim() == 2 && object.is_complex() && object.numel() > 0,
+          "{}: expected complex (rows, cols), found {}", name, describe(array));
+  Reconstruction image;
+  image.object = object.to(at::kComplexFloat).contiguous();
+  return image;
+}
+
+}  // namespace ptyche

@@ -1,0 +1,97 @@
+// The file formats that Ptyche reads. A format is one file that defines a Reader, and its line in
+// the table of readers.cpp; errors, help texts and `ptyche info` know it from there.
+#pragma once
+
+#include <ATen/ATen.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ptyche/data/geometry.h"
+#include "ptyche/data/reconstruction.h"
+#include "ptyche/io/hdf5.h"
+
+namespace ptyche {
+
+/// Whether a file's patterns are photon counts or their square roots.
+enum class Domain { unknown, counts, amplitude };
+
+/// A scan file's arrays in our layout and order, before any option or guess has touched the values.
+/// Only patterns and positions are always there; the others are undefined where the file has none.
+struct RawScan {
+  at::Tensor patterns;        ///< (n, rows, cols) any real type, zero frequency in the middle
+  at::Tensor positions;       ///< (n, 2) float64 (row, col), in object pixels or in metres
+  at::Tensor probe;           ///< (modes, N, N) complex64
+  at::Tensor mask;            ///< (rows, cols) bool, true = counted
+  at::Tensor truth;           ///< (H, W) complex64 in the frame of the positions
+  at::Tensor true_positions;  ///< (n, 2) float64 (row, col), in object pixels
+  at::Tensor scan_index;      ///< (n) int64, which of several scans a pattern is of
+  std::string patterns_name, positions_name, probe_name;  ///< the datasets, for messages
+  double ceiling = 0;  ///< largest value of the patterns' integer type, see FileArray
+  bool positions_in_metres = false;
+  bool probe_calibrated = false;  ///< the file says that the probe is in sqrt(photon)
+  Geometry geometry;
+  Domain domain = Domain::unknown;
+  std::string domain_reason;  ///< why `domain` is what it is, in words
+
+  std::int64_t frames() const { return patterns.size(0); }
+
+  /// Drops what is known of the true object and positions, and says why, where there is any.
+  void forget_truth(const std::string& reason);
+};
+
+/// What a reader is shown to tell whether a file is of its format; names of files lie.
+struct FileSample {
+  std::filesystem::path file;
+  std::string start;             ///< the first 512 bytes, fewer where the file is shorter
+  std::optional<Hdf5File> hdf5;  ///< opened where it is HDF5: its content tells the formats apart
+};
+
+/// One file format. `recognises` is asked in the order of the table, so that a format with a
+/// narrower test stands before one with a wider.
+struct Reader {
+  std::string name;       ///< as in "NPZ or CXI file"
+  std::string signature;  ///< how a file is recognised, in words: "a zip archive"
+  std::function<bool(const FileSample&)> recognises;
+  /// The file's scan; empty where the format holds none. Throws InvalidInput naming the dataset.
+  std::function<RawScan(const std::filesystem::path&)> read_scan;
+  /// The image of the object that the file holds, see read_object_file; empty where the format has
+  /// none. Throws InvalidInput naming the dataset.
+  std::function<Reconstruction(const std::filesystem::path&)> read_object;
+};
+
+/// All formats.
+const std::vector<Reader>& readers();
+
+/// What a file must hold.
+enum class Content { any, scan, object };
+
+/// The first of `formats` that holds such content and recognises the file. Throws InvalidInput that
+/// begins with the file's name and lists these formats.
+const Reader& reader_of(const std::filesystem::path& file, Content content,
+                        const std::vector<Reader>& formats = readers());
+
+/// "NPZ or CXI": the formats with such content.
+std::string format_names(Content content, const std::vector<Reader>& formats = readers());
+
+/// The object out of any file that holds one: a reconstruction (read_reconstruction), the truth of
+/// a simulated scan (in the frame of the scan's positions) or a bare array (rows, cols) complex of
+/// an NPZ file. Of the last two only object, geometry's pixel and provenance's source are filled
+/// in: lit everywhere, origin 0. Throws InvalidInput naming file, dataset, expected and found.
+Reconstruction read_object_file(const std::filesystem::path& file);
+
+// For the files of the formats.
+
+/// A probe of shape (N, N), (modes, N, N), (N, N, 1) or (1, modes, N, N) of any numeric type as
+/// (modes, N, N) complex64. Throws InvalidInput for other shapes, beginning with `name`.
+at::Tensor as_probe(const at::Tensor& array, const std::string& name);
+
+/// A reconstruction of which nothing but the object is known: (rows, cols) complex, axes of length
+/// 1 left out. Throws InvalidInput for other arrays, beginning with `name`.
+Reconstruction as_object(const at::Tensor& array, const std::string& name);
+
+}  // namespace ptyche
