@@ -14,7 +14,7 @@
 #include "ptyche/core/files.h"
 #include "ptyche/io/product.h"
 #include "ptyche/io/readers.h"
-#include "ptyche/report/comparison_report.h"
+#include "ptyche/report/report.h"
 
 namespace ptyche {
 namespace {

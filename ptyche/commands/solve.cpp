@@ -15,8 +15,8 @@
 #include "ptyche/core/log.h"
 #include "ptyche/core/stopwatch.h"
 #include "ptyche/io/product.h"
-#include "ptyche/report/object_figures.h"
-#include "ptyche/report/or_warn.h"
+#include "ptyche/report/report.h"
+#include "ptyche/report/result_figures.h"
 #include "ptyche/solve/solver.h"
 
 namespace ptyche {
@@ -75,7 +75,7 @@ void stamp(Reconstruction& image, const SolveVerbOptions& options,
 
 /// What a look leaves in the folder: the image so far.
 void write_pictures(const std::filesystem::path& folder, const Reconstruction& image) {
-  or_warn("phase.png", [&] {
+  warn_on_error("phase.png", [&] {
     write_text(folder / "phase.png", render_png(phase_figure(image).figure));
     write_text(folder / "amplitude.png", render_png(amplitude_figure(image).figure));
   });
@@ -160,7 +160,7 @@ void run_solve(const SolveVerbOptions& options, const std::string& options_json)
     scores.half_sets = agreement_of_halves(options, scan);
   }
   write_image(options.output, result.image, scan, scores, {});
-  or_warn("progress.csv", [&] { write_looks(options.output, result.looks); });
+  warn_on_error("progress.csv", [&] { write_looks(options.output, result.looks); });
   require_whole(options, result.end, options.half_sets && !scores.half_sets, watch.checkpoint);
 }
 

@@ -6,7 +6,7 @@
 #include "ptyche/evaluate/image_error.h"
 #include "ptyche/io/numpy.h"
 #include "ptyche/nn/patch_network.h"
-#include "ptyche/report/display.h"
+#include "ptyche/report/result_figures.h"
 #include "ptyche/report/ticks.h"
 
 namespace ptyche {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "ptyche/report/html.h"
-#include "ptyche/report/object_figures.h"
+#include "ptyche/report/result_figures.h"
 #include "ptyche/train/train.h"
 
 namespace ptyche {

@@ -11,14 +11,14 @@
 namespace ptyche {
 namespace {
 
-void check(cairo_status_t status) {
+void require_success(cairo_status_t status) {
   require(status == CAIRO_STATUS_SUCCESS, "drawing failed: {}", cairo_status_to_string(status));
 }
 
 cairo_surface_t* new_surface(double width, double height) {
-  constexpr double largest = 32767;
-  require(width >= 1 && height >= 1 && width <= largest && height <= largest,
-          "a sheet of 1 to {} pixels expected, found {} x {}", largest, width, height);
+  constexpr double kLargest = 32767;
+  require(width >= 1 && height >= 1 && width <= kLargest && height <= kLargest,
+          "a sheet of 1 to {} pixels expected, found {} x {}", kLargest, width, height);
   return cairo_image_surface_create(CAIRO_FORMAT_RGB24, static_cast<int>(std::ceil(width)),
                                     static_cast<int>(std::ceil(height)));
 }
@@ -42,7 +42,7 @@ void Canvas::Destroy::operator()(cairo_surface_t* surface) const { cairo_surface
 
 Canvas::Canvas(double width, double height)
     : surface_(new_surface(width, height)), context_(cairo_create(surface_.get())) {
-  check(cairo_status(context_.get()));
+  require_success(cairo_status(context_.get()));
   fill({0, 0, std::ceil(width), std::ceil(height)}, 1);
 }
 
@@ -51,7 +51,7 @@ void Canvas::image(const at::Tensor& rgb, const Rectangle& where) {
   const auto rows = static_cast<int>(pixels.size(0)), cols = static_cast<int>(pixels.size(1));
   const std::unique_ptr<cairo_surface_t, Destroy> source(
       cairo_image_surface_create(CAIRO_FORMAT_RGB24, cols, rows));
-  check(cairo_surface_status(source.get()));
+  require_success(cairo_surface_status(source.get()));
   unsigned char* target = cairo_image_surface_get_data(source.get());
   const int stride = cairo_image_surface_get_stride(source.get());
   for (std::int64_t row = 0; row < rows; ++row)
@@ -117,7 +117,7 @@ double Canvas::text_width(const std::string& words, const TextStyle& style) {
 }
 
 void Canvas::text(const std::string& words, double x, double y, const TextStyle& style) {
-  constexpr double digit_height = 0.73;  // of the font size, in common sans-serif faces
+  constexpr double kDigitHeight = 0.73;  // of the font size, in common sans-serif faces
   const double width = text_width(words, style);
   const double before = style.anchor == Anchor::left     ? 0
                         : style.anchor == Anchor::centre ? width / 2
@@ -127,16 +127,16 @@ void Canvas::text(const std::string& words, double x, double y, const TextStyle&
   cairo_set_source_rgb(context, style.grey, style.grey, style.grey);
   cairo_translate(context, x, y);
   if (style.upwards) cairo_rotate(context, -std::acos(0.0));
-  cairo_move_to(context, -before, digit_height * style.size / 2);
+  cairo_move_to(context, -before, kDigitHeight * style.size / 2);
   cairo_show_text(context, words.c_str());
   cairo_restore(context);
 }
 
 std::string Canvas::png() const {
-  check(cairo_status(context_.get()));
+  require_success(cairo_status(context_.get()));
   cairo_surface_flush(surface_.get());
   std::string bytes;
-  check(cairo_surface_write_to_png_stream(surface_.get(), append_bytes, &bytes));
+  require_success(cairo_surface_write_to_png_stream(surface_.get(), append_bytes, &bytes));
   return bytes;
 }
 

@@ -5,15 +5,80 @@
 
 #include "ptyche/core/error.h"
 #include "ptyche/report/canvas.h"
-#include "ptyche/report/colour_key.h"
 #include "ptyche/report/ticks.h"
 
 namespace ptyche {
 namespace {
 
 // Of up to three panels in a row; more make the sheet wider, not themselves smaller.
-constexpr double wanted_length = 1000, largest_length = 2000;
-constexpr std::int64_t usual_across = 3;
+constexpr double kWantedLength = 1000, kLargestLength = 2000;
+constexpr std::int64_t kUsualAcross = 3;
+
+// The key beside a picture: what its colours mean.
+
+constexpr double kBarWidth_em = 1.4, kWheelWidth_em = 7;
+
+void draw_bar(Canvas& canvas, const ColourBar& key, const Rectangle& where, double em) {
+  const Rectangle bar{where.x, where.y, kBarWidth_em * em, where.height};
+  const at::Tensor values = at::linspace(key.high, key.low, 256, at::kDouble).unsqueeze(1);
+  at::Tensor rgb = colours(key.map, values, key.low, key.high);
+  if (key.map == ColourMap::cyclic) rgb[0] = rgb[-1];  // the loop's end has its beginning's colour
+  canvas.image(rgb, bar);
+  canvas.frame(bar, em / 14);
+  const double right = bar.x + bar.width;
+  const int at_most = std::clamp(static_cast<int>(where.height / (3 * em)), 2, 8);
+  for (const Tick& tick : linear_ticks(key.low, key.high, at_most)) {
+    const double y = bar.y + (key.high - tick.value) / (key.high - key.low) * bar.height;
+    canvas.line(right, y, right + 0.35 * em, y, em / 14);
+    canvas.text(tick.label, right + 0.6 * em, y, {.size = em});
+  }
+  canvas.text(key.label, right + 4.6 * em, bar.y + bar.height / 2,
+              {.size = em, .anchor = Anchor::centre, .upwards = true});
+}
+
+/// A disc of the domain colours, radius `size` / 2, on white, its edge smoothed over one pixel.
+at::Tensor wheel_colours(std::int64_t size) {
+  const at::Tensor line =
+      (at::arange(size, at::kDouble) + 0.5) * (2.0 / static_cast<double>(size)) - 1;
+  const at::Tensor disc = at::complex(line.unsqueeze(0).expand({size, size}).contiguous(),
+                                      -line.unsqueeze(1).expand({size, size}).contiguous());
+  const at::Tensor inside = ((1 - disc.abs()) * (0.5 * static_cast<double>(size)) + 0.5)
+                                .clamp(0, 1)
+                                .unsqueeze(-1)
+                                .to(at::kFloat);
+  return domain_colours(disc, 1) * inside + (1 - inside);
+}
+
+void draw_wheel(Canvas& canvas, const ColourWheel& key, const Rectangle& where, double em) {
+  const double radius = 2.4 * em, x = where.x + 0.5 * kWheelWidth_em * em;
+  const double y = where.y + radius + 1.4 * em;
+  canvas.image(wheel_colours(static_cast<std::int64_t>(2 * radius)),
+               {std::round(x - radius), std::round(y - radius), 2 * radius, 2 * radius});
+  const TextStyle centred{.size = em, .anchor = Anchor::centre};
+  const double reach = radius + 0.7 * em;
+  canvas.text("0", x + reach, y, centred);
+  canvas.text("\u03c0/2", x, y - reach, centred);
+  canvas.text("\u03c0", x - reach, y, centred);
+  canvas.text("\u2212\u03c0/2", x, y + reach, centred);
+  const TextStyle small{.size = 0.85 * em, .anchor = Anchor::centre};
+  canvas.text("hue: phase (rad)", x, y + radius + 2.2 * em, small);
+  canvas.text("brightness:", x, y + radius + 3.5 * em, small);
+  canvas.text(key.label, x, y + radius + 4.6 * em, small);
+}
+
+/// Width that the key needs, in units of the text size.
+double key_width_em(const std::variant<ColourBar, ColourWheel>& key) {
+  return std::holds_alternative<ColourBar>(key) ? kBarWidth_em + 5.6 : kWheelWidth_em + 2;
+}
+
+/// Draws the key into `where`; `em` is the text size in sheet pixels.
+void draw_key(Canvas& canvas, const std::variant<ColourBar, ColourWheel>& key,
+              const Rectangle& where, double em) {
+  if (const auto* bar = std::get_if<ColourBar>(&key)) return draw_bar(canvas, *bar, where, em);
+  draw_wheel(canvas, std::get<ColourWheel>(key), where, em);
+}
+
+// Panels with their axes.
 
 /// Where everything goes, in sheet pixels; `em` is the size of plain text.
 struct Layout {
@@ -34,7 +99,7 @@ struct Layout {
   }
 };
 
-void check(const Figure& figure) {
+void require_panels(const Figure& figure) {
   require(!figure.panels.empty(), "figure '{}' has no picture", figure.title);
   for (const Panel& panel : figure.panels)
     require(panel.rgb.dim() == 3 && panel.rgb.size(2) == 3 && panel.rgb.numel() > 0,
@@ -49,11 +114,11 @@ Layout layout_of(const Figure& figure) {
   layout.down = (count + layout.across - 1) / layout.across;
   const auto rows = static_cast<double>(figure.panels[0].rgb.size(0));
   const auto cols = static_cast<double>(figure.panels[0].rgb.size(1));
-  const double wider = static_cast<double>(std::max(layout.across, usual_across)) /
-                       static_cast<double>(usual_across);
+  const double wider = static_cast<double>(std::max(layout.across, kUsualAcross)) /
+                       static_cast<double>(kUsualAcross);
   const double longest = std::max(rows, cols * static_cast<double>(layout.across)) / wider;
-  const double zoom = longest > largest_length ? 1 / std::ceil(longest / largest_length)
-                                               : std::max(1.0, std::floor(wanted_length / longest));
+  const double zoom = longest > kLargestLength ? 1 / std::ceil(longest / kLargestLength)
+                                               : std::max(1.0, std::floor(kWantedLength / longest));
   layout.panel_width = std::ceil(zoom * cols);
   layout.panel_height = std::ceil(zoom * rows);
   layout.em = std::max(12.0, zoom * longest / 30);
@@ -160,7 +225,7 @@ std::string render_stacked_png(const std::vector<Figure>& figures) {
   std::vector<Layout> layouts;
   double width = 0, height = 0;
   for (const Figure& figure : figures) {
-    check(figure);
+    require_panels(figure);
     layouts.push_back(layout_of(figure));
     layouts.back().above = height;
     height += layouts.back().height();

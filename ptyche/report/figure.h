@@ -8,7 +8,7 @@
 #include <variant>
 #include <vector>
 
-#include "ptyche/report/colour_map.h"
+#include "ptyche/report/colours.h"
 
 namespace ptyche {
 
@@ -17,18 +17,6 @@ struct Panel {
   std::string title;                    ///< above the picture; may be empty
   at::Tensor rgb;                       ///< (rows, cols, 3) sRGB in 0..1; row 0 is drawn at the top
   double first_row = 0, first_col = 0;  ///< object pixel of rgb[0][0]; the axes count from pixel 0
-};
-
-/// Key of colours that mean a number, low < high, both finite.
-struct ColourBar {
-  ColourMap map = ColourMap::sequential;
-  double low = 0, high = 1;
-  std::string label;  ///< quantity and unit
-};
-
-/// Key of domain colouring: hue = phase, brightness = amplitude.
-struct ColourWheel {
-  std::string label;  ///< what full brightness is
 };
 
 struct Figure {

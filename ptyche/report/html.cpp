@@ -3,10 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "ptyche/core/error.h"
+#include "ptyche/report/ticks.h"
 
 namespace ptyche {
 namespace {
@@ -129,6 +132,154 @@ std::vector<TableRow> flattened_options(const std::string& json) {
   std::vector<TableRow> rows;
   flatten(options, "", rows);
   return rows;
+}
+
+// Scores.
+
+namespace {
+
+std::string group_of(const NamedScore& score) {
+  const std::size_t dot = score.name.find('.');
+  return dot == std::string::npos ? "" : score.name.substr(0, dot);
+}
+
+/// What a reader calls the group; a group not listed here goes by its own name.
+std::string group_title(const std::string& group) {
+  const std::map<std::string, std::string> titles = {
+      {"held_out", "Held-out patterns: predicted, never used"},
+      {"held_out_all_pixels", "Held-out patterns, masked pixels too"},
+      {"used", "Patterns used for the image"},
+      {"unseen_half", "Unseen half: patterns that no training saw"},
+      {"truth", "Against the known truth"},
+      {"half_sets", "Two images that share no pattern: odd against even"},
+      {"object", "Object"},
+      {"time", "Time"}};
+  const auto found = titles.find(group);
+  if (found != titles.end()) return found->second;
+  std::string title = group;
+  std::replace(title.begin(), title.end(), '_', ' ');
+  return title;
+}
+
+}  // namespace
+
+std::string score_tables(const std::vector<NamedScore>& scores) {
+  std::vector<std::string> groups;
+  std::map<std::string, std::vector<TableRow>> rows;
+  for (const NamedScore& score : scores) {
+    const std::string group = group_of(score);
+    if (!score.predictor.empty() && !rows[group].empty()) {
+      rows[group].back()[2] +=
+          fmt::format(" [{}: {}]", score.predictor, format_number(score.value));
+      continue;
+    }
+    if (!rows.contains(group)) groups.push_back(group);
+    rows[group].push_back({score.name, format_number(score.value), score.meaning});
+  }
+  std::string html;
+  for (const std::string& group : groups)
+    html += table_html("scores", group_title(group), {"name", "value", "meaning"}, rows[group]);
+  return html;
+}
+
+// Curves. Not by cairo: its SVG has fixed colours and letters as outlines, and this one takes the
+// colours and the font of the page, light or dark.
+
+namespace {
+
+constexpr double kPlotWidth = 640, kPlotHeight = 300, kLeft = 74, kRight = 22, kTop = 18,
+                 kBottom = 50;
+
+struct Scale {
+  double low, high;
+  bool logarithmic = false;
+
+  /// 0 at `low`, 1 at `high`.
+  double fraction(double value) const {
+    if (logarithmic) return std::log(value / low) / std::log(high / low);
+    return (value - low) / (high - low);
+  }
+  std::vector<Tick> ticks() const {
+    return logarithmic ? log_ticks(low, high) : linear_ticks(low, high, 6);
+  }
+};
+
+Scale value_scale(const std::vector<double>& values) {
+  std::vector<double> finite;
+  std::copy_if(values.begin(), values.end(), std::back_inserter(finite),
+               [](double value) { return std::isfinite(value); });
+  require(!finite.empty(), "a curve needs a finite value, found none among {}", values.size());
+  const auto [least, most] = std::minmax_element(finite.begin(), finite.end());
+  if (*least > 0 && *most > 10 * *least) return {*least / 1.1, *most * 1.1, true};
+  const double size = std::max(std::abs(*least), std::abs(*most));
+  const double margin = std::max({0.05 * (*most - *least), 1e-3 * size, 1e-12});
+  return {*least - margin, *most + margin};
+}
+
+/// A curve of one or no step still has an axis.
+Scale step_scale(std::size_t steps) { return {1, std::max(2.0, static_cast<double>(steps))}; }
+
+double x_of(const Scale& scale, double value) {
+  return kLeft + scale.fraction(value) * (kPlotWidth - kLeft - kRight);
+}
+
+double y_of(const Scale& scale, double value) {
+  return kPlotHeight - kBottom - scale.fraction(value) * (kPlotHeight - kTop - kBottom);
+}
+
+std::string text_svg(double x, double y, const char* anchor, const std::string& words) {
+  return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\">{}</text>\n", x, y, anchor,
+                     escape_html(words));
+}
+
+std::string grid(const Scale& steps, const Scale& values) {
+  std::string svg;
+  for (const Tick& tick : values.ticks()) {
+    const double y = y_of(values, tick.value);
+    svg +=
+        fmt::format("<path class=\"grid\" d=\"M{} {:.1f}H{}\"/>\n", kLeft, y, kPlotWidth - kRight);
+    svg += text_svg(kLeft - 8, y + 4.5, "end", tick.label);
+  }
+  for (const Tick& tick : steps.ticks()) {
+    if (tick.value != std::round(tick.value)) continue;
+    const double x = x_of(steps, tick.value);
+    svg += fmt::format("<path class=\"axis\" d=\"M{:.1f} {}v5\"/>\n", x, kPlotHeight - kBottom);
+    svg += text_svg(x, kPlotHeight - kBottom + 20, "middle", tick.label);
+  }
+  return svg + fmt::format("<path class=\"axis\" d=\"M{} {}V{}H{}\"/>\n", kLeft, kTop,
+                           kPlotHeight - kBottom, kPlotWidth - kRight);
+}
+
+std::string curve(const LinePlot& plot, const Scale& steps, const Scale& values) {
+  std::string path, dot;
+  bool pen_down = false;
+  for (std::size_t index = 0; index < plot.y.size(); ++index) {
+    const double value = plot.y[index];
+    if (std::isfinite(value)) {
+      const double x = x_of(steps, static_cast<double>(index + 1)), y = y_of(values, value);
+      path += fmt::format("{}{:.1f} {:.1f}", pen_down ? "L" : "M", x, y);
+      dot = fmt::format("<circle class=\"dot\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3.5\"/>\n", x, y);
+    }
+    pen_down = std::isfinite(value);
+  }
+  return "<path class=\"curve\" d=\"" + path + "\"/>\n" + dot;
+}
+
+}  // namespace
+
+std::string line_plot_svg(const LinePlot& plot) {
+  const Scale steps = step_scale(plot.y.size()), values = value_scale(plot.y);
+  const double middle = (kTop + kPlotHeight - kBottom) / 2;
+  std::string svg = fmt::format("<svg class=\"plot\" viewBox=\"0 0 {} {}\" role=\"img\">\n",
+                                kPlotWidth, kPlotHeight);
+  svg += "<title>" + escape_html(plot.title) + "</title>\n";
+  svg += grid(steps, values) + curve(plot, steps, values);
+  svg += text_svg((kLeft + kPlotWidth - kRight) / 2, kPlotHeight - 8, "middle", plot.x_label);
+  svg += fmt::format(
+      "<text transform=\"translate(16 {:.1f}) rotate(-90)\" text-anchor=\"middle\">{}"
+      "</text>\n",
+      middle, escape_html(plot.y_label + (values.logarithmic ? ", log scale" : "")));
+  return svg + "</svg>\n";
 }
 
 }  // namespace ptyche

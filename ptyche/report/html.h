@@ -1,9 +1,12 @@
-// Small pieces of HTML: text made safe, pictures made part of the page, tables, figures.
+// Pieces of HTML: text made safe, pictures as part of the page, tables of options and scores,
+// curves.
 #pragma once
 
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "ptyche/data/named_score.h"
 
 namespace ptyche {
 
@@ -35,5 +38,22 @@ std::string table_html(const std::string& kind, const std::string& caption, cons
 /// JSON options as rows (dotted name, value), in their order: {"a": {"b": 1}} gives ("a.b", "1").
 /// Throws InvalidInput if `json` is not a JSON object.
 std::vector<TableRow> flattened_options(const std::string& json);
+
+/// One HTML table (name, value, meaning) for each group of scores, in the order given; the group is
+/// the name up to its first dot (none: one table without a caption). What trivial predictors get
+/// stands behind the meaning of the score beside which they belong. Empty where there are no
+/// scores.
+std::string score_tables(const std::vector<NamedScore>& scores);
+
+struct LinePlot {
+  std::string title;             ///< read out where the plot is not seen
+  std::string x_label, y_label;  ///< beside the axes
+  std::vector<double> y;         ///< one value per step; the first step is number 1
+};
+
+/// <svg> of the curve: logarithmic in y where all values are positive and span more than a factor
+/// of ten, else linear. Values that are not finite leave a gap. Throws InvalidInput if no value is
+/// finite.
+std::string line_plot_svg(const LinePlot& plot);
 
 }  // namespace ptyche

@@ -1,14 +1,28 @@
 // What a person opens: figures and one self-contained page.
 #pragma once
 
+#include <exception>
 #include <filesystem>
 #include <string>
 #include <vector>
 
+#include "ptyche/core/log.h"
 #include "ptyche/data/reconstruction.h"
 #include "ptyche/data/scores.h"
+#include "ptyche/evaluate/compare.h"
 
 namespace ptyche {
+
+/// Runs `work`; whatever it throws becomes a warning that begins with `what`: no figure is worth a
+/// lost result.
+template <typename Work>
+void warn_on_error(const std::string& what, Work&& work) {
+  try {
+    work();
+  } catch (const std::exception& error) {
+    warn("{}: {}", what, error.what());
+  }
+}
 
 /// A further image to show in the report (the unseen half, an image before refinement).
 struct ExtraImage {
@@ -23,5 +37,12 @@ struct ExtraImage {
 /// others were tried, for a file that could not be written (a full disk).
 bool write_report(const std::filesystem::path& folder, const Reconstruction& image,
                   const Scores& scores, const std::vector<ExtraImage>& extras = {});
+
+/// Writes amplitude.png, phase.png (both images side by side), amplitude_difference.png,
+/// phase_difference.png, frc.png and report.html into `folder`. `image` and `reference` say which
+/// files were compared, e.g. "A: x.h5". A part that cannot be drawn is a warning, never an error.
+void write_comparison_report(const std::filesystem::path& folder, const ComparedImages& compared,
+                             const std::vector<NamedScore>& scores, const std::string& image,
+                             const std::string& reference);
 
 }  // namespace ptyche

@@ -8,7 +8,7 @@
 namespace ptyche {
 namespace {
 
-constexpr double slack = 1e-9;  // so that rounding does not lose a tick at an end of the axis
+constexpr double kSlack = 1e-9;  // so that rounding does not lose a tick at an end of the axis
 
 std::string with_real_minus(std::string text) {
   for (auto at = text.find('-'); at != std::string::npos; at = text.find('-', at + 1))
@@ -35,33 +35,33 @@ std::string significant(double value) {
 }
 
 double round_step(double least) {
-  const double power = std::pow(10, std::floor(std::log10(least) + slack));
+  const double power = std::pow(10, std::floor(std::log10(least) + kSlack));
   for (const double factor : {1.0, 2.0, 5.0})
-    if (factor * power >= least * (1 - slack)) return factor * power;
+    if (factor * power >= least * (1 - kSlack)) return factor * power;
   return 10 * power;
 }
 
 std::string tick_label(double value, double step) {
   if (std::abs(value) < step / 2) return "0";
   if (std::abs(value) >= 1e6 || step < 1e-4) return significant(value);
-  const int decimals = std::max(0, -static_cast<int>(std::floor(std::log10(step) + slack)));
+  const int decimals = std::max(0, -static_cast<int>(std::floor(std::log10(step) + kSlack)));
   return with_real_minus(fmt::format("{:.{}f}", value, decimals));
 }
 
 }  // namespace
 
 double round_length(double length) {
-  const double power = std::pow(10, std::floor(std::log10(length) + slack));
+  const double power = std::pow(10, std::floor(std::log10(length) + kSlack));
   for (const double factor : {5.0, 2.0})
-    if (factor * power <= length * (1 + slack)) return factor * power;
+    if (factor * power <= length * (1 + kSlack)) return factor * power;
   return power;
 }
 
 std::vector<Tick> linear_ticks(double low, double high, int at_most) {
   const double step = round_step((high - low) / at_most);
-  const double last = std::floor(high / step + slack);
+  const double last = std::floor(high / step + kSlack);
   std::vector<Tick> ticks;
-  for (double index = std::ceil(low / step - slack); index <= last; ++index)
+  for (double index = std::ceil(low / step - kSlack); index <= last; ++index)
     ticks.push_back({index * step, tick_label(index * step, step)});
   return ticks;
 }
@@ -72,7 +72,7 @@ std::vector<Tick> log_ticks(double low, double high) {
   for (double decade = std::floor(std::log10(low)); decade <= std::log10(high); ++decade)
     for (const double factor : {1.0, 2.0, 5.0}) {
       const double value = factor * std::pow(10, decade);
-      if (value < low * (1 - slack) || value > high * (1 + slack)) continue;
+      if (value < low * (1 - kSlack) || value > high * (1 + kSlack)) continue;
       if (wide && factor != 1) continue;
       ticks.push_back({value, significant(value)});
     }
@@ -88,7 +88,7 @@ LengthUnit length_unit(double extent_m) {
 std::string format_length(double length_m) {
   const double largest_first[] = {1e-3, 1e-6};
   for (const double metres : largest_first)
-    if (length_m >= metres * (1 - slack))
+    if (length_m >= metres * (1 - kSlack))
       return format_number(length_m / metres) + " " + (metres == 1e-3 ? "mm" : "\u00b5m");
   return format_number(length_m / 1e-9) + " nm";
 }

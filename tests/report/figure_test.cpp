@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "ptyche/core/error.h"
-#include "ptyche/report/object_figures.h"
+#include "ptyche/report/result_figures.h"
 #include "tests/report/decoded_png.h"
 #include "tests/report/sample.h"
 
@@ -56,7 +56,7 @@ TEST(AmplitudeFigure, ShowsTheLitPartInItsPlaceAndTheUnlitInGrey) {
   EXPECT_EQ(panel.rgb.sizes(), at::IntArrayRef({20, 25, 3}));
   EXPECT_EQ(panel.first_row, 10);
   EXPECT_EQ(panel.first_col, 20);
-  EXPECT_TRUE(at::allclose(panel.rgb[1][1], at::full({3}, no_value_grey, at::kFloat)));
+  EXPECT_TRUE(at::allclose(panel.rgb[1][1], at::full({3}, kNoValueGrey, at::kFloat)));
   const at::Tensor brightness = panel.rgb.sum(2);
   EXPECT_GT(brightness[2][5].item<float>(), brightness[2][6].item<float>());
 }
@@ -79,7 +79,7 @@ TEST(ObjectFigures, AnObjectOfNaNIsDrawnAsMissing) {
   image.object.fill_(std::nan(""));
   for (const auto& drawn : {amplitude_figure(image), phase_figure(image)}) {
     const at::Tensor& rgb = drawn.figure.panels.at(0).rgb;
-    EXPECT_TRUE(at::allclose(rgb, at::full_like(rgb, no_value_grey)));
+    EXPECT_TRUE(at::allclose(rgb, at::full_like(rgb, kNoValueGrey)));
     EXPECT_NO_THROW(decode_png(render_png(drawn.figure)));
   }
 }

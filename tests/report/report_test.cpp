@@ -5,7 +5,6 @@
 
 #include "ptyche/core/error.h"
 #include "ptyche/core/files.h"
-#include "ptyche/report/comparison_report.h"
 #include "ptyche/report/page.h"
 #include "tests/report/decoded_png.h"
 #include "tests/report/sample.h"

@@ -1,11 +1,13 @@
-#include "ptyche/report/colour_map.h"
+#include "ptyche/report/colours.h"
 
+#include <algorithm>
+#include <cmath>
 #include <numbers>
 
 namespace ptyche {
 namespace {
 
-constexpr double pi = std::numbers::pi;
+constexpr double kPi = std::numbers::pi;
 
 struct OkLab {
   at::Tensor lightness, a, b;
@@ -31,13 +33,13 @@ at::Tensor srgb(const OkLab& colour) {
 // sRGB.
 
 at::Tensor sequential_colours(const at::Tensor& t) {
-  const at::Tensor hue = (300 - 200 * t) * (pi / 180);
+  const at::Tensor hue = (300 - 200 * t) * (kPi / 180);
   return srgb({0.22 + 0.70 * t, 0.09 * hue.cos(), 0.09 * hue.sin()});
 }
 
 at::Tensor cyclic_colours(const at::Tensor& t) {
-  const at::Tensor angle = (t - 0.5) * (2 * pi);
-  const at::Tensor hue = angle + 150 * pi / 180;
+  const at::Tensor angle = (t - 0.5) * (2 * kPi);
+  const at::Tensor hue = angle + 150 * kPi / 180;
   return srgb({0.72 + 0.14 * angle.cos(), 0.13 * hue.cos(), 0.13 * hue.sin()});
 }
 
@@ -46,7 +48,12 @@ at::Tensor grey_colours(const at::Tensor& t) {
 }
 
 at::Tensor grey_where(const at::Tensor& missing, const at::Tensor& rgb) {
-  return rgb.masked_fill(missing.unsqueeze(-1), no_value_grey);
+  return rgb.masked_fill(missing.unsqueeze(-1), kNoValueGrey);
+}
+
+double value_at(const at::Tensor& sorted, double fraction) {
+  const auto last = static_cast<double>(sorted.size(0) - 1);
+  return sorted[std::llround(fraction * last)].item<double>();
 }
 
 }  // namespace
@@ -73,6 +80,30 @@ at::Tensor domain_colours(const at::Tensor& values, double peak) {
   const at::Tensor hue = known.angle().to(at::kFloat);
   const at::Tensor chroma = 0.12 * brightness;
   return grey_where(missing, srgb({0.74 * brightness, chroma * hue.cos(), chroma * hue.sin()}));
+}
+
+ValueRange robust_range(const at::Tensor& values, const at::Tensor& mask) {
+  const at::Tensor kept = values.masked_select(mask.logical_and(at::isfinite(values)));
+  if (kept.numel() == 0) return {};
+  const at::Tensor sorted = std::get<0>(kept.to(at::kDouble).sort());
+  const ValueRange range{value_at(sorted, 0.01), value_at(sorted, 0.99)};
+  const double size = std::max(std::abs(range.low), std::abs(range.high));
+  if (range.high - range.low > 1e-6 * size) return range;
+  const double margin = size > 0 ? 0.05 * size : 0.05;
+  return {range.low - margin, range.high + margin};
+}
+
+at::Tensor everywhere(const at::Tensor& values) { return at::ones_like(values, at::kBool); }
+
+ValueRange common_range(const std::vector<at::Tensor>& images) {
+  const at::Tensor all = at::cat(images);
+  return robust_range(all, everywhere(all));
+}
+
+double bright_level(const at::Tensor& values) {
+  const at::Tensor amplitude = values.abs().nan_to_num(0, 0, 0).flatten();
+  const double level = value_at(std::get<0>(amplitude.sort()), 0.995);
+  return level > 0 ? level : 1;
 }
 
 }  // namespace ptyche

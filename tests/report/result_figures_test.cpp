@@ -1,8 +1,10 @@
-#include "ptyche/report/display.h"
+#include "ptyche/report/result_figures.h"
 
 #include <gtest/gtest.h>
 
-#include <cmath>
+#include "ptyche/core/error.h"
+#include "tests/report/decoded_png.h"
+#include "tests/report/sample.h"
 
 namespace ptyche {
 namespace {
@@ -14,7 +16,7 @@ TEST(BoundingBox, HoldsTheLitPixelsAndNoMore) {
   coverage[2][5] = 1;
   coverage[6][4] = 0.5;
   coverage[8][11] = 0.001;
-  const PixelBox box = bounding_box(lit_above(coverage, 0.01));
+  const Window box = bounding_box(lit_above(coverage, 0.01));
   EXPECT_EQ(box.row_begin, 2);
   EXPECT_EQ(box.row_end, 7);
   EXPECT_EQ(box.col_begin, 4);
@@ -22,39 +24,9 @@ TEST(BoundingBox, HoldsTheLitPixelsAndNoMore) {
 }
 
 TEST(BoundingBox, IsTheWholeWhereNothingIsLit) {
-  const PixelBox box = bounding_box(lit_above(at::zeros({9, 12}), 0.01));
+  const Window box = bounding_box(lit_above(at::zeros({9, 12}), 0.01));
   EXPECT_EQ(box.rows(), 9);
   EXPECT_EQ(box.cols(), 12);
-}
-
-TEST(RobustRange, IsTheFirstToTheNinetyNinthPercentileOfTheMaskedValues) {
-  at::Tensor values = at::arange(1010, at::kDouble).view({10, 101});
-  values[9].fill_(1e9);
-  at::Tensor mask = all_of({10, 101});
-  mask.slice(0, 1).fill_(false);
-  const ValueRange range = robust_range(values, mask);
-  EXPECT_DOUBLE_EQ(range.low, 1);
-  EXPECT_DOUBLE_EQ(range.high, 99);
-}
-
-TEST(RobustRange, IsFiniteAndNotEmptyForAnyInput) {
-  const double nan = std::nan("");
-  for (const double value : {0.0, 1.0, -2.5, 1e-30, 1e30, nan}) {
-    const ValueRange range = robust_range(at::full({4, 4}, value, at::kDouble), all_of({4, 4}));
-    EXPECT_TRUE(std::isfinite(range.low) && std::isfinite(range.high)) << value;
-    EXPECT_LT(range.low, range.high) << value;
-    if (std::isfinite(value)) {
-      EXPECT_LE(range.low, value);
-      EXPECT_GE(range.high, value);
-    }
-  }
-}
-
-TEST(BrightLevel, IsNotSetByOneHotPixelAndNeverZero) {
-  at::Tensor values = at::full({100, 100}, 2.0, at::kComplexFloat);
-  values[3][4] = 1000;
-  EXPECT_NEAR(bright_level(values), 2, 1e-6);
-  EXPECT_GT(bright_level(at::zeros({4, 4}, at::kComplexFloat)), 0);
 }
 
 TEST(DisplayPhase, RemovesTheMeanAndARampBetweenTwoFrequenciesOfTheGrid) {
@@ -80,6 +52,28 @@ TEST(DisplayPhase, LooksOnlyAtTheMaskedPart) {
   const DisplayPhase display = display_phase(object, mask);
   EXPECT_NEAR(display.ramp_col_rad_per_px, 0, 1e-3);
   EXPECT_LT(display.phase_rad.slice(1, 0, 18).abs().max().item<double>(), 0.02);
+}
+
+TEST(RingFigure, IsAPictureWithTheBlueCurve) {
+  const DecodedPng png = decode_png(ring_figure_png(sample_comparison(), "A against B"));
+  EXPECT_GT(png.rows, 500);
+  EXPECT_GT(png.cols, 1000);
+  // The curve falls: its blue begins at the upper left and ends at the lower right.
+  const ColourBox box = box_of(png, {0x0072b2});
+  EXPECT_GT(box.col_end - box.col_begin, 900);
+  EXPECT_GT(box.row_end - box.row_begin, 400);
+}
+
+TEST(RingFigure, SaysTheCrossingsInWordsAndThatOneIsNeverReached) {
+  Comparison comparison = sample_comparison();
+  comparison.object_pixel_m = 10e-9;
+  const std::string words = ring_figure_words(comparison);
+  EXPECT_NE(words.find("half-bit: 0.250 / px (20 nm half period)"), std::string::npos) << words;
+  EXPECT_NE(words.find("1/7: never"), std::string::npos) << words;
+}
+
+TEST(RingFigure, RefusesAComparisonWithoutACurve) {
+  EXPECT_THROW(ring_figure_png({}, "none"), InvalidInput);
 }
 
 }  // namespace

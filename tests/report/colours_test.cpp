@@ -1,4 +1,4 @@
-#include "ptyche/report/colour_map.h"
+#include "ptyche/report/colours.h"
 
 #include <gtest/gtest.h>
 
@@ -63,7 +63,7 @@ TEST(GreyMap, RunsFromBlackToWhiteAndStaysThere) {
 TEST(Colours, AValueThatIsNotFiniteIsLightGreyInEveryMap) {
   const double infinite = std::numeric_limits<double>::infinity();
   const at::Tensor values = at::tensor({std::nan(""), infinite, -infinite}, at::kDouble);
-  const at::Tensor grey = at::full({3, 3}, no_value_grey, at::kFloat);
+  const at::Tensor grey = at::full({3, 3}, kNoValueGrey, at::kFloat);
   for (const ColourMap map : {ColourMap::sequential, ColourMap::cyclic, ColourMap::grey})
     EXPECT_TRUE(at::equal(colours(map, values, 0, 1), grey));
 }
@@ -78,6 +78,37 @@ TEST(DomainColours, AmplitudeIsBrightnessAndPhaseIsHue) {
   EXPECT_TRUE(at::allclose(at::cos(hue - phase), at::ones({8}, at::kDouble), 0, 1e-3));
   EXPECT_TRUE(at::allclose(half, full / 2, 0, 2e-3));
   EXPECT_EQ(domain_colours(at::zeros({1}, at::kComplexDouble), 5).abs().max().item<float>(), 0);
+}
+
+TEST(RobustRange, IsTheFirstToTheNinetyNinthPercentileOfTheMaskedValues) {
+  at::Tensor values = at::arange(1010, at::kDouble).view({10, 101});
+  values[9].fill_(1e9);
+  at::Tensor mask = at::ones({10, 101}, at::kBool);
+  mask.slice(0, 1).fill_(false);
+  const ValueRange range = robust_range(values, mask);
+  EXPECT_DOUBLE_EQ(range.low, 1);
+  EXPECT_DOUBLE_EQ(range.high, 99);
+}
+
+TEST(RobustRange, IsFiniteAndNotEmptyForAnyInput) {
+  const double nan = std::nan("");
+  for (const double value : {0.0, 1.0, -2.5, 1e-30, 1e30, nan}) {
+    const ValueRange range =
+        robust_range(at::full({4, 4}, value, at::kDouble), at::ones({4, 4}, at::kBool));
+    EXPECT_TRUE(std::isfinite(range.low) && std::isfinite(range.high)) << value;
+    EXPECT_LT(range.low, range.high) << value;
+    if (std::isfinite(value)) {
+      EXPECT_LE(range.low, value);
+      EXPECT_GE(range.high, value);
+    }
+  }
+}
+
+TEST(BrightLevel, IsNotSetByOneHotPixelAndNeverZero) {
+  at::Tensor values = at::full({100, 100}, 2.0, at::kComplexFloat);
+  values[3][4] = 1000;
+  EXPECT_NEAR(bright_level(values), 2, 1e-6);
+  EXPECT_GT(bright_level(at::zeros({4, 4}, at::kComplexFloat)), 0);
 }
 
 }  // namespace

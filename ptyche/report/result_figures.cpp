@@ -1,0 +1,408 @@
+#include "ptyche/report/result_figures.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <numbers>
+
+#include "ptyche/core/error.h"
+#include "ptyche/evaluate/image_error.h"
+#include "ptyche/report/canvas.h"
+#include "ptyche/report/ticks.h"
+
+namespace ptyche {
+namespace {
+
+constexpr double kTwoPi = 2 * std::numbers::pi;
+
+/// First and one past the last true index of a (n) bool tensor; 0..n where none is true.
+std::array<std::int64_t, 2> true_span(const at::Tensor& line) {
+  const at::Tensor index = line.nonzero();
+  if (index.size(0) == 0) return {0, line.size(0)};
+  return {index[0].item<std::int64_t>(), index[-1].item<std::int64_t>() + 1};
+}
+
+/// exp(-2 pi i f x) for each frequency f and x = 0..length-1: (frequencies, length) complex64.
+at::Tensor fourier_rows(const at::Tensor& frequencies, std::int64_t length) {
+  const at::Tensor turns = at::outer(frequencies, at::arange(length, at::kDouble));
+  return at::polar(at::ones_like(turns), -kTwoPi * turns).to(at::kComplexFloat);
+}
+
+/// Row and column of the largest element of a matrix.
+std::array<std::int64_t, 2> place_of_largest(const at::Tensor& matrix) {
+  const auto index = matrix.argmax().item<std::int64_t>();
+  return {index / matrix.size(1), index % matrix.size(1)};
+}
+
+/// Frequencies (cycles per pixel, row and col) of the strongest plane wave in `field`.
+std::array<double, 2> strongest_frequency(const at::Tensor& field) {
+  constexpr int kSteps = 20;
+  const std::array<std::int64_t, 2> size{field.size(0), field.size(1)};
+  const auto coarse = place_of_largest(at::fft_fft2(field).abs());
+  std::array<double, 2> peak;
+  for (int axis : {0, 1})
+    peak[axis] = static_cast<double>(coarse[axis]) / static_cast<double>(size[axis]);
+  for (const double reach_bins : {1.0, 1.0 / kSteps, 1.0 / (kSteps * kSteps)}) {
+    std::array<at::Tensor, 2> tried;
+    for (int axis : {0, 1}) {
+      const double reach = reach_bins / static_cast<double>(size[axis]);
+      tried[axis] =
+          at::linspace(peak[axis] - reach, peak[axis] + reach, 2 * kSteps + 1, at::kDouble);
+    }
+    const at::Tensor spectrum =
+        fourier_rows(tried[0], size[0]).matmul(field).matmul(fourier_rows(tried[1], size[1]).t());
+    const auto best = place_of_largest(spectrum.abs());
+    for (int axis : {0, 1}) peak[axis] = tried[axis][best[axis]].item<double>();
+  }
+  for (double& frequency : peak) frequency -= std::round(frequency);
+  return peak;
+}
+
+}  // namespace
+
+at::Tensor lit_above(const at::Tensor& coverage, double fraction) {
+  const at::Tensor known = coverage.nan_to_num(0, 0, 0);
+  const double strongest = known.numel() > 0 ? known.max().item<double>() : 0;
+  if (!(strongest > 0)) return at::ones_like(known, at::kBool);
+  return known > fraction * strongest;
+}
+
+Window bounding_box(const at::Tensor& mask) {
+  const auto rows = true_span(mask.any(1));
+  const auto cols = true_span(mask.any(0));
+  return {rows[0], rows[1], cols[0], cols[1]};
+}
+
+DisplayPhase display_phase(const at::Tensor& object, const at::Tensor& mask) {
+  const at::Tensor kept = mask.logical_and(at::isfinite(object));
+  const at::Tensor field = object.to(at::kComplexFloat).masked_fill(kept.logical_not(), 0);
+  const auto frequency = strongest_frequency(field);
+  const auto against = [&](int axis) {
+    return fourier_rows(at::full({1}, frequency[axis], at::kDouble), object.size(axis));
+  };
+  const at::Tensor wave = against(0).t() * against(1);
+  const at::Tensor turn_back = (field * wave).sum().conj().sgn();
+  const at::Tensor phase = (object.to(at::kComplexFloat) * wave * turn_back).angle();
+  return {phase, kTwoPi * frequency[0], kTwoPi * frequency[1]};
+}
+
+// One image.
+
+namespace {
+
+// The weakly lit rim is mostly noise: it is drawn, but has no say in the range of the colours, and
+// the picture is cropped to where light really fell.
+constexpr double kCroppedBelow = 0.05, kRangedAbove = 0.1;
+
+struct LitObject {
+  at::Tensor object, unlit, well_lit;  ///< (rows, cols) inside the box
+  Window box;
+};
+
+LitObject lit_object(const Reconstruction& image) {
+  require(image.object.defined() && image.object.dim() == 2 && image.object.numel() > 0,
+          "object: a non-empty (rows, cols) array expected");
+  require(image.coverage.defined() && image.coverage.sizes() == image.object.sizes(),
+          "coverage: the object's shape {} expected", fmt::join(image.object.sizes(), " x "));
+  const at::Tensor coverage = image.coverage.detach().cpu();
+  const Window box = bounding_box(lit_above(coverage, kCroppedBelow));
+  return {cut(image.object.detach().cpu(), box), cut(coverage <= 0, box),
+          cut(lit_above(coverage, kRangedAbove), box), box};
+}
+
+Figure object_figure(const Reconstruction& image, const LitObject& lit, const at::Tensor& values,
+                     const ColourBar& bar) {
+  constexpr double none = std::numeric_limits<double>::quiet_NaN();
+  const at::Tensor shown = values.masked_fill(lit.unlit, none);
+  Panel panel{"", colours(bar.map, shown, bar.low, bar.high),
+              static_cast<double>(lit.box.row_begin), static_cast<double>(lit.box.col_begin)};
+  return {"", {std::move(panel)}, image.geometry.object_pixel_m, bar};
+}
+
+std::string alt_text(const std::string& what, const LitObject& lit, const ColourBar& bar) {
+  return fmt::format("{} of the object, {} by {} pixels, colours from {} to {}", what,
+                     lit.box.rows(), lit.box.cols(), format_number(bar.low),
+                     format_number(bar.high));
+}
+
+constexpr const char* kCropWords =
+    "Cropped to where the coverage exceeds 5 % of its maximum; light grey was never lit.";
+constexpr const char* kRangeWords = "The colours span the 1st to the 99th percentile.";
+
+std::string mode_title(double share, std::int64_t mode, std::int64_t modes) {
+  if (modes == 1) return "";
+  return fmt::format("mode {}: {:.3g} %", mode + 1, 100 * share);
+}
+
+std::string probe_caption(double photons, std::int64_t modes, std::int64_t drawn) {
+  std::string text = fmt::format("The probe: {} photons per pattern in {}.", format_number(photons),
+                                 modes == 1 ? "one mode" : fmt::format("{} modes", modes));
+  if (modes > 1) text += " Above each mode: its share of the power.";
+  if (drawn < modes) text += fmt::format(" The first {} are drawn.", drawn);
+  return text + " Hue is the phase, brightness the amplitude, full at the brightest half percent.";
+}
+
+/// What was taken from the phase; a ramp too small to be seen is not mentioned.
+std::string removed_words(const DisplayPhase& display) {
+  const auto rounded = [](double slope) { return std::round(slope * 1e4) / 1e4; };
+  const double down = rounded(display.ramp_row_rad_per_px);
+  const double right = rounded(display.ramp_col_rad_per_px);
+  if (down == 0 && right == 0)
+    return "For display only, its mean is removed: the patterns cannot tell it.";
+  return fmt::format(
+      "For display only, its mean and a linear ramp of {} (down) and {} (right) rad per pixel are "
+      "removed: the patterns cannot tell either.",
+      format_number(down), format_number(right));
+}
+
+}  // namespace
+
+ColourBar phase_colours(const ValueRange& range_rad) {
+  constexpr double kPi = std::numbers::pi, kWindsAbove_rad = 5;
+  if (range_rad.high - range_rad.low > kWindsAbove_rad)
+    return {ColourMap::cyclic, -kPi, kPi, "phase (rad)"};
+  return {ColourMap::grey, range_rad.low, range_rad.high, "phase (rad)"};
+}
+
+CaptionedFigure amplitude_figure(const Reconstruction& image) {
+  const LitObject lit = lit_object(image);
+  const at::Tensor amplitude = lit.object.abs();
+  const ValueRange range = robust_range(amplitude, lit.well_lit);
+  const ColourBar bar{ColourMap::sequential, range.low, range.high, "amplitude (1 = empty)"};
+  Figure figure = object_figure(image, lit, amplitude, bar);
+  figure.title = "Object amplitude";
+  return {std::move(figure),
+          fmt::format("Amplitude of the object's transmission, about 1 where there is no sample. "
+                      "{} {}",
+                      kRangeWords, kCropWords),
+          alt_text("Amplitude", lit, bar)};
+}
+
+CaptionedFigure phase_figure(const Reconstruction& image) {
+  const LitObject lit = lit_object(image);
+  const DisplayPhase display = display_phase(lit.object, lit.well_lit);
+  const ColourBar bar = phase_colours(robust_range(display.phase_rad, lit.well_lit));
+  const bool winds = bar.map == ColourMap::cyclic;
+  Figure figure = object_figure(image, lit, display.phase_rad, bar);
+  figure.title = "Object phase";
+  return {std::move(figure),
+          fmt::format("Phase of the object's transmission. {} {} {}", removed_words(display),
+                      winds ? "The colours close after a full turn." : kRangeWords, kCropWords),
+          alt_text("Phase in rad", lit, bar)};
+}
+
+CaptionedFigure probe_figure(const Reconstruction& image) {
+  require(image.probe.defined() && image.probe.dim() == 3 && image.probe.numel() > 0,
+          "probe: a non-empty (modes, N, N) array expected");
+  constexpr std::int64_t kMostModes = 6;
+  const at::Tensor probe = image.probe.detach().cpu();
+  const std::int64_t modes = probe.size(0), drawn = std::min(modes, kMostModes);
+  const at::Tensor power = probe.abs().square().sum({1, 2}, false, at::kDouble);
+  const double photons = power.sum().item<double>();
+  Figure figure{"Probe", {}, image.geometry.object_pixel_m, ColourWheel{"amplitude"}};
+  for (std::int64_t mode = 0; mode < drawn; ++mode) {
+    const double share = photons > 0 ? power[mode].item<double>() / photons : 0;
+    figure.panels.push_back(
+        {mode_title(share, mode, modes), domain_colours(probe[mode], bright_level(probe[mode]))});
+  }
+  return {std::move(figure), probe_caption(photons, modes, drawn),
+          fmt::format("Probe, {} by {} pixels, {} drawn", probe.size(1), probe.size(2),
+                      drawn == 1 ? "one mode" : fmt::format("{} modes", drawn))};
+}
+
+// Two images.
+
+namespace {
+
+/// A picture in its place in the reference.
+Panel panel_of(const std::string& title, const at::Tensor& values, const ColourBar& bar,
+               const Window& window) {
+  return {title, colours(bar.map, values.to(at::kFloat), bar.low, bar.high),
+          static_cast<double>(window.row_begin), static_cast<double>(window.col_begin)};
+}
+
+CaptionedFigure pair_of(const ComparedImages& compared, const ComparedNames& names,
+                        const at::Tensor& image, const at::Tensor& reference, const ColourBar& bar,
+                        const std::string& title, const std::string& caption) {
+  const Comparison& numbers = compared.comparison;
+  const Panel left = panel_of(names.image, image, bar, numbers.window);
+  const Panel right = panel_of(names.reference, reference, bar, numbers.window);
+  return {
+      {title, {left, right}, numbers.object_pixel_m, bar},
+      caption,
+      fmt::format("{} of both images, {} by {} pixels, colours from {} to {}", title, image.size(0),
+                  image.size(1), format_number(bar.low), format_number(bar.high))};
+}
+
+CaptionedFigure difference_of(const ComparedImages& compared, const at::Tensor& difference,
+                              const std::string& title, const std::string& label) {
+  const ValueRange range = robust_range(difference.abs(), everywhere(difference));
+  const double most = std::max(range.high, 1e-12);
+  const ColourBar bar{ColourMap::grey, -most, most, label};
+  const Comparison& numbers = compared.comparison;
+  return {{title, {panel_of("", difference, bar, numbers.window)}, numbers.object_pixel_m, bar},
+          "After the alignment; middle grey is no difference. 99 % of the pixels lie within the "
+          "colours.",
+          fmt::format("{}, {} by {} pixels, colours from {} to {}", title, difference.size(0),
+                      difference.size(1), format_number(-most), format_number(most))};
+}
+
+}  // namespace
+
+CaptionedFigure amplitude_pair(const ComparedImages& compared, const ComparedNames& names) {
+  const at::Tensor image = compared.image.abs(), reference = compared.reference.abs();
+  const ValueRange range = common_range({image, reference});
+  return pair_of(compared, names, image, reference,
+                 {ColourMap::sequential, range.low, range.high, "amplitude"}, "Amplitude",
+                 "After the alignment, in one range of colours: the 1st to the 99th percentile.");
+}
+
+CaptionedFigure phase_pair(const ComparedImages& compared, const ComparedNames& names) {
+  const DisplayPhase shown = display_phase(compared.reference, everywhere(compared.reference));
+  const at::Tensor reference = shown.phase_rad;
+  const at::Tensor image = reference + phase_difference(compared.reference, compared.image);
+  const ColourBar bar = phase_colours(common_range({reference, image}));
+  return pair_of(compared, names, image, reference, bar, "Phase",
+                 fmt::format("After the alignment, in one range of colours. For display only, the "
+                             "mean phase and the linear ramp of {} are taken from both.",
+                             names.reference));
+}
+
+CaptionedFigure amplitude_difference(const ComparedImages& compared) {
+  return difference_of(compared, compared.image.abs() - compared.reference.abs(),
+                       "Difference of amplitude", "amplitude");
+}
+
+CaptionedFigure phase_difference_figure(const ComparedImages& compared) {
+  return difference_of(compared, phase_difference(compared.reference, compared.image),
+                       "Difference of phase", "phase (rad)");
+}
+
+// A Fourier ring correlation.
+
+namespace {
+
+constexpr double kEm = 24, kWidth = 1400, kHeight = 960;
+constexpr Rectangle kArea{4.6 * kEm, 3 * kEm, kWidth - 6 * kEm, kHeight - 12.2 * kEm};
+constexpr TextStyle kPlain{.size = kEm};
+
+/// One line of the figure and of its legend.
+struct Line {
+  std::string label;
+  std::vector<double> values;
+  Pen pen;
+};
+
+// Colours that people tell apart whatever their sight: M. Okabe & K. Ito, "Color universal design",
+// 2008.
+constexpr Colour kBlue{0, 0.447, 0.698}, kVermilion{0.835, 0.369, 0}, kGreen{0, 0.62, 0.451},
+    kPurple{0.8, 0.475, 0.655}, kGrey{0.35, 0.35, 0.35};
+
+std::string crossing_text(double cycles_per_px, double pixel_m, double last) {
+  if (cycles_per_px >= last) return "never";
+  std::string text = fmt::format("{:.3f} / px", cycles_per_px);
+  if (pixel_m > 0 && cycles_per_px > 0)
+    text += fmt::format(" ({:.3g} nm half period)", 0.5e9 * pixel_m / cycles_per_px);
+  return text;
+}
+
+std::vector<Line> lines_of(const Comparison& comparison) {
+  const RingCorrelation& rings = comparison.rings;
+  const RingCrossings& at = comparison.error.frc;
+  const double last = rings.cycles_per_px.back();
+  const auto label = [&](const char* name, double crossing) {
+    return fmt::format("{}: {}", name, crossing_text(crossing, comparison.object_pixel_m, last));
+  };
+  const auto level = [&](double value) {
+    return std::vector<double>(rings.cycles_per_px.size(), value);
+  };
+  return {{"the correlation; it falls below", rings.correlation, {4, kBlue, {}}},
+          {label("half-bit", at.half_bit), rings.half_bit, {2.5, kVermilion, {14, 8}}},
+          {label("1-bit", at.one_bit), rings.one_bit, {2.5, kGreen, {18, 6, 4, 6}}},
+          {label("0.5", at.half), level(0.5), {2.5, kGrey, {4, 6}}},
+          {label("1/7", at.one_seventh), level(1.0 / 7), {2.5, kPurple, {9, 6}}}};
+}
+
+/// Data to sheet pixels.
+struct Scales {
+  double last, low;
+  Point place(double cycles_per_px, double value) const {
+    const double clipped = std::clamp(value, low, 1.0);
+    return {kArea.x + cycles_per_px / last * kArea.width,
+            kArea.y + (1 - clipped) / (1 - low) * kArea.height};
+  }
+};
+
+Scales scales_of(const RingCorrelation& rings) {
+  const auto counted = rings.correlation.begin() + 1;  // ring 0 is one pixel, and mean free
+  const double least = *std::min_element(counted, rings.correlation.end());
+  return {rings.cycles_per_px.back(), std::min(0.0, std::max(-1.0, least - 0.05))};
+}
+
+void draw_axes(Canvas& canvas, const Scales& scales) {
+  const double bottom = kArea.y + kArea.height;
+  for (const Tick& tick : linear_ticks(0, scales.last, 6)) {
+    const double x = scales.place(tick.value, 0).x;
+    canvas.line(x, bottom, x, bottom + 8, 1.5);
+    canvas.text(tick.label, x, bottom + 1.1 * kEm, {.size = kEm, .anchor = Anchor::centre});
+  }
+  for (const Tick& tick : linear_ticks(scales.low, 1, 6)) {
+    const double y = scales.place(0, tick.value).y;
+    canvas.line(kArea.x - 8, y, kArea.x, y, 1.5);
+    canvas.text(tick.label, kArea.x - 0.7 * kEm, y, {.size = kEm, .anchor = Anchor::right});
+  }
+  canvas.text("cycles per object pixel", kArea.x + kArea.width / 2, bottom + 2.7 * kEm,
+              {.size = kEm, .anchor = Anchor::centre});
+  canvas.text("correlation", 1.1 * kEm, kArea.y + kArea.height / 2,
+              {.size = kEm, .anchor = Anchor::centre, .upwards = true});
+  canvas.frame(kArea, 1.5);
+}
+
+void draw_line(Canvas& canvas, const Scales& scales, const RingCorrelation& rings,
+               const Line& line) {
+  std::vector<Point> points;
+  for (std::size_t ring = 1; ring < line.values.size(); ++ring)
+    points.push_back(scales.place(rings.cycles_per_px[ring], line.values[ring]));
+  canvas.path(points, line.pen);
+}
+
+/// Below the axis, in two columns: a good curve leaves no free corner.
+void draw_legend(Canvas& canvas, const std::vector<Line>& lines) {
+  const double top = kArea.y + kArea.height + 4.6 * kEm;
+  for (std::size_t index = 0; index < lines.size(); ++index) {
+    const double x = kArea.x + static_cast<double>(index % 2) * 0.5 * kArea.width;
+    const double y = top + static_cast<double>(index / 2) * 1.6 * kEm;
+    canvas.path({{x, y}, {x + 2.6 * kEm, y}}, lines[index].pen);
+    canvas.text(lines[index].label, x + 3.1 * kEm, y, kPlain);
+  }
+}
+
+}  // namespace
+
+std::string ring_figure_png(const Comparison& comparison, const std::string& title) {
+  const RingCorrelation& rings = comparison.rings;
+  require(rings.cycles_per_px.size() >= 2, "expected the rings of a correlation, found {}",
+          rings.cycles_per_px.size());
+  const Scales scales = scales_of(rings);
+  const std::vector<Line> lines = lines_of(comparison);
+  Canvas canvas(kWidth, kHeight);
+  canvas.text(title, kArea.x, 1.4 * kEm, {.size = 1.25 * kEm, .bold = true});
+  draw_axes(canvas, scales);
+  for (auto line = lines.rbegin(); line != lines.rend(); ++line)
+    draw_line(canvas, scales, rings, *line);
+  draw_legend(canvas, lines);
+  return canvas.png();
+}
+
+std::string ring_figure_words(const Comparison& comparison) {
+  std::string text;
+  const std::vector<Line> lines = lines_of(comparison);
+  for (std::size_t index = 1; index < lines.size(); ++index)
+    text += (index == 1 ? "" : "; ") + lines[index].label;
+  return "Fourier ring correlation; falls below " + text;
+}
+
+}  // namespace ptyche

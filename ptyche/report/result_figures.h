@@ -1,0 +1,83 @@
+// The figures of a result: amplitude, phase and probe of an image, two images side by side and what
+// is between them, a Fourier ring correlation.
+#pragma once
+
+#include <ATen/ATen.h>
+
+#include <string>
+
+#include "ptyche/data/reconstruction.h"
+#include "ptyche/data/window.h"
+#include "ptyche/evaluate/compare.h"
+#include "ptyche/report/figure.h"
+
+namespace ptyche {
+
+/// A figure with the words that go with it.
+struct CaptionedFigure {
+  Figure figure;
+  std::string caption;  ///< what is shown and what was done to it
+  std::string alt;      ///< for those who do not see it
+};
+
+// What is done to an object before it is shown: the part worth showing, and the phases that no
+// diffraction pattern can tell.
+
+/// Pixels, (rows, cols) bool, whose `coverage` (rows, cols; >= 0) exceeds `fraction` (0..1) of its
+/// maximum; all pixels where nothing is lit.
+at::Tensor lit_above(const at::Tensor& coverage, double fraction);
+
+/// The smallest box around the true pixels of `mask` (rows, cols) bool; the whole where none is.
+Window bounding_box(const at::Tensor& mask);
+
+/// A phase as shown, and what was removed from it.
+struct DisplayPhase {
+  at::Tensor phase_rad;  ///< (rows, cols) float32 in (-pi, pi]
+  double ramp_row_rad_per_px = 0, ramp_col_rad_per_px = 0;
+};
+
+/// Phase of `object` (rows, cols) complex without its linear ramp (the strongest plane wave of the
+/// part where `mask` is true: peak of the spectrum, refined by a matrix Fourier transform as in
+/// Guizar-Sicairos et al., Opt. Lett. 33, 156 (2008)) and without its mean phase (the angle of the
+/// sum over that part).
+DisplayPhase display_phase(const at::Tensor& object, const at::Tensor& mask);
+
+/// Colours of a phase: grey from end to end of the range, the closed loop of colours where it spans
+/// more than 5 rad.
+ColourBar phase_colours(const ValueRange& range_rad);
+
+/// Amplitude |O| where the scan lights the object. Throws InvalidInput if object and coverage are
+/// not two equal (rows, cols).
+CaptionedFigure amplitude_figure(const Reconstruction& image);
+
+/// Phase of O, without its mean and its linear ramp; over the full circle of colours where it
+/// winds. Throws as above.
+CaptionedFigure phase_figure(const Reconstruction& image);
+
+/// The probe's modes (at most 6), each in its own brightness, with their share of the power.
+/// Throws InvalidInput if the probe is not (modes, N, N).
+CaptionedFigure probe_figure(const Reconstruction& image);
+
+/// What the two are called above their pictures.
+struct ComparedNames {
+  std::string image, reference;
+};
+
+/// Amplitudes side by side in one range of colours; phases likewise, without the reference's mean
+/// phase and linear ramp, which are taken from both.
+CaptionedFigure amplitude_pair(const ComparedImages& compared, const ComparedNames& names);
+CaptionedFigure phase_pair(const ComparedImages& compared, const ComparedNames& names);
+
+/// Image less reference: amplitude, and phase in (-pi, pi]. Middle grey is no difference.
+CaptionedFigure amplitude_difference(const ComparedImages& compared);
+CaptionedFigure phase_difference_figure(const ComparedImages& compared);
+
+/// The curve over cycles per object pixel with the four criteria, each labelled with its crossing
+/// (and half that period in nm where the object pixel is known), as the bytes of a PNG file.
+/// Throws InvalidInput if the comparison holds no curve.
+std::string ring_figure_png(const Comparison& comparison, const std::string& title);
+
+/// The crossings in one sentence, for those who do not see the picture.
+std::string ring_figure_words(const Comparison& comparison);
+
+}  // namespace ptyche
