@@ -27,12 +27,12 @@ std::array<at::Tensor, 2> edge_images(const at::Tensor& image) {
   return {edges(1, 0), edges(0, 1)};
 }
 
+}  // namespace
+
 std::array<std::int64_t, 2> peak_of(const at::Tensor& values) {
   const std::int64_t flat = values.argmax().item<std::int64_t>();
   return {flat / values.size(1), flat % values.size(1)};
 }
-
-}  // namespace
 
 Window widened(const Window& window, std::int64_t rows, std::int64_t cols) {
   constexpr std::int64_t by = 32;
@@ -56,16 +56,20 @@ std::array<std::int64_t, 2> coarse_shift(const at::Tensor& part, const at::Tenso
   return shift;
 }
 
-std::array<double, 2> coarse_ramp(const at::Tensor& truth, const at::Tensor& image) {
-  const std::array<std::int64_t, 2> size{4 * truth.size(0), 4 * truth.size(1)};
-  const at::Tensor product = truth * image.conj() * sine_window(truth.size(0), truth.size(1), 2);
-  const std::array<std::int64_t, 2> peak = peak_of(at::fft_fft2(product, size).abs());
-  std::array<double, 2> ramp{};
+std::array<double, 2> strongest_frequency(const at::Tensor& field, std::int64_t padding) {
+  const std::array<std::int64_t, 2> size{padding * field.size(0), padding * field.size(1)};
+  const std::array<std::int64_t, 2> peak = peak_of(at::fft_fft2(field, size).abs());
+  std::array<double, 2> frequency{};
   for (const std::size_t k : {0, 1}) {
     const std::int64_t signed_peak = 2 * peak[k] < size[k] ? peak[k] : peak[k] - size[k];
-    ramp[k] = static_cast<double>(signed_peak) / static_cast<double>(size[k]);
+    frequency[k] = static_cast<double>(signed_peak) / static_cast<double>(size[k]);
   }
-  return ramp;
+  return frequency;
+}
+
+std::array<double, 2> coarse_ramp(const at::Tensor& truth, const at::Tensor& image) {
+  const at::Tensor window = sine_window(truth.size(0), truth.size(1), 2);
+  return strongest_frequency(truth * image.conj() * window, 4);
 }
 
 }  // namespace ptyche

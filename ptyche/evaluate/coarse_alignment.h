@@ -19,6 +19,14 @@ Window widened(const Window& window, std::int64_t rows, std::int64_t cols);
 /// ramp or a scale changes by a factor only; the peak of their cross-correlation.
 std::array<std::int64_t, 2> coarse_shift(const at::Tensor& part, const at::Tensor& image);
 
+/// Row and column of the largest element of a matrix.
+std::array<std::int64_t, 2> peak_of(const at::Tensor& values);
+
+/// Frequency (row, col; cycles per pixel, in -0.5..0.5) of the strongest plane wave in `field`
+/// (rows, cols) complex: the peak of its Fourier transform, to 1 / `padding` (>= 1) of its
+/// resolution.
+std::array<double, 2> strongest_frequency(const at::Tensor& field, std::int64_t padding);
+
 /// The phase ramp k (row, col) in cycles per pixel for which exp(2 pi i k.x) image(x) lies best on
 /// `truth`, both (rows, cols) complex: the peak of the Fourier transform of truth conj(image), to a
 /// quarter of its resolution.

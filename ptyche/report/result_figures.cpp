@@ -9,6 +9,7 @@
 #include <numbers>
 
 #include "ptyche/core/error.h"
+#include "ptyche/evaluate/coarse_alignment.h"
 #include "ptyche/evaluate/image_error.h"
 #include "ptyche/report/canvas.h"
 #include "ptyche/report/ticks.h"
@@ -31,20 +32,11 @@ at::Tensor fourier_rows(const at::Tensor& frequencies, std::int64_t length) {
   return at::polar(at::ones_like(turns), -kTwoPi * turns).to(at::kComplexFloat);
 }
 
-/// Row and column of the largest element of a matrix.
-std::array<std::int64_t, 2> place_of_largest(const at::Tensor& matrix) {
-  const auto index = matrix.argmax().item<std::int64_t>();
-  return {index / matrix.size(1), index % matrix.size(1)};
-}
-
 /// Frequencies (cycles per pixel, row and col) of the strongest plane wave in `field`.
-std::array<double, 2> strongest_frequency(const at::Tensor& field) {
+std::array<double, 2> refined_frequency(const at::Tensor& field) {
   constexpr int kSteps = 20;
   const std::array<std::int64_t, 2> size{field.size(0), field.size(1)};
-  const auto coarse = place_of_largest(at::fft_fft2(field).abs());
-  std::array<double, 2> peak;
-  for (int axis : {0, 1})
-    peak[axis] = static_cast<double>(coarse[axis]) / static_cast<double>(size[axis]);
+  std::array<double, 2> peak = strongest_frequency(field, 1);
   for (const double reach_bins : {1.0, 1.0 / kSteps, 1.0 / (kSteps * kSteps)}) {
     std::array<at::Tensor, 2> tried;
     for (int axis : {0, 1}) {
@@ -54,7 +46,7 @@ std::array<double, 2> strongest_frequency(const at::Tensor& field) {
     }
     const at::Tensor spectrum =
         fourier_rows(tried[0], size[0]).matmul(field).matmul(fourier_rows(tried[1], size[1]).t());
-    const auto best = place_of_largest(spectrum.abs());
+    const auto best = peak_of(spectrum.abs());
     for (int axis : {0, 1}) peak[axis] = tried[axis][best[axis]].item<double>();
   }
   for (double& frequency : peak) frequency -= std::round(frequency);
@@ -79,13 +71,13 @@ Window bounding_box(const at::Tensor& mask) {
 DisplayPhase display_phase(const at::Tensor& object, const at::Tensor& mask) {
   const at::Tensor kept = mask.logical_and(at::isfinite(object));
   const at::Tensor field = object.to(at::kComplexFloat).masked_fill(kept.logical_not(), 0);
-  const auto frequency = strongest_frequency(field);
+  const auto frequency = refined_frequency(field);
   const auto against = [&](int axis) {
     return fourier_rows(at::full({1}, frequency[axis], at::kDouble), object.size(axis));
   };
   const at::Tensor wave = against(0).t() * against(1);
-  const at::Tensor turn_back = (field * wave).sum().conj().sgn();
-  const at::Tensor phase = (object.to(at::kComplexFloat) * wave * turn_back).angle();
+  const at::Tensor minus_mean = (field * wave).sum().conj().sgn();
+  const at::Tensor phase = (object.to(at::kComplexFloat) * wave * minus_mean).angle();
   return {phase, kTwoPi * frequency[0], kTwoPi * frequency[1]};
 }
 
@@ -115,8 +107,8 @@ LitObject lit_object(const Reconstruction& image) {
 
 Figure object_figure(const Reconstruction& image, const LitObject& lit, const at::Tensor& values,
                      const ColourBar& bar) {
-  constexpr double none = std::numeric_limits<double>::quiet_NaN();
-  const at::Tensor shown = values.masked_fill(lit.unlit, none);
+  constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+  const at::Tensor shown = values.masked_fill(lit.unlit, kNone);
   Panel panel{"", colours(bar.map, shown, bar.low, bar.high),
               static_cast<double>(lit.box.row_begin), static_cast<double>(lit.box.col_begin)};
   return {"", {std::move(panel)}, image.geometry.object_pixel_m, bar};
