@@ -12,8 +12,8 @@ namespace ptyche {
 namespace {
 
 /// Scores of `image` and, first of the extras if there are unseen patterns, of their own image.
-Scores measure(const Reconstruction& image, const Scan& scan, const Scores& known,
-               const std::vector<ExtraImage>& extras) {
+Scores scores_of(const Reconstruction& image, const Scan& scan, const Scores& known,
+                 const std::vector<ExtraImage>& extras) {
   Scores scores = evaluate(image, scan);
   scores.seconds = known.seconds;
   scores.half_sets = known.half_sets;
@@ -73,7 +73,7 @@ void write_image(const std::filesystem::path& folder, const Reconstruction& imag
                  Scores scores, const std::vector<ExtraImage>& extras) {
   const std::filesystem::path file = folder / "reconstruction.h5";
   write_reconstruction(file, image);
-  scores = measure(image, scan, scores, extras);
+  scores = scores_of(image, scan, scores, extras);
   write_reconstruction(file, image, &scores);
   write_text(folder / "scores.json", scores_json(scores));
   print_scores(named_scores(scores));

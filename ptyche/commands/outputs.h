@@ -1,4 +1,4 @@
-// The files that a verb leaves in its output folder, in the order in which they become true.
+// The files that a verb leaves in its output folder.
 #pragma once
 
 #include <filesystem>

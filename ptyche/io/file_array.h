@@ -9,13 +9,12 @@
 
 namespace ptyche {
 
-/// values   any type that the file can hold; unsigned types that LibTorch lacks become the
-/// narrowest
-///          signed type that holds the values
-/// ceiling  largest value of the file's integer type, which a detector writes where it is saturated
-///          or blind; 0 = not an integer type
 struct FileArray {
+  /// Any type that the file can hold; unsigned types that LibTorch lacks become the narrowest
+  /// signed type that holds the values.
   at::Tensor values;
+  /// Largest value of the file's integer type, which a detector writes where it is saturated or
+  /// blind; 0 = not an integer type.
   double ceiling = 0;
 };
 

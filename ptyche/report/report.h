@@ -45,4 +45,8 @@ void write_comparison_report(const std::filesystem::path& folder, const Compared
                              const std::vector<NamedScore>& scores, const std::string& image,
                              const std::string& reference);
 
+/// How well the image predicts patterns, in one plain sentence with its floor and what no knowledge
+/// at all would give; says so where nothing was held out.
+std::string headline(const Scores& scores);
+
 }  // namespace ptyche

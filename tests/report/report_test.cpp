@@ -5,7 +5,7 @@
 
 #include "ptyche/core/error.h"
 #include "ptyche/core/files.h"
-#include "ptyche/report/page.h"
+#include "ptyche/report/html.h"
 #include "tests/report/decoded_png.h"
 #include "tests/report/sample.h"
 
