@@ -44,7 +44,7 @@ struct RawScan {
   void forget_truth(const std::string& reason);
 };
 
-/// What a reader is shown to tell whether a file is of its format; names of files lie.
+/// What a reader is shown to tell whether a file is of its format, whatever the file's name.
 struct FileSample {
   std::filesystem::path file;
   std::string start;             ///< the first 512 bytes, fewer where the file is shorter

@@ -34,7 +34,7 @@ TEST(Readers, OneMoreFormatIsReadAndListedWithTheOthers) {
   std::vector<Reader> formats = readers();
   formats.push_back(toy_reader());
   ReadOptions options;
-  options.file = folder / "scan.npz";  // names lie
+  options.file = folder / "scan.npz";  // the name does not count
   write_raw(options.file, "TOY1234567891234567");
   const Scan scan = read_scan(options, formats);
   EXPECT_EQ(scan.frames(), 4);
