@@ -27,7 +27,7 @@ def lines_gs2(bench):
 
 
 def lines_gs1(bench):
-    """The original's ordinary run of 60 epochs on a large GPU; its best: .0347, .0144, 165."""
+    """PtychoPINN's ordinary run of 60 epochs on a large GPU; its best: .0347, .0144, 165."""
     folder = bench.options.work / "grid-lines-phase"
     start = time.monotonic()
     scores = grid_lines(bench, folder, "--N", 64, "--gridsize", 1, "--set-phi", "--nepochs", 6,
@@ -97,23 +97,23 @@ def speed(bench):
     rows = {(row["network"], row["precision"]): row for row in json.loads(file.read_text())}
     bars = not bench.options.no_seconds
     for precision in sorted({precision for _, precision in rows}):
-        ours, original = rows["unet", precision], rows["ptychopinn", precision]
+        ours, theirs = rows["unet", precision], rows["ptychopinn", precision]
         for use in ("train", "infer"):
             key = f"{use}_patterns_per_second"
             bench.line(f"speed, {precision}: {use}, ours over ptychopinn",
-                       ours[key] / original[key], least=2 if bars else None)
-    original = rows["ptychopinn", "float32"]
+                       ours[key] / theirs[key], least=2 if bars else None)
+    theirs = rows["ptychopinn", "float32"]
     for use in ("train", "infer"):
-        bench.line(f"speed: {use} ptychopinn, share of the peak", original[f"{use}_share_of_peak"],
+        bench.line(f"speed: {use} ptychopinn, share of the peak", theirs[f"{use}_share_of_peak"],
                    least=0.6 if bars else None)
     fast = rows.get(("ptychopinn", "bfloat16"))
     if fast is None:
         print("speed: this processor has no fast bfloat16, its lines are skipped")
         return
     bench.line("speed: bfloat16 over float32, ptychopinn training",
-               fast["train_patterns_per_second"] / original["train_patterns_per_second"],
+               fast["train_patterns_per_second"] / theirs["train_patterns_per_second"],
                least=1.7 if bars else None)
-    # Eight times what the original itself infers, 110 to 122 patterns/s.
+    # Eight times what PtychoPINN itself infers, 110 to 122 patterns/s.
     bench.line("speed: ours at inference in bfloat16, patterns/s",
                rows["unet", "bfloat16"]["infer_patterns_per_second"],
                least=976 if bars else None)

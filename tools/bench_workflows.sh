@@ -1,3 +1,3 @@
 #!/usr/bin/env bash
-# ./run bench workflows [--only NAME] [--seeds N]: the lines of the original's workflows with their bars.
+# ./run bench workflows [--only NAME] [--seeds N]: what PtychoPINN's workflows give, every number beside its bar.
 . "$(dirname "$0")/run_python.sh" bench_workflows.py "$@"

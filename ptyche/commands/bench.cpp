@@ -11,12 +11,13 @@
 #include "ptyche/core/error.h"
 #include "ptyche/core/files.h"
 #include "ptyche/ptychopinn/network_speed.h"
+#include "ptyche/ptychopinn/study.h"
 
 namespace ptyche {
 namespace {
 
 struct BenchVerbOptions {
-  std::string topic, network = "unet";
+  std::string topic, network = kOurNetwork;
   SpeedOptions speed;
   ComputeChoices compute;
   std::filesystem::path json;
@@ -69,7 +70,7 @@ nlohmann::json as_json(const Line& line) {
           {"peak_gflops", line.peak_gflops}};
 }
 
-/// Both engines under one network; or our network and the original's, in bfloat16 too where the
+/// Both engines under one network; or our network and PtychoPINN's, in bfloat16 too where the
 /// processor is faster with it.
 std::vector<SpeedCase> cases_of(const BenchVerbOptions& options) {
   const Precision precision = precision_from(options.compute.precision);
@@ -80,10 +81,10 @@ std::vector<SpeedCase> cases_of(const BenchVerbOptions& options) {
     throw UsageError(fmt::format("bench: expected engines or networks, found '{}'", options.topic));
   std::vector<SpeedCase> cases;
   const Engine engine = engine_from(options.compute.engine);
-  for (const char* network : {"unet", "ptychopinn"})
+  for (const char* network : {kOurNetwork, kPtychoPinnNetwork})
     cases.push_back({network, engine, Precision::float32});
   if (processor_has_fast_bfloat16())
-    for (const char* network : {"unet", "ptychopinn"})
+    for (const char* network : {kOurNetwork, kPtychoPinnNetwork})
       cases.push_back({network, engine, Precision::bfloat16});
   return cases;
 }
@@ -105,32 +106,12 @@ void run(const BenchVerbOptions& options) {
   write_text(options.json, all.dump(2) + "\n");
 }
 
-std::vector<Field> bench_option_list(BenchVerbOptions& options) {
-  return {{.name = "N",
-           .target = &options.speed.pattern_size,
-           .unit = "px",
-           .help = "side of a pattern",
-           .range = {16, 256}},
-          {.name = "network",
+std::vector<Field> verb_fields(BenchVerbOptions& options) {
+  return {{.name = "network",
            .target = &options.network,
-           .help = "of bench engines: ours, or the original's",
-           .choices = {"unet", "ptychopinn"}},
-          {.name = "gridsize",
-           .target = &options.speed.gridsize,
-           .help = "of the original's network",
-           .range = {1, 3}},
-          {.name = "batch-size",
-           .target = &options.speed.batch,
-           .unit = "groups",
-           .help = "in a training step of the original's network",
-           .range = {1, 1024}},
-          {.name = "seconds",
-           .target = &options.speed.seconds,
-           .unit = "s",
-           .help = "how long each line trains, and infers, about",
-           .range = {0, 3600}},
-          {.name = "json", .target = &options.json, .help = "the lines in a file, too"},
-          {.name = "seed", .target = &options.speed.seed, .help = "of the networks' weights"}};
+           .help = "bench engines: our network, or PtychoPINN's",
+           .choices = {kOurNetwork, kPtychoPinnNetwork}},
+          {.name = "json", .target = &options.json, .help = "file that the lines are written to"}};
 }
 
 }  // namespace
@@ -141,12 +122,14 @@ Command bench_command() {
       .name = "bench",
       .summary = "how fast this machine trains and infers",
       .description =
-          "engines: the fused engine of the physics beside the reference one, in the number "
-          "type of --precision. networks: our network beside the original's under --engine, in "
-          "float32, and in bfloat16 where that is fast here. All lines take turns, step by step; "
-          "a line is the median of its steps, its share that of the float32 peak.",
+          "engines: times one network with the fused engine and with the reference engine, in the "
+          "number type of --precision. networks: times our network and PtychoPINN's with --engine, "
+          "in float32, and in bfloat16 where this processor is fast at it. The cases take turns, "
+          "step by step. A line gives the median of its steps, and what share of the float32 peak "
+          "of this machine that is.",
       .arguments = {{"TOPIC", &options->topic, "engines or networks"}},
-      .options = joined({bench_option_list(*options), compute_option_list(options->compute)}),
+      .options = joined(
+          {fields(options->speed), verb_fields(*options), compute_option_list(options->compute)}),
       .references = {},
       .run = [options] { run(*options); }};
 }

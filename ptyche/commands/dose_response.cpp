@@ -30,77 +30,6 @@ void run(DoseVerbOptions options) {
   fmt::print("\n{}\n", (options.study.output / "reports" / "dose_comparison.png").string());
 }
 
-std::vector<Field> study_option_list(DoseResponseOptions& study) {
-  return {{.name = "N",
-           .target = &study.pattern_size,
-           .unit = "px",
-           .help = "side of a pattern",
-           .range = {16, 1024}},
-          {.name = "gridsize",
-           .target = &study.gridsize,
-           .help = "groups of gridsize^2 patterns",
-           .range = {1, 8}},
-          {.name = "network",
-           .target = &study.network.name,
-           .help = "ours, or the original's",
-           .choices = {"unet", "ptychopinn"}},
-          {.name = "train-patterns",
-           .target = &study.train_patterns,
-           .unit = "patterns",
-           .help = "of the drawing to learn from",
-           .range = {1, 1e6},
-           .aliases = {"n-train"}},
-          {.name = "test-patterns",
-           .target = &study.test_patterns,
-           .unit = "patterns",
-           .help = "of the drawing that is scored",
-           .range = {1, 1e6},
-           .aliases = {"n-test"}},
-          {.name = "n-groups",
-           .target = &study.groups,
-           .unit = "groups",
-           .help = "to train on; 0 = one around every pattern",
-           .range = {0, 1e6}},
-          {.name = "neighbor-count",
-           .target = &study.neighbours,
-           .unit = "patterns",
-           .help = "nearest patterns that a group is drawn from",
-           .range = {1, 4096}},
-          {.name = "object-size",
-           .target = &study.object_size,
-           .unit = "px",
-           .help = "side of a drawing",
-           .range = {32, 1e4}},
-          {.name = "buffer",
-           .target = &study.buffer_px,
-           .unit = "px",
-           .help = "distance of the positions from its edges",
-           .range = {0, 1e4}},
-          {.name = "nphotons-high",
-           .target = &study.high_photons,
-           .unit = "photons",
-           .help = "mean counts of a pattern of the high dose",
-           .range = {1, 1e10}},
-          {.name = "nphotons-low",
-           .target = &study.low_photons,
-           .unit = "photons",
-           .help = "of the low one",
-           .range = {1, 1e10}},
-          {.name = "nepochs",
-           .target = &study.epochs,
-           .help = "passes over the groups",
-           .range = {1, 1e6},
-           .aliases = {"epochs"}},
-          {.name = "batch-size",
-           .target = &study.batch,
-           .unit = "groups",
-           .help = "in a step",
-           .range = {1, 1e5}},
-          {.name = "seed",
-           .target = &study.seed,
-           .help = "of drawings, positions, noise and networks"}};
-}
-
 }  // namespace
 
 Command dose_response_command() {
@@ -108,13 +37,14 @@ Command dose_response_command() {
   return {.name = "dose-response",
           .summary = "PtychoPINN's study of two doses and two losses",
           .description =
-              "Trains on a simulated drawing of lines at a high and a low dose, by the Poisson "
-              "likelihood and by the absolute error of the amplitudes, and scores the image of "
-              "another drawing: reports/dose_comparison.png, recons/, "
-              "training_history.json, metrics.json.",
+              "Simulates a drawing of lines at a high and a low dose. At each dose it trains one "
+              "network with the Poisson likelihood and one with the absolute error of the "
+              "amplitudes, and scores their images of another drawing. Writes "
+              "reports/dose_comparison.png, recons/, runs/, training_history.json and "
+              "metrics.json.",
           .arguments = {},
           .options = joined({{output_dir_option(options->study.output)},
-                             study_option_list(options->study),
+                             fields(options->study),
                              compute_option_list(options->compute)}),
           .references = {"O. Hoidn, A. A. Mishra, A. Mehta, Sci. Rep. 13, 22789 (2023)"},
           .run = [options] { run(*options); }};

@@ -9,17 +9,14 @@
 #include "ptyche/commands/option_lists.h"
 #include "ptyche/commands/verbs.h"
 #include "ptyche/core/files.h"
-#include "ptyche/core/text.h"
 
 namespace ptyche {
 namespace {
 
 struct GridLinesVerbOptions {
   GridLinesOptions study;
-  GridProbeOptions probe;
   LossWeights loss{.otherwise = LossKind::amplitude_absolute};
   ComputeChoices compute;
-  std::string models = "ptyche,pinn,baseline";
 };
 
 void print_row(const GridLinesRow& row) {
@@ -47,103 +44,10 @@ void run(GridLinesVerbOptions options) {
   options.study.engine = engine_from(options.compute.engine);
   options.study.precision = precision_from(options.compute.precision);
   options.study.loss = options.loss.kind();
-  options.study.models = split(options.models, ',');
-  options.study.probe = grid_probe(options.study.train.grid.pattern_size, options.probe);
   require_writable_folder(options.study.output);
   print_table(run_grid_lines(options.study));
   fmt::print("\n{}\n{}\n", (options.study.output / "metrics.json").string(),
              (options.study.output / "visuals" / "compare_amp_phase.png").string());
-}
-
-std::vector<Field> data_option_list(GridLinesVerbOptions& options) {
-  GridDataOptions& train = options.study.train;
-  GridScanOptions& grid = train.grid;
-  return {{.name = "N",
-           .target = &grid.pattern_size,
-           .unit = "px",
-           .help = "side of a pattern",
-           .range = {16, 1024}},
-          {.name = "gridsize",
-           .target = &grid.gridsize,
-           .help = "groups of gridsize^2 patterns",
-           .range = {1, 8}},
-          {.name = "size",
-           .target = &grid.object_size,
-           .unit = "px",
-           .help = "side of a drawing",
-           .range = {32, 1e5}},
-          {.name = "offset",
-           .target = &grid.offset_px,
-           .unit = "px",
-           .help = "distance of neighbours inside a group",
-           .range = {1, 1e4}},
-          {.name = "outer-offset-train",
-           .target = &grid.outer_offset_px,
-           .unit = "px",
-           .help = "twice the distance of neighbouring groups, even",
-           .range = {2, 1e4}},
-          {.name = "outer-offset-test",
-           .target = &options.study.test_outer_offset_px,
-           .unit = "px",
-           .help = "the same of the test; a tile of half of it is what a group is scored on",
-           .range = {2, 1e4}},
-          {.name = "nimgs-train",
-           .target = &train.images,
-           .help = "drawings to learn from",
-           .range = {1, 1000}},
-          {.name = "nimgs-test",
-           .target = &options.study.test_images,
-           .help = "drawings for the test; the first one is scored",
-           .range = {1, 1000}},
-          {.name = "nphotons",
-           .target = &train.nphotons,
-           .unit = "photons",
-           .help = "mean counts of a pattern",
-           .range = {1, 1e10}},
-          {.name = "set-phi", .target = &train.set_phi, .help = "objects with a phase"},
-          {.name = "probe-source",
-           .target = &options.probe.source,
-           .help = "a disc with a soft edge, or the one of a file",
-           .choices = {"ideal_disk", "custom"}},
-          {.name = "probe-npz",
-           .target = &options.probe.file,
-           .help = "file with probeGuess, for --probe-source custom"},
-          {.name = "probe-scale-mode",
-           .target = &options.probe.scale_mode,
-           .help = "how that comes to N x N pixels",
-           .choices = {"pad_preserve", "pad_extrapolate", "interpolate"}},
-          {.name = "probe-smoothing-sigma",
-           .target = &options.probe.smoothing_px,
-           .unit = "px",
-           .help = "Gaussian blur of the probe; 0 = none",
-           .range = {0, 100}}};
-}
-
-std::vector<Field> model_option_list(GridLinesVerbOptions& options) {
-  return {
-      {.name = "models",
-       .target = &options.models,
-       .help = "which of ptyche (our default network), pinn (the original's) and baseline (the "
-               "original's supervised one)"},
-      {.name = "nepochs",
-       .target = &options.study.epochs,
-       .help = "passes over the patterns",
-       .range = {1, 1e6},
-       .aliases = {"epochs"}},
-      {.name = "batch-size",
-       .target = &options.study.batch,
-       .unit = "groups",
-       .help = "in a step of the original's networks",
-       .range = {1, 1e5}},
-      {.name = "object-big",
-       .target = &options.study.ptychopinn.object_big,
-       .help = "of the original's network: a patch for each pattern of a group, not one for all"},
-      {.name = "probe-big",
-       .target = &options.study.ptychopinn.probe_big,
-       .help = "of the original's network: patches with a border of low resolution"},
-      {.name = "seed",
-       .target = &options.study.seed,
-       .help = "of every network; the drawings are the original's own"}};
 }
 
 }  // namespace
@@ -154,14 +58,13 @@ Command grid_lines_command() {
   return {.name = "grid-lines",
           .summary = "PtychoPINN's study of line drawings, its networks beside ours",
           .description =
-              "Simulates scans of random line drawings on a regular grid, trains our network, the "
-              "original's and its supervised baseline on some, and scores their images of others "
-              "that none has seen: metrics.json, visuals/compare_amp_phase.png, recons, runs, "
-              "datasets.",
+              "Simulates scans of random line drawings on a regular grid. Trains our network, "
+              "PtychoPINN's and PtychoPINN's supervised baseline on some of the drawings, and "
+              "scores their images of another one. Writes metrics.json, "
+              "visuals/compare_amp_phase.png, recons/, runs/ and datasets/.",
           .arguments = {},
           .options = joined({{output_dir_option(options->study.output)},
-                             data_option_list(*options),
-                             model_option_list(*options),
+                             fields(options->study),
                              loss_weight_option_list(options->loss),
                              compute_option_list(options->compute)}),
           .references = {"O. Hoidn, A. A. Mishra, A. Mehta, Sci. Rep. 13, 22789 (2023)"},

@@ -29,15 +29,10 @@ namespace {
 constexpr std::int64_t kPositionsAtOnce = 256;
 
 void check(const DoseResponseOptions& options) {
-  require(options.object_size > 2 * options.buffer_px + 1 && options.buffer_px >= 0,
+  require_in_range(options);
+  require(options.object_size > 2 * options.buffer_px + 1,
           "dose response: expected an object larger than twice the buffer, found {} px and {} px",
           options.object_size, options.buffer_px);
-  require(options.train_patterns >= 1 && options.test_patterns >= 1,
-          "dose response: expected at least one pattern to train on and to test, found {} and {}",
-          options.train_patterns, options.test_patterns);
-  require(options.low_photons > 0 && options.high_photons <= 1e10,
-          "dose response: expected photons above 0 and at most 1e10, found {} and {}",
-          options.low_photons, options.high_photons);
 }
 
 /// (n, 2), uniform; the drawing has N / 2 pixels more on each side, so that every patch is on it.
@@ -177,6 +172,77 @@ DoseArm run_arm(const DoseResponseOptions& options, DoseArm arm, const Scan& lea
 }
 
 }  // namespace
+
+std::vector<Field> fields(DoseResponseOptions& options) {
+  return {{.name = "N",
+           .target = &options.pattern_size,
+           .unit = "px",
+           .help = "side of a pattern",
+           .range = {16, 1024}},
+          {.name = "gridsize",
+           .target = &options.gridsize,
+           .help = "a group has gridsize^2 patterns",
+           .range = {1, 8}},
+          {.name = "network",
+           .target = &options.network.name,
+           .help = "our network, or PtychoPINN's",
+           .choices = {kOurNetwork, kPtychoPinnNetwork}},
+          {.name = "train-patterns",
+           .target = &options.train_patterns,
+           .unit = "patterns",
+           .help = "number of patterns of the drawing to train on",
+           .range = {1, 1e6},
+           .aliases = {"n-train"}},
+          {.name = "test-patterns",
+           .target = &options.test_patterns,
+           .unit = "patterns",
+           .help = "number of patterns of the drawing that is scored",
+           .range = {1, 1e6},
+           .aliases = {"n-test"}},
+          {.name = "n-groups",
+           .target = &options.groups,
+           .unit = "groups",
+           .help = "number of groups to train on; 0 = one around every pattern",
+           .range = {0, 1e6}},
+          {.name = "neighbor-count",
+           .target = &options.neighbours,
+           .unit = "patterns",
+           .help = "a group is drawn from this many nearest patterns",
+           .range = {1, 4096}},
+          {.name = "object-size",
+           .target = &options.object_size,
+           .unit = "px",
+           .help = "side of a drawing",
+           .range = {32, 1e4}},
+          {.name = "buffer",
+           .target = &options.buffer_px,
+           .unit = "px",
+           .help = "least distance of a position from the drawing's edges",
+           .range = {0, 1e4}},
+          {.name = "nphotons-high",
+           .target = &options.high_photons,
+           .unit = "photons",
+           .help = "mean counts of a pattern at the high dose",
+           .range = {1, 1e10}},
+          {.name = "nphotons-low",
+           .target = &options.low_photons,
+           .unit = "photons",
+           .help = "mean counts of a pattern at the low dose",
+           .range = {1, 1e10}},
+          {.name = "nepochs",
+           .target = &options.epochs,
+           .help = "passes over the training groups",
+           .range = {1, 1e6},
+           .aliases = {"epochs"}},
+          {.name = "batch-size",
+           .target = &options.batch,
+           .unit = "groups",
+           .help = "groups in a training step",
+           .range = {1, 1e5}},
+          {.name = "seed",
+           .target = &options.seed,
+           .help = "seed of drawings, positions, noise and networks"}};
+}
 
 std::vector<DoseArm> run_dose_response(const DoseResponseOptions& options) {
   check(options);

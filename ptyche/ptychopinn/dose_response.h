@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "ptyche/core/field.h"
 #include "ptyche/ptychopinn/metrics.h"
 #include "ptyche/train/train.h"
 
@@ -21,12 +22,13 @@ struct DoseResponseOptions {
   std::int64_t neighbours = 7;                   ///< K, that a group is drawn from
   double high_photons = 1e9, low_photons = 1e4;  ///< mean counts of a pattern
   std::int64_t epochs = 50, batch = 16;          ///< batch: groups in a step
-  NetworkOptions network;                        ///< unet or ptychopinn
+  NetworkOptions network;                        ///< kOurNetwork or kPtychoPinnNetwork
   Engine engine = Engine::fused;
   Precision precision = Precision::automatic;
   std::uint64_t seed = 1;  ///< of drawings, positions, noise and networks
   std::filesystem::path output;
 };
+std::vector<Field> fields(DoseResponseOptions& options);
 
 /// One network: its dose, its loss, and its image of a drawing that it has not seen.
 struct DoseArm {

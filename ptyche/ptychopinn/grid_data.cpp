@@ -11,6 +11,7 @@
 #include "ptyche/physics/fourier.h"
 #include "ptyche/physics/patches.h"
 #include "ptyche/physics/predict.h"
+#include "ptyche/ptychopinn/operators.h"
 #include "ptyche/simulate/default_probe.h"
 #include "ptyche/simulate/gaussian_filter.h"
 #include "ptyche/simulate/line_drawing.h"
@@ -32,7 +33,6 @@ at::Tensor by_parts(const at::Tensor& image, const Work& work) {
 }
 
 at::Tensor smoothed(const at::Tensor& probe, double sigma_px) {
-  require(sigma_px >= 0, "probe smoothing: expected 0 px or more, found {}", sigma_px);
   if (sigma_px == 0) return probe;
   return by_parts(probe,
                   [sigma_px](const at::Tensor& part) { return gaussian_filter(part, sigma_px); });
@@ -112,6 +112,14 @@ at::Tensor stretched(const at::Tensor& probe, std::int64_t size) {
 }
 
 constexpr std::int64_t kFramesAtOnce = 256;  // bounds the memory
+
+at::Tensor probe_of_size(std::int64_t size, const GridProbeOptions& options) {
+  if (options.source == "ideal_disk")
+    return smoothed(default_probe(size).to(at::kComplexDouble), options.smoothing_px);
+  const at::Tensor probe = smoothed(read_probe(options.file), options.smoothing_px);
+  if (options.scale_mode == "interpolate") return stretched(probe, size);
+  return options.scale_mode == "pad_extrapolate" ? extrapolated(probe, size) : padded(probe, size);
+}
 
 /// Drawings on one canvas, N pixels of vacuum between them.
 struct Drawings {
@@ -217,22 +225,83 @@ GridScales grid_scales(const at::Tensor& object, const at::Tensor& probe, const 
   return scales;
 }
 
+std::vector<Field> fields(GridProbeOptions& options) {
+  return {{.name = "probe-source",
+           .target = &options.source,
+           .help = "the probe: a disc with a soft edge, or that of a file",
+           .choices = {"ideal_disk", "custom"}},
+          {.name = "probe-npz",
+           .target = &options.file,
+           .help = "file with probeGuess, for --probe-source custom"},
+          {.name = "probe-scale-mode",
+           .target = &options.scale_mode,
+           .help = "how the file's probe is brought to N x N pixels",
+           .choices = {"pad_preserve", "pad_extrapolate", "interpolate"}},
+          {.name = "probe-smoothing-sigma",
+           .target = &options.smoothing_px,
+           .unit = "px",
+           .help = "Gaussian blur of the probe; 0 = none",
+           .range = {0, 100}},
+          {.name = "probe-mask-diameter",
+           .target = &options.mask_diameter_px,
+           .unit = "px",
+           .help = "the probe is kept inside a disc with an edge of 1 px; 0 = everywhere",
+           .range = {0, 1024}}};
+}
+
+std::vector<Field> fields(GridDataOptions& options) {
+  GridScanOptions& grid = options.grid;
+  return {{.name = "N",
+           .target = &grid.pattern_size,
+           .unit = "px",
+           .help = "side of a pattern",
+           .range = {16, 1024}},
+          {.name = "gridsize",
+           .target = &grid.gridsize,
+           .help = "a group has gridsize^2 patterns",
+           .range = {1, 8}},
+          {.name = "size",
+           .target = &grid.object_size,
+           .unit = "px",
+           .help = "side of a drawing",
+           .range = {32, 1e5}},
+          {.name = "offset",
+           .target = &grid.offset_px,
+           .unit = "px",
+           .help = "distance of neighbouring patterns in a group",
+           .range = {1, 1e4}},
+          {.name = "outer-offset-train",
+           .target = &grid.outer_offset_px,
+           .unit = "px",
+           .help = "twice the distance of neighbouring groups, an even number",
+           .range = {2, 1e4}},
+          {.name = "nimgs-train",
+           .target = &options.images,
+           .help = "number of drawings to train on",
+           .range = {1, 1000}},
+          {.name = "nphotons",
+           .target = &options.nphotons,
+           .unit = "photons",
+           .help = "mean counts of a pattern",
+           .range = {1, 1e10}},
+          {.name = "set-phi",
+           .target = &options.set_phi,
+           .help = "the objects have a phase, not only an amplitude"}};
+}
+
 at::Tensor grid_probe(std::int64_t size, const GridProbeOptions& options) {
+  require_in_range(options);
   require(options.source == "custom" || options.file.empty(),
           "probe source {}: {} is looked at with --probe-source custom only", options.source,
           options.file.string());
-  if (options.source == "ideal_disk")
-    return smoothed(default_probe(size).to(at::kComplexDouble), options.smoothing_px);
-  const at::Tensor probe = smoothed(read_probe(options.file), options.smoothing_px);
-  if (options.scale_mode == "interpolate") return stretched(probe, size);
-  return options.scale_mode == "pad_extrapolate" ? extrapolated(probe, size) : padded(probe, size);
+  const at::Tensor probe = probe_of_size(size, options);
+  if (options.mask_diameter_px == 0) return probe;
+  return probe * soft_probe_mask(size, options.mask_diameter_px);
 }
 
 GridData simulate_grid_data(const GridDataOptions& options, const at::Tensor& probe) {
   const at::NoGradGuard no_grad;
-  require(options.images >= 1, "images: expected at least 1, found {}", options.images);
-  require(options.nphotons > 0 && options.nphotons <= 1e10,
-          "nphotons: expected more than 0 and at most 1e10, found {}", options.nphotons);
+  require_in_range(options);
   const Drawings drawings = draw(options);
   const at::Tensor corners = corners_of(options, drawings);
   const auto [unique, index, unused] = at::unique_dim(corners.view({-1, 2}), 0, true, true);

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "ptyche/core/field.h"
 #include "ptyche/data/scan.h"
 #include "ptyche/data/window.h"
 
@@ -44,15 +45,18 @@ GridScales grid_scales(const at::Tensor& object, const at::Tensor& probe, const 
 
 struct GridProbeOptions {
   std::string source = "ideal_disk";        ///< ideal_disk (default_probe.h) | custom (from `file`)
-  std::filesystem::path file;               ///< NPZ with probeGuess (n, n) complex
+  std::filesystem::path file = {};          ///< NPZ with probeGuess (n, n) complex
   std::string scale_mode = "pad_preserve";  ///< of a custom one: or pad_extrapolate, interpolate
   double smoothing_px = 0.5;                ///< Gaussian blur of real and imaginary part, 0 = none
+  double mask_diameter_px = 0;              ///< of soft_probe_mask (operators.h), 0 = no mask
 };
+std::vector<Field> fields(GridProbeOptions& options);
 
 /// (N, N) complex128, dimensionless. A custom probe is smoothed at its own size, then padded by
 /// zeros (pad_preserve), by the amplitude at its edge with the curvature of its phase
-/// (pad_extrapolate), or stretched by cubic interpolation (interpolate) to N. Throws InvalidInput
-/// naming file and array where a custom probe is no square or too large to be padded.
+/// (pad_extrapolate), or stretched by cubic interpolation (interpolate) to N; any probe is masked
+/// last. Throws InvalidInput naming file and array where a custom probe is no square or too large
+/// to be padded.
 at::Tensor grid_probe(std::int64_t size, const GridProbeOptions& options);
 
 struct GridDataOptions {
@@ -63,6 +67,8 @@ struct GridDataOptions {
   std::uint32_t drawing_seed = 1;  ///< of the first drawing; the next one has the next but one
   std::uint64_t noise_seed = 1;
 };
+/// The seeds are no fields: a study gives its data sets different ones.
+std::vector<Field> fields(GridDataOptions& options);
 
 struct GridData {
   /// Every pattern of all images once, whichever groups it belongs to; the images lie so far apart

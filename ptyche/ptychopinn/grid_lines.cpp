@@ -3,11 +3,13 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 
 #include "ptyche/core/error.h"
 #include "ptyche/core/files.h"
 #include "ptyche/core/log.h"
 #include "ptyche/core/stopwatch.h"
+#include "ptyche/core/text.h"
 #include "ptyche/group/fixed_groups.h"
 #include "ptyche/group/make_groups.h"
 #include "ptyche/infer/infer.h"
@@ -34,34 +36,45 @@ void write_data_set(const std::filesystem::path& file, const GridData& data) {
                    {"nn_indices", data.groups}});
 }
 
-TrainOptions train_options(const GridLinesOptions& options) {
+/// A model of the study: its label in the results, and its network.
+struct StudyModel {
+  const char *label, *network;
+};
+
+constexpr std::array<StudyModel, 3> kModels{
+    {{"ptyche", kOurNetwork}, {"pinn", kPtychoPinnNetwork}, {"baseline", kSupervisedNetwork}}};
+
+std::string network_of(const std::string& label) {
+  const auto* found =
+      std::ranges::find_if(kModels, [&](const StudyModel& model) { return label == model.label; });
+  require(found != kModels.end(), "expected {}, found '{}'",
+          fmt::join(known_models(), ", "), label);
+  return found->network;
+}
+
+/// Ours has the defaults of `ptyche train`, PtychoPINN's what its study gives them.
+TrainOptions options_of(const std::string& label, const GridLinesOptions& options) {
+  const std::string network = network_of(label);
   TrainOptions train;
   train.epochs = options.epochs;
   train.loss = options.loss;
   train.engine = options.engine;
   train.precision = options.precision;
   train.seed = options.seed;
+  if (network != kOurNetwork) {
+    train.network = options.ptychopinn;
+    train.network.name = network;
+    train.network.gridsize = network == kSupervisedNetwork ? 1 : options.train.grid.gridsize;
+    train.groups_per_batch = options.batch;
+    train.learning_rate = 1e-3;
+  }
   return with_known_probe(train);
 }
 
-TrainOptions ptychopinn_options(const GridLinesOptions& options, const std::string& network) {
-  TrainOptions train = train_options(options);
-  train.network = options.ptychopinn;
-  train.network.name = network;
-  train.network.gridsize = network == "supervised" ? 1 : options.train.grid.gridsize;
-  train.groups_per_batch = options.batch;
-  train.learning_rate = 1e-3;
-  return train;
-}
-
-TrainOptions options_of(const std::string& label, const GridLinesOptions& options) {
-  if (label == "ptyche") return train_options(options);
-  return ptychopinn_options(options, label == "pinn" ? "ptychopinn" : "supervised");
-}
-
 Groups groups_for(const std::string& label, const GridData& data, std::uint64_t seed) {
-  if (label == "ptyche") return make_groups(data.scan, {.seed = seed});
-  if (label == "pinn") return groups_of(data.groups, seed);
+  const std::string network = network_of(label);
+  if (network == kOurNetwork) return make_groups(data.scan, {.seed = seed});
+  if (network == kPtychoPinnNetwork) return groups_of(data.groups, seed);
   return groups_of(at::arange(data.scan.frames(), at::kLong).unsqueeze(1), seed);
 }
 
@@ -111,25 +124,78 @@ GridDataOptions test_options(const GridLinesOptions& options) {
 }
 
 void check(const GridLinesOptions& options) {
-  require(!options.models.empty(), "models: expected at least one of {}",
-          fmt::join(known_models(), ", "));
+  require_in_range(options);
   for (const std::string& label : options.models)
-    require(std::ranges::count(known_models(), label) == 1, "models: expected {}, found '{}'",
-            fmt::join(known_models(), ", "), label);
-  const std::int64_t size = options.train.grid.pattern_size;
-  for (const std::string& label : options.models)
-    require_network(options_of(label, options).network, size);
-  require(options.batch >= 1, "batch size: expected at least 1, found {}", options.batch);
+    require_network(options_of(label, options).network, options.train.grid.pattern_size);
+}
+
+std::vector<Field> test_fields(GridLinesOptions& options) {
+  return {{.name = "outer-offset-test",
+           .target = &options.test_outer_offset_px,
+           .unit = "px",
+           .help = "the same distance in the test; half of it is the tile on which a group is scored",
+           .range = {2, 1e4}},
+          {.name = "nimgs-test",
+           .target = &options.test_images,
+           .help = "number of drawings in the test; the first one is scored",
+           .range = {1, 1000}}};
+}
+
+TextTarget models_target(std::vector<std::string>& models) {
+  return {.get = [&models] { return fmt::format("{}", fmt::join(models, ",")); },
+          .set =
+              [&models](const std::string& text) {
+                const std::vector<std::string> found = split(text, ',');
+                for (const std::string& label : found) network_of(label);
+                models = found;
+              }};
+}
+
+std::vector<Field> model_fields(GridLinesOptions& options) {
+  return {{.name = "models",
+           .target = models_target(options.models),
+           .help = "which networks to train: ptyche (ours), pinn (PtychoPINN's), baseline "
+                   "(PtychoPINN's supervised one)"},
+          {.name = "nepochs",
+           .target = &options.epochs,
+           .help = "passes over the training patterns",
+           .range = {1, 1e6},
+           .aliases = {"epochs"}},
+          {.name = "batch-size",
+           .target = &options.batch,
+           .unit = "groups",
+           .help = "groups in a training step of PtychoPINN's networks",
+           .range = {1, 1e5}},
+          {.name = "object-big",
+           .target = &options.ptychopinn.object_big,
+           .help = "PtychoPINN's network makes a patch for each pattern of a group, not one for "
+                   "all"},
+          {.name = "probe-big",
+           .target = &options.ptychopinn.probe_big,
+           .help = "PtychoPINN's network adds a border of low resolution to its patches"},
+          {.name = "seed",
+           .target = &options.seed,
+           .help = "seed of all networks; the drawings are always PtychoPINN's"}};
 }
 
 }  // namespace
 
-std::vector<std::string> known_models() { return {"ptyche", "pinn", "baseline"}; }
+std::vector<std::string> known_models() {
+  std::vector<std::string> labels;
+  for (const StudyModel& model : kModels) labels.emplace_back(model.label);
+  return labels;
+}
+
+std::vector<Field> fields(GridLinesOptions& options) {
+  return joined(
+      {fields(options.train), test_fields(options), fields(options.probe), model_fields(options)});
+}
 
 std::vector<GridLinesRow> run_grid_lines(const GridLinesOptions& options) {
   check(options);
-  const GridData learn = simulate_grid_data(options.train, options.probe);
-  const GridData test = simulate_grid_data(test_options(options), options.probe);
+  const at::Tensor probe = grid_probe(options.train.grid.pattern_size, options.probe);
+  const GridData learn = simulate_grid_data(options.train, probe);
+  const GridData test = simulate_grid_data(test_options(options), probe);
   const GridScanOptions& grid = options.train.grid;
   const std::filesystem::path data = options.output / "datasets" /
                                      fmt::format("N{}", grid.pattern_size) /

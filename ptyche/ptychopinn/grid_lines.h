@@ -11,12 +11,16 @@
 
 namespace ptyche {
 
+/// ptyche: our default network; pinn: PtychoPINN's network; both learn from the patterns through
+/// the physics. baseline: PtychoPINN's supervised network, which is shown the true objects.
+std::vector<std::string> known_models();
+
 struct GridLinesOptions {
   GridDataOptions train;         ///< its grid is the test's too, but for the outer offset
   std::int64_t test_images = 2;  ///< drawings that no network has seen; the first is scored
   std::int64_t test_outer_offset_px = 20;
-  at::Tensor probe;                                                  ///< (N, N) complex
-  std::vector<std::string> models = {"ptyche", "pinn", "baseline"};  ///< of known_models()
+  GridProbeOptions probe;
+  std::vector<std::string> models = known_models();
   std::int64_t epochs = 60;
   std::int64_t batch = 16;  ///< of PtychoPINN's networks: groups, or labelled patterns
   LossKind loss = LossKind::amplitude_absolute;
@@ -27,10 +31,7 @@ struct GridLinesOptions {
   std::uint64_t seed = 1;
   std::filesystem::path output;
 };
-
-/// ptyche: our default network; pinn: PtychoPINN's network; both learn from the patterns through
-/// the physics. baseline: PtychoPINN's supervised network, which is shown the true objects.
-std::vector<std::string> known_models();
+std::vector<Field> fields(GridLinesOptions& options);
 
 /// What came of one model; `seconds` without reading and writing.
 struct GridLinesRow {

@@ -79,8 +79,8 @@ GridData data_of(const SpeedOptions& options) {
 TrainOptions train_options(const SpeedCase& what, const SpeedOptions& options) {
   TrainOptions train;
   train.network.name = what.network;
-  train.network.gridsize = what.network == "ptychopinn" ? options.gridsize : 1;
-  if (what.network != "unet") train.groups_per_batch = options.batch;
+  train.network.gridsize = what.network == kOurNetwork ? 1 : options.gridsize;
+  if (what.network != kOurNetwork) train.groups_per_batch = options.batch;
   train.engine = what.engine;
   train.precision = what.precision;
   train.seed = options.seed;
@@ -88,8 +88,8 @@ TrainOptions train_options(const SpeedCase& what, const SpeedOptions& options) {
 }
 
 Groups groups_for(const SpeedCase& what, const GridData& data, std::uint64_t seed) {
-  return what.network == "unet" ? make_groups(data.scan, {.seed = seed})
-                                : groups_of(data.groups, seed);
+  return what.network == kOurNetwork ? make_groups(data.scan, {.seed = seed})
+                                     : groups_of(data.groups, seed);
 }
 
 /// A case in the middle of its training.
@@ -198,8 +198,31 @@ double convolution_flops(const std::function<void()>& work) {
   return counter();
 }
 
+std::vector<Field> fields(SpeedOptions& options) {
+  return {{.name = "N",
+           .target = &options.pattern_size,
+           .unit = "px",
+           .help = "side of a pattern",
+           .range = {16, 256}},
+          {.name = "gridsize",
+           .target = &options.gridsize,
+           .help = "PtychoPINN's network takes gridsize^2 patterns at once",
+           .range = {1, 3}},
+          {.name = "batch-size",
+           .target = &options.batch,
+           .unit = "groups",
+           .help = "groups in a training step of PtychoPINN's network",
+           .range = {1, 1024}},
+          {.name = "seconds",
+           .target = &options.seconds,
+           .unit = "s",
+           .help = "time for which each case trains, and again infers, about",
+           .range = {0, 3600}},
+          {.name = "seed", .target = &options.seed, .help = "seed of the networks' weights"}};
+}
+
 SpeedTable measure_speed(const std::vector<SpeedCase>& cases, const SpeedOptions& options) {
-  require(options.batch >= 1, "batch size: expected at least 1, found {}", options.batch);
+  require_in_range(options);
   const GridData data = data_of(options);
   std::deque<Runner> runners;
   for (const SpeedCase& what : cases) runners.emplace_back(what, data, options);

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "ptyche/core/field.h"
 #include "ptyche/engine/engine.h"
 #include "ptyche/model/precision.h"
 
@@ -13,7 +14,7 @@ namespace ptyche {
 
 /// What is timed: a network of NetworkOptions::name, under one engine and one number type.
 struct SpeedCase {
-  std::string network = "unet";
+  std::string network;
   Engine engine = Engine::fused;
   Precision precision = Precision::float32;
 };
@@ -25,6 +26,7 @@ struct SpeedOptions {
   double seconds = 3;         ///< about how long each case trains, and infers
   std::uint64_t seed = 1;
 };
+std::vector<Field> fields(SpeedOptions& options);
 
 /// Medians over steps, and over inferred batches.
 struct NetworkSpeed {

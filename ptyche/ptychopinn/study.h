@@ -14,6 +14,11 @@
 
 namespace ptyche {
 
+// The networks that the studies and `ptyche bench` compare, by their names in the registry.
+inline constexpr const char* kOurNetwork = "unet";
+inline constexpr const char* kPtychoPinnNetwork = "ptychopinn";
+inline constexpr const char* kSupervisedNetwork = "supervised";
+
 /// Simulated data know their probe and have no background.
 TrainOptions with_known_probe(TrainOptions options);
 

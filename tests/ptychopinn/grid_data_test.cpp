@@ -152,6 +152,13 @@ TEST(GridProbe, RefusesAFileThatItWasNotAskedToLookAt) {
   EXPECT_THROW(grid_probe(64, {.file = "probe.npz"}), InvalidInput);
 }
 
+TEST(GridProbe, IsKeptInsideItsMask) {
+  const at::Tensor whole = grid_probe(64, {}), kept = grid_probe(64, {.mask_diameter_px = 10});
+  EXPECT_NEAR((kept / whole)[32][32].abs().item<double>(), 1, 1e-6);
+  EXPECT_EQ(kept[32][32 + 10].abs().item<double>(), 0);
+  EXPECT_GT(whole[32][32 + 9].abs().item<double>(), 0.5);
+}
+
 TEST(GridProbe, IsADiscUnlessAFileIsAskedFor) {
   EXPECT_EQ(grid_probe(64, {}).sizes(), (std::vector<std::int64_t>{64, 64}));
   GridProbeOptions custom;

@@ -9,7 +9,6 @@
 #include "ptyche/io/readers.h"
 #include "ptyche/ptychopinn/dose_response.h"
 #include "ptyche/ptychopinn/grid_lines.h"
-#include "ptyche/simulate/default_probe.h"
 
 namespace ptyche {
 namespace {
@@ -34,7 +33,7 @@ TEST_F(Studies, GridLinesLeavesTheScoresOfAllModelsAndTheirFiles) {
   options.train.images = options.test_images = 1;
   options.train.nphotons = 1e6;
   options.test_outer_offset_px = 20;
-  options.probe = default_probe(64).to(at::kComplexDouble);
+  options.probe.smoothing_px = 0;
   options.ptychopinn.filters_scale = 1;
   options.epochs = 1;
   options.output = folder_;
@@ -55,12 +54,13 @@ TEST_F(Studies, GridLinesRefusesAModelThatItDoesNotKnow) {
   GridLinesOptions options;
   options.models = {"pinn", "pin"};
   EXPECT_THROW(run_grid_lines(options), InvalidInput);
+  options.models = {};
+  EXPECT_THROW(run_grid_lines(options), InvalidInput);
 }
 
 TEST_F(Studies, GridLinesRefusesANetworkThatCannotBeBuiltBeforeItTrainsAnother) {
   GridLinesOptions options;
   options.train.grid.pattern_size = 20;
-  options.probe = default_probe(20).to(at::kComplexDouble);
   options.output = folder_;
   EXPECT_THROW(run_grid_lines(options), InvalidInput);
   EXPECT_TRUE(std::filesystem::is_empty(folder_));
