@@ -52,6 +52,14 @@ std::optional<double> momentum_from(const std::string& text) {
   return momentum;
 }
 
+/// The losses with a curvature: lsqml needs one.
+std::vector<std::string> likelihood_choices() {
+  std::vector<std::string> names{"auto"};
+  for (const LossInfo& loss : losses())
+    if (loss.curvature > 0) names.push_back(loss.name);
+  return names;
+}
+
 /// Values that follow from others.
 SolveVerbOptions resolved(SolveVerbOptions options) {
   options.scan.read.seed = options.solver.seed;
@@ -60,9 +68,7 @@ SolveVerbOptions resolved(SolveVerbOptions options) {
   options.solver.engine = engine_from(options.compute.engine);
   options.solver.interpolation = interpolation_from(options.interpolation);
   options.solver.momentum = momentum_from(options.momentum);
-  if (options.likelihood != "auto")
-    options.solver.likelihood =
-        options.likelihood == "poisson" ? LossKind::poisson : LossKind::amplitude_square;
+  if (options.likelihood != "auto") options.solver.likelihood = loss_kind_from(options.likelihood);
   return options;
 }
 
@@ -186,7 +192,7 @@ std::vector<Field> solver_option_list(SolveVerbOptions& options) {
       {.name = "likelihood",
        .target = &options.likelihood,
        .help = "of the counts: poisson, or gaussian amplitudes; auto: the latter for lsqml",
-       .choices = {"auto", "poisson", "amplitude"}},
+       .choices = likelihood_choices()},
       {.name = "interpolation",
        .target = &options.interpolation,
        .help = "between pixels: move the probe (does not blur) or interpolate the object",

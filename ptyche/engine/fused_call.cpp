@@ -3,8 +3,6 @@
 #include <cmath>
 #include <numeric>
 
-#include "ptyche/physics/amplitude_loss.h"
-#include "ptyche/physics/poisson_loss.h"
 #include "ptyche/physics/to_detector.h"
 
 namespace ptyche {
@@ -58,7 +56,7 @@ void sort_patterns(const FusedSetting& setting, cpu::LossCall<T>& call) {
 template <class T>
 void fill_options(const FusedSetting& setting, cpu::LossCall<T>& call) {
   call.kind = setting.options.kind;
-  call.floor = call.kind == LossKind::poisson ? kPoissonFloor : kAmplitudeFloor;
+  call.floor = info_of(call.kind).floor;
   call.merge_floor = setting.options.merge.floor;
   call.moved_probe = setting.layout.interpolation == Interpolation::probe_fourier;
   call.size = setting.layout.pattern_size;

@@ -4,11 +4,9 @@
 
 #include "ptyche/core/error.h"
 #include "ptyche/engine/fused_group_loss.h"
-#include "ptyche/physics/amplitude_loss.h"
 #include "ptyche/physics/exit_wave.h"
 #include "ptyche/physics/fourier_shift.h"
 #include "ptyche/physics/measure.h"
-#include "ptyche/physics/poisson_loss.h"
 #include "ptyche/physics/to_detector.h"
 
 namespace ptyche {
@@ -39,14 +37,6 @@ void check(const CanvasLayout& layout, const at::Tensor& probe, const Measured& 
               : "");
 }
 
-at::Tensor misfit(const at::Tensor& intensity, const Measured& measured, LossKind kind) {
-  const at::Tensor counts = measured.counts.to(intensity.scalar_type());
-  if (kind == LossKind::poisson) return poisson_loss(intensity, counts, measured.mask);
-  const AmplitudeNorm norm =
-      kind == LossKind::amplitude_square ? AmplitudeNorm::square : AmplitudeNorm::absolute;
-  return amplitude_loss(intensity, counts, measured.mask, {.norm = norm});
-}
-
 /// What the patterns of a layout see of its canvases, against their counts.
 at::Tensor predict_and_compare(const at::Tensor& canvases, const at::Tensor& probe,
                                const CanvasLayout& layout, const Measured& measured,
@@ -60,7 +50,9 @@ at::Tensor predict_and_compare(const at::Tensor& canvases, const at::Tensor& pro
       measured.background.defined()
           ? measured.background.to(c10::toRealValueType(canvases.scalar_type()))
           : at::Tensor();
-  return misfit(measure(waves, background), measured, options.kind);
+  const at::Tensor intensity = measure(waves, background);
+  return summed_loss(options.kind, intensity, measured.counts.to(intensity.scalar_type()),
+                     measured.mask);
 }
 
 double contrast_of(const at::Tensor& canvases) {

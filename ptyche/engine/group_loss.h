@@ -4,7 +4,7 @@
 #include <ATen/ATen.h>
 
 #include "ptyche/engine/engine.h"
-#include "ptyche/physics/loss_kind.h"
+#include "ptyche/physics/losses.h"
 #include "ptyche/physics/merge.h"
 #include "ptyche/physics/near_field.h"
 

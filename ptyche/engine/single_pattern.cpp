@@ -49,7 +49,9 @@ at::Tensor reference(const at::Tensor& probes, const at::Tensor& amplitudes, con
   for (std::int64_t iteration = 1; iteration <= options.steps.back(); ++iteration) {
     const at::Tensor waves = propagate(exit_wave(probes, object));
     const at::Tensor modelled = power_of(waves).sqrt();
-    const at::Tensor excess = (amplitudes - modelled) * mask / (modelled + kSinglePatternFloor);
+    const at::Tensor missing =
+        at::where(mask, amplitudes - modelled, at::zeros({}, modelled.options()));
+    const at::Tensor excess = missing / (modelled + kSinglePatternFloor);
     object = object + (step * back_propagate(waves * excess.unsqueeze(1))).sum(1);
     if (iteration == options.steps[objects.size()]) objects.push_back(object);
   }

@@ -1,8 +1,7 @@
 #include "ptyche/physics/bilinear.h"
 
-#include <array>
-
 #include "ptyche/core/error.h"
+#include "ptyche/physics/formulas.h"
 
 namespace ptyche {
 namespace {
@@ -43,16 +42,15 @@ std::vector<BilinearTap> bilinear_taps(const Images& images, const at::Tensor& c
   const at::Tensor floor = corners.detach().floor(), fraction = corners - floor;
   require_inside(images, corners.detach(), size);
   const at::Tensor limit = at::tensor({images.rows - size, images.cols - size}, at::kLong);
-  std::vector<BilinearTap> taps;
-  for (const std::array<std::int64_t, 2> step :
-       {std::array<std::int64_t, 2>{0, 0}, {0, 1}, {1, 0}, {1, 1}}) {
-    const at::Tensor up = at::tensor({step[0], step[1]}, at::kLong);
-    const at::Tensor weight = at::where(up.eq(1), fraction, 1 - fraction).prod(1).view({-1, 1, 1});
+  const auto weights = bilinear_weights(fraction.select(1, 0), fraction.select(1, 1));
+  const auto tap = [&](std::int64_t down, std::int64_t right, const at::Tensor& weight) {
     // Where the limit acts, the weight is 0: a whole-pixel patch at the last row or column.
-    const at::Tensor corner = at::minimum(floor.to(at::kLong) + up, limit);
-    taps.push_back({flat_indices(images, corner, size), weight});
-  }
-  return taps;
+    const at::Tensor corner =
+        at::minimum(floor.to(at::kLong) + at::tensor({down, right}, at::kLong), limit);
+    return BilinearTap{flat_indices(images, corner, size), weight.view({-1, 1, 1})};
+  };
+  return {tap(0, 0, weights.here), tap(0, 1, weights.right), tap(1, 0, weights.below),
+          tap(1, 1, weights.below_right)};
 }
 
 }  // namespace ptyche

@@ -37,10 +37,6 @@ struct Directions {
   double slope = 0, curvature = 0;  // of the misfit along `object`
 };
 
-/// The loss falls like |change of the exit waves|^2 in this many units (likelihoods as amplitude
-/// loss: 1; Poisson: 2, as half its deviance is twice the squared change of amplitude).
-double curvature_of(LossKind likelihood) { return likelihood == LossKind::poisson ? 2 : 1; }
-
 double sum_of(const at::Tensor& values) { return values.sum(at::kDouble).item<double>(); }
 
 /// slope * unit / (light + damping), with its sums, in one pass over the canvas.
@@ -73,7 +69,7 @@ Directions directions_of(const SolverProblem& problem, const SolverState& state,
                          const at::Tensor& corners, const SolverGradient& slope,
                          LossKind likelihood) {
   const at::Tensor light = summed_power(state.probe);
-  const double unit = -0.5 / curvature_of(likelihood);
+  const double unit = -0.5 / info_of(likelihood).curvature;
   Directions found;
   found.light = spread_at(light, corners, state.object.size(0), state.object.size(1));
   found.power = gathered_power(state.object, corners, problem.pattern_size());
@@ -88,7 +84,7 @@ Directions directions_of(const SolverProblem& problem, const SolverState& state,
 StepLengths best_lengths(const SolverProblem& problem, const SolverState& state,
                          const at::Tensor& corners, const SolverGradient& slope,
                          const Directions& along, LossKind likelihood) {
-  const double unit = -0.5 / curvature_of(likelihood);
+  const double unit = -0.5 / info_of(likelihood).curvature;
   const double b1 = along.slope;
   const double b2 = unit * sum_of(at::view_as_real(slope.probe) * at::view_as_real(along.probe));
   const double a11 = along.curvature;

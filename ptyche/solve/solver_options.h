@@ -8,7 +8,7 @@
 
 #include "ptyche/data/interpolation.h"
 #include "ptyche/engine/engine.h"
-#include "ptyche/physics/loss_kind.h"
+#include "ptyche/physics/losses.h"
 
 namespace ptyche {
 

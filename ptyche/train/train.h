@@ -11,7 +11,7 @@
 #include "ptyche/engine/engine.h"
 #include "ptyche/model/model.h"
 #include "ptyche/model/precision.h"
-#include "ptyche/physics/loss_kind.h"
+#include "ptyche/physics/losses.h"
 #include "ptyche/solve/rpie.h"
 #include "ptyche/solve/solver_options.h"
 

@@ -40,12 +40,6 @@ struct BatchLoss {
   double size = 1;
 };
 
-/// Its photons, or the sum of its amplitudes.
-double size_of(const Measured& measured, LossKind kind) {
-  const at::Tensor counted = measured.counts * measured.mask;
-  return (kind == LossKind::poisson ? counted : counted.sqrt()).sum(at::kDouble).item<double>();
-}
-
 /// The patterns of a batch, and the background that is being trained.
 Measured measured_of(const TrainingState& state, const Scan& scan, const InputCache& inputs,
                      const GroupBatch& batch) {
@@ -65,7 +59,7 @@ BatchLoss loss_of(const TrainingState& state, const CanvasLayout& layout, const 
   }
   const Measured measured = measured_of(state, scan, inputs, batch);
   return {evaluate_batch(state, scan, layout, channels, batch, measured, options),
-          size_of(measured, options.loss)};
+          units_of(options.loss, measured.counts, measured.mask)};
 }
 
 void average(std::vector<at::Tensor>& means, const std::vector<at::Tensor>& values, double weight) {

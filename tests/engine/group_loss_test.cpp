@@ -48,6 +48,22 @@ TEST(FusedEngine, AgreesWithTheReferenceInFloat64) {
                              1e-11);
 }
 
+TEST(BothEngines, DoNotSeeWhatStandsUnderTheMask) {
+  for (const LossInfo& loss : losses())
+    for (const Engine engine : {Engine::fused, Engine::reference}) {
+      const LossCase c{.modes = 2, .kind = loss.kind};
+      LossBatch batch = make_batch(c);
+      const auto clean = loss_and_gradients(c, batch, engine);
+      const at::Tensor masked = batch.mask.logical_not();
+      batch.counts = batch.counts.masked_fill(masked, NAN);
+      batch.background = batch.background.masked_fill(masked, NAN);
+      const auto dirty = loss_and_gradients(c, batch, engine);
+      for (std::size_t i = 0; i < clean.size(); ++i)
+        EXPECT_TRUE(at::equal(dirty[i], clean[i]))
+            << loss.name << " " << to_string(engine) << " " << i;
+    }
+}
+
 TEST(FusedEngine, AgreesWithTheReferenceInTheNearField) {
   for (const Interpolation interpolation : kBoth)
     for (const std::int64_t size : {16, 20, 28, 32, 96, 128})

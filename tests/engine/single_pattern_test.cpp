@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "ptyche/core/error.h"
 
 namespace ptyche {
@@ -42,6 +44,14 @@ TEST(SinglePattern, BothEnginesAgreeAtEverySizeAndNumberOfModes) {
                 1e-5)
           << size << " " << modes;
     }
+}
+
+TEST(SinglePattern, DoesNotSeeWhatStandsUnderTheMask) {
+  const Patterns clean = draw(3, 2, 32, at::kComplexFloat);
+  Patterns dirty = clean;
+  dirty.amplitudes = clean.amplitudes.masked_fill(clean.mask.logical_not(), NAN);
+  for (const Engine engine : {Engine::fused, Engine::reference})
+    EXPECT_TRUE(at::equal(objects(dirty, engine), objects(clean, engine))) << to_string(engine);
 }
 
 TEST(SinglePattern, APatternsObjectDoesNotDependOnTheOthersOfTheCall) {

@@ -1,8 +1,7 @@
 // Family e: scales and losses.
 #include <gtest/gtest.h>
 
-#include "ptyche/physics/amplitude_loss.h"
-#include "ptyche/physics/poisson_loss.h"
+#include "ptyche/physics/losses.h"
 #include "ptyche/ptychopinn/operators.h"
 #include "tests/support/golden.h"
 
@@ -66,15 +65,12 @@ TEST(GoldenScale, TurnsOutputsAndInputsIntoPtychoPinnsCounts) {
 TEST(GoldenPoissonLoss, IsPtychoPinnsInEveryPixelAndInTheMean) {
   for_each_golden("e_losses", [](const GoldenFile& golden) {
     const Case e(golden);
-    const at::Tensor terms = poisson_loss(e.intensity(e.output), e.counts, e.mask,
-                                          {.reduction = Reduction::none, .floor = kNoFloor}) +
-                             at_perfect_fit(e.counts);
+    const at::Tensor terms =
+        pixel_losses(LossKind::poisson, e.intensity(e.output), e.counts, e.mask, kNoFloor) +
+        at_perfect_fit(e.counts);
     const at::Tensor expected = golden.array("nll_per_pixel");
     EXPECT_TRUE(agrees(like(terms, expected), expected));
-    const double mean = (poisson_loss(e.intensity(e.output), e.counts, e.mask,
-                                      {.reduction = Reduction::mean, .floor = kNoFloor}) +
-                         at_perfect_fit(e.counts).mean())
-                            .item<double>();
+    const double mean = terms.mean().item<double>();
     EXPECT_NEAR(mean / golden.number("nll_mean_f64"), 1, 1e-6);
     EXPECT_NEAR(mean / golden.number("nll_mean_f32"), 1, 1e-5);
   });
@@ -84,8 +80,8 @@ TEST(GoldenPoissonLoss, HasPtychoPinnsGradient) {
   for_each_golden("e_losses", [](const GoldenFile& golden) {
     const Case e(golden);
     const at::Tensor output = e.output.clone().requires_grad_();
-    poisson_loss(e.intensity(output), e.counts, e.mask,
-                 {.reduction = Reduction::mean, .floor = kNoFloor})
+    pixel_losses(LossKind::poisson, e.intensity(output), e.counts, e.mask, kNoFloor)
+        .mean()
         .backward();
     EXPECT_TRUE(
         agrees(channels_last(output.grad()), golden.array("grad_nll_wrt_pred_amp_unscaled")));
@@ -97,8 +93,8 @@ TEST(GoldenAmplitudeLoss, IsPtychoPinnsMeanAbsoluteErrorWithItsGradient) {
     const Case e(golden);
     const at::Tensor output = e.output.clone().requires_grad_();
     const at::Tensor loss =
-        amplitude_loss(e.intensity(output), e.counts, e.mask,
-                       {.norm = AmplitudeNorm::absolute, .reduction = Reduction::mean, .floor = 0});
+        pixel_losses(LossKind::amplitude_absolute, e.intensity(output), e.counts, e.mask, kNoFloor)
+            .mean();
     loss.backward();
     EXPECT_NEAR(loss.item<double>() / golden.number("mae_mean_f32"), 1, 1e-5);
     EXPECT_TRUE(

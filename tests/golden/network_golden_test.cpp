@@ -5,11 +5,10 @@
 #include <cmath>
 
 #include "ptyche/nn/patch_network.h"
-#include "ptyche/physics/amplitude_loss.h"
 #include "ptyche/physics/exit_wave.h"
 #include "ptyche/physics/fourier.h"
+#include "ptyche/physics/losses.h"
 #include "ptyche/physics/measure.h"
-#include "ptyche/physics/poisson_loss.h"
 #include "ptyche/train/adam.h"
 #include "tests/support/golden_canvases.h"
 
@@ -104,13 +103,11 @@ class GoldenNetwork {
     const at::Tensor counts = (scale_ * amplitudes_).square().flatten(0, 1);
     const at::Tensor mask = at::ones(intensity.sizes().slice(1), at::kBool);
     if (golden_.number("nll_weight") == 0)
-      return amplitude_loss(
-          intensity, counts, mask,
-          {.norm = AmplitudeNorm::absolute, .reduction = Reduction::mean, .floor = 0});
+      return pixel_losses(LossKind::amplitude_absolute, intensity, counts, mask, kNoFloor).mean();
     // PtychoPINN does not subtract the value at a perfect fit.
-    return poisson_loss(intensity, counts, mask,
-                        {.reduction = Reduction::mean, .floor = kNoFloor}) +
-           (counts - at::xlogy(counts, counts)).mean();
+    return (pixel_losses(LossKind::poisson, intensity, counts, mask, kNoFloor) + counts -
+            at::xlogy(counts, counts))
+        .mean();
   }
   at::Tensor loss() { return loss(intensity(canvases(patches()))); }
 

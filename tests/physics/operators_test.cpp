@@ -5,9 +5,9 @@
 #include "ptyche/physics/exit_wave.h"
 #include "ptyche/physics/fourier.h"
 #include "ptyche/physics/fourier_shift.h"
+#include "ptyche/physics/losses.h"
 #include "ptyche/physics/measure.h"
 #include "ptyche/physics/patches.h"
-#include "ptyche/physics/poisson_loss.h"
 #include "tests/support/checks.h"
 
 namespace ptyche {
@@ -74,7 +74,7 @@ TEST(ForwardModel, HasTheGradientOfCentralDifferencesInObjectProbeAndBackground)
   const at::Tensor counts = random_tensor({2, 8, 8}, at::kDouble, 4).square() * 3;
   const at::Tensor mask = random_tensor({8, 8}, at::kDouble, 5).gt(-1);
   const auto loss = [&](const at::Tensor& o, const at::Tensor& p, const at::Tensor& b) {
-    return poisson_loss(measure(propagate(exit_wave(p, o)), b), counts, mask);
+    return summed_loss(LossKind::poisson, measure(propagate(exit_wave(p, o)), b), counts, mask);
   };
   EXPECT_LT(gradient_mismatch([&](auto& x) { return loss(x, probe, background); }, patches), 1e-6);
   EXPECT_LT(gradient_mismatch([&](auto& x) { return loss(patches, x, background); }, probe), 1e-6);
@@ -91,7 +91,8 @@ TEST(PoissonLoss, IsLeastWhereTheExpectationIsTheCount) {
   const at::Tensor counts = at::full({1, 2, 2}, 7.0, at::kDouble),
                    mask = at::ones({2, 2}, at::kBool);
   const auto at_intensity = [&](double value) {
-    return poisson_loss(at::full({1, 2, 2}, value, at::kDouble), counts, mask).item<double>();
+    return summed_loss(LossKind::poisson, at::full({1, 2, 2}, value, at::kDouble), counts, mask)
+        .item<double>();
   };
   EXPECT_NEAR(at_intensity(7), 0, 1e-15);
   EXPECT_GT(at_intensity(7.0001), 0);
@@ -102,16 +103,17 @@ TEST(PoissonLoss, DoesNotSeeMaskedPixels) {
   const at::Tensor counts = at::zeros({1, 2, 2}, at::kDouble);
   at::Tensor intensity = at::ones({1, 2, 2}, at::kDouble), mask = at::ones({2, 2}, at::kBool);
   mask[0][1] = false;
-  const double before = poisson_loss(intensity, counts, mask).item<double>();
+  const double before = summed_loss(LossKind::poisson, intensity, counts, mask).item<double>();
   intensity[0][0][1] = 1e6;
-  EXPECT_EQ(poisson_loss(intensity, counts, mask).item<double>(), before);
+  EXPECT_EQ(summed_loss(LossKind::poisson, intensity, counts, mask).item<double>(), before);
 }
 
 TEST(PoissonLoss, HasAFiniteGradientWherePhotonsCameAndNoneWereExpected) {
   const at::Tensor intensity = at::zeros({1, 1, 1}, at::kDouble).requires_grad_();
-  poisson_loss(intensity, at::full({1, 1, 1}, 5.0, at::kDouble), at::ones({1, 1}, at::kBool))
+  summed_loss(LossKind::poisson, intensity, at::full({1, 1, 1}, 5.0, at::kDouble),
+              at::ones({1, 1}, at::kBool))
       .backward();
-  EXPECT_NEAR(intensity.grad().item<double>(), -5 / kPoissonFloor, 1e-9);
+  EXPECT_NEAR(intensity.grad().item<double>(), -5 / PoissonMisfit::kFloor, 1e-9);
 }
 
 TEST(ExitWave, RefusesAProbeOfAnotherSizeAndNamesBothShapes) {

@@ -18,14 +18,12 @@ struct Spot {
         col(place.col),
         r(broadcast(static_cast<T>(place.row_fraction))),
         c(broadcast(static_cast<T>(place.col_fraction))),
-        here((1 - r) * (1 - c)),
-        right((1 - r) * c),
-        below(r * (1 - c)),
-        below_right(r * c),
+        weight(bilinear_weights(r, c)),
         whole(static_cast<T>(place.row_fraction) == 0 && static_cast<T>(place.col_fraction) == 0) {}
 
   std::int64_t row, col;
-  Vector<T> r, c, here, right, below, below_right;  // fractions, and the weights they make
+  Vector<T> r, c;  // fractions
+  BilinearWeights<Vector<T>> weight;
   bool whole;
 };
 
@@ -65,8 +63,9 @@ enum class Way { whole, between, with_slopes };
 /// What one vector of patch pixels sees of a canvas plane, between pixels.
 template <class T>
 inline Vector<T> see_value(const T* from, std::int64_t stride, const Spot<T>& spot) {
-  return spot.here * load(from) + spot.right * load(from + 1) + spot.below * load(from + stride) +
-         spot.below_right * load(from + stride + 1);
+  return spot.weight.here * load(from) + spot.weight.right * load(from + 1) +
+         spot.weight.below * load(from + stride) +
+         spot.weight.below_right * load(from + stride + 1);
 }
 
 /// Columns first.. of what a patch at `spot` sees of a canvas plane -> striped plane. A row's mix
@@ -111,8 +110,10 @@ inline void spread_row(const T* row, const T* above, const Spot<T>& spot, std::i
     for (std::int64_t j = 0; j < count; j += kLanes<T>) store(to + j, load(to + j) + load(row + j));
   else
     for (std::int64_t j = 0; j < count; j += kLanes<T>)
-      store(to + j, load(to + j) + spot.here * load(row + j) + spot.right * load(row + j - 1) +
-                        spot.below * load(above + j) + spot.below_right * load(above + j - 1));
+      store(to + j, load(to + j) + spot.weight.here * load(row + j) +
+                        spot.weight.right * load(row + j - 1) +
+                        spot.weight.below * load(above + j) +
+                        spot.weight.below_right * load(above + j - 1));
 }
 
 /// Rows of a patch, from its first, that touch canvas rows first..last-1.

@@ -13,7 +13,7 @@
 #pragma once
 
 #include "ptyche/engine/cpu/fft_tables.h"
-#include "ptyche/physics/loss_kind.h"
+#include "ptyche/physics/formulas.h"
 
 namespace ptyche::cpu {
 

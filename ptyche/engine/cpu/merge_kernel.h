@@ -77,7 +77,7 @@ void divide(const Canvas<T>& canvas, T dark, T floor, std::int64_t first, std::i
 #pragma omp simd reduction(+ : re_sum, im_sum, square_sum)
     for (std::int64_t i = 0; i < canvas.cols; ++i) {
       const bool lit = weight[i] > dark;
-      const T inverse = lit ? 1 / (weight[i] + floor) : T(0);
+      const T inverse = mean_factor(weight[i], dark, floor);
       re[i] = lit ? re[i] * inverse : T(1);
       im[i] = im[i] * inverse;
       weight[i] = inverse;

@@ -33,8 +33,10 @@ template <class T>
 inline Vector<T> amplitude_excess(const LossTask<T>& task, Vector<T> intensity, const T* amplitudes,
                                   std::int64_t at, Vector<T>& misfit) {
   if (task.background) intensity += load(task.background + at);
-  const Vector<T> modelled = root<T>(intensity), mask = load(task.mask + at);
-  const Vector<T> missing = (load(amplitudes + at) - modelled) * mask;
+  const Vector<T> modelled = root<T>(intensity);
+  // Not a product with 0: what is masked may be NaN.
+  const auto counted = load(task.mask + at) > 0;
+  const Vector<T> missing = counted ? load(amplitudes + at) - modelled : Vector<T>{};
   misfit += missing * missing;
   return missing / (modelled + task.floor);
 }

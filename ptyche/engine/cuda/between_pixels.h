@@ -70,10 +70,11 @@ struct Reach {
   PTYCHE_BOTH Reach(const Slot<T>& slot, std::int64_t size, std::int64_t row, std::int64_t col) {
     const T r = slot.row_fraction, c = slot.col_fraction;
     const std::int64_t i = row - slot.row, j = col - slot.col;
-    add(size, i, j, (1 - r) * (1 - c));
-    add(size, i, j - 1, (1 - r) * c);
-    add(size, i - 1, j, r * (1 - c));
-    add(size, i - 1, j - 1, r * c);
+    const BilinearWeights<T> weight = bilinear_weights(r, c);
+    add(size, i, j, weight.here);
+    add(size, i, j - 1, weight.right);
+    add(size, i - 1, j, weight.below);
+    add(size, i - 1, j - 1, weight.below_right);
   }
 
  private:

@@ -40,7 +40,7 @@ struct MergeBody {
 
   PTYCHE_BOTH void divide(std::int64_t at, Complex<T> sum, T weight, double* sums) const {
     const bool lit = weight > problem.dark_weight;
-    const T inverse = lit ? 1 / (weight + problem.merge_floor) : T(0);
+    const T inverse = mean_factor(weight, problem.dark_weight, problem.merge_floor);
     const Complex<T> mean = lit ? inverse * sum : Complex<T>{1, 0};
     problem.canvas[at] = mean;
     problem.inverse[at] = inverse;

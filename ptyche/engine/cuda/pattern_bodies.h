@@ -6,37 +6,6 @@
 
 namespace ptyche::cuda {
 
-/// Loss of one detector pixel and its derivative by the intensity.
-template <class T>
-struct Misfit {
-  double loss;
-  T slope;
-};
-
-/// I - n - (n + e) log((I + e) / (n + e)). In float the terms would cancel near I = n down to
-/// nothing, so the logarithm alone is taken in double.
-template <class T>
-PTYCHE_BOTH inline Misfit<T> poisson_misfit(T intensity, T counts, T floor) {
-  const T excess = intensity - counts, raised = counts + floor;
-  const auto wide = static_cast<double>(excess);
-  const double share = wide / (wide + static_cast<double>(raised));
-  return {wide + static_cast<double>(raised) * std::log1p(-share), excess / (intensity + floor)};
-}
-
-template <class T>
-PTYCHE_BOTH inline Misfit<T> amplitude_misfit(T intensity, T counts, T floor, bool square) {
-  const T amplitude = std::sqrt(intensity + floor), misfit = amplitude - std::sqrt(counts + floor);
-  if (square) return {static_cast<double>(misfit * misfit), misfit / amplitude};
-  const T sign = misfit > 0 ? T(1) : (misfit < 0 ? T(-1) : T(0));
-  return {static_cast<double>(misfit * sign), T(0.5) * sign / amplitude};
-}
-
-template <class T>
-PTYCHE_BOTH inline Misfit<T> misfit_of(LossKind kind, T intensity, T counts, T floor) {
-  if (kind == LossKind::poisson) return poisson_misfit(intensity, counts, floor);
-  return amplitude_misfit(intensity, counts, floor, kind == LossKind::amplitude_square);
-}
-
 /// What a pattern sees of its canvas, times the probe's modes.
 template <class T>
 struct ExitWaveBody {
@@ -72,13 +41,18 @@ struct DetectBody {
     Complex<T>* wave = chunk.wave + k * problem.modes * image + pixel;
     const T scale = 1 / static_cast<T>(image);
     const T counts = problem.counts[problem.slots[chunk.first + k].pattern * image + pixel];
-    const Misfit<T> misfit =
-        misfit_of(problem.kind, intensity(wave, image, scale, pixel), counts, problem.floor);
+    // In float the terms of the Poisson loss would cancel near I = n down to nothing.
+    const auto wide = static_cast<double>(intensity(wave, image, scale, pixel));
+    double slope_here = 0;
+    const double loss = with_formula(problem.kind, [&](auto formula) {
+      return formula.template value<NumberMath<double>>(
+          wide, static_cast<double>(counts), static_cast<double>(problem.floor), &slope_here);
+    });
     // Not a product with 0: what is masked may be NaN.
     const bool counted = problem.mask[pixel];
-    if (counted) sums[0] += misfit.loss;
+    if (counted) sums[0] += loss;
     if (!problem.want_gradient) return;
-    const T slope = counted ? misfit.slope : T(0);
+    const T slope = counted ? static_cast<T>(slope_here) : T(0);
     if (chunk.slope) chunk.slope[k * image + pixel] = slope;
     for (std::int64_t mode = 0; mode < problem.modes; ++mode)
       wave[mode * image] = (2 * scale * slope) * wave[mode * image];

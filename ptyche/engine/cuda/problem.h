@@ -5,7 +5,7 @@
 #pragma once
 
 #include "ptyche/engine/cuda/portable.h"
-#include "ptyche/physics/loss_kind.h"
+#include "ptyche/physics/formulas.h"
 
 namespace ptyche::cuda {
 
