@@ -7,6 +7,7 @@
 
 #include <stdexcept>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 namespace ptyche {
@@ -24,10 +25,24 @@ class Interrupted : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Throws InvalidInput with the formatted message unless `condition` holds.
+/// What stands in a message for an argument: its result if it is a function, else itself.
+template <typename Arg>
+using InMessage = typename std::conditional_t<std::is_invocable_v<Arg>, std::invoke_result<Arg>,
+                                              std::type_identity<Arg>>::type;
+template <typename Arg>
+decltype(auto) in_message(Arg&& arg) {
+  if constexpr (std::is_invocable_v<Arg>)
+    return arg();
+  else
+    return std::forward<Arg>(arg);
+}
+
+/// Throws InvalidInput with the formatted message unless `condition` holds. An argument that takes
+/// work is given as a function, which is called only then: [&] { return values.max(); }.
 template <typename... Args>
-void require(bool condition, fmt::format_string<Args...> format, Args&&... args) {
-  if (!condition) throw InvalidInput(fmt::format(format, std::forward<Args>(args)...));
+void require(bool condition, fmt::format_string<InMessage<Args>...> format, Args&&... args) {
+  if (!condition)
+    throw InvalidInput(fmt::format(fmt::runtime(format), in_message(std::forward<Args>(args))...));
 }
 
 /// Runs `work`; an InvalidInput that leaves it gets "context: " in front (a file, a dataset).

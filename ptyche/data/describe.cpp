@@ -32,7 +32,8 @@ std::string type_name(at::ScalarType type) {
   }
 }
 
-std::string describe(const at::Tensor& tensor) {
+std::string to_string(const Description& description) {
+  const at::Tensor& tensor = description.tensor;
   if (!tensor.defined()) return "nothing";
   return fmt::format("({}) {}", fmt::join(tensor.sizes(), ", "), type_name(tensor.scalar_type()));
 }

@@ -19,6 +19,12 @@ double counted_power(const at::Tensor& probe, const at::Tensor& mask) {
 
 }  // namespace
 
+at::Tensor mode_power(const at::Tensor& modes) {
+  // Four to eight times as fast as squares of at::view_as_real summed over both axes.
+  const at::Tensor real = at::real(modes), imaginary = at::imag(modes);
+  return (real * real + imaginary * imaginary).sum(-3);
+}
+
 double probe_power(const at::Tensor& probe) {
   return at::abs(probe).square().sum(at::kDouble).item<double>();
 }

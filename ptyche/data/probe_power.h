@@ -5,6 +5,10 @@
 
 namespace ptyche {
 
+/// sum_m |P_m|^2 of modes (..., modes, N, N) complex: (..., N, N) real. Of a probe it is the
+/// photons of each pixel, of waves at the detector the expected counts. Differentiable.
+at::Tensor mode_power(const at::Tensor& modes);
+
 /// Photons per pattern that the probe brings, the sum over modes and pixels of |P|^2.
 double probe_power(const at::Tensor& probe);
 

@@ -3,7 +3,10 @@
 #include <cmath>
 #include <numeric>
 
-#include "ptyche/physics/to_detector.h"
+#include "ptyche/data/probe_power.h"
+#include "ptyche/physics/forward_model.h"
+#include "ptyche/physics/losses.h"
+#include "ptyche/physics/propagation.h"
 
 namespace ptyche {
 namespace {
@@ -67,21 +70,21 @@ void fill_options(const FusedSetting& setting, cpu::LossCall<T>& call) {
 
 /// Undefined in the far field.
 at::Tensor transfer_of(const FusedSetting& setting, const at::Tensor& picture) {
-  const NearFieldOptions& near = setting.options.near_field;
-  if (near.wavelength_m == 0) return {};
-  return detector_transfer(setting.layout.pattern_size, near).to(picture.scalar_type());
+  const at::Tensor transfer =
+      detector_transfer(setting.layout.pattern_size, setting.options.propagation);
+  return transfer.defined() ? transfer.to(picture.scalar_type()) : transfer;
 }
 
 /// The kernels of the CPU make the weights of moved probes themselves, one at a time.
 template <class T>
 void fill_weights(const FusedSetting& setting, FusedCall<T>& buffers) {
   cpu::LossCall<T>& call = buffers.call;
-  buffers.weight = merge_weights(buffers.probe);
+  buffers.weight = mode_power(buffers.probe.detach());
   call.dark_weight = kDarkWeight * buffers.weight.max().template item<double>();
   if (call.moved_probe && setting.options.device == ComputeDevice::cpu) return;
   if (call.moved_probe) {
     buffers.weight =
-        merge_weights(buffers.probe, select(setting.layout, setting.merged)).contiguous();
+        merge_weights(buffers.probe, select_patches(setting.layout, setting.merged)).contiguous();
     call.weight_step = call.size * call.size;
   }
   call.merge_weight = pointer<T>(buffers.weight);

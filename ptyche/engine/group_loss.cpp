@@ -3,11 +3,11 @@
 #include <ATen/core/grad_mode.h>
 
 #include "ptyche/core/error.h"
+#include "ptyche/data/probe_power.h"
 #include "ptyche/engine/fused_group_loss.h"
-#include "ptyche/physics/exit_wave.h"
-#include "ptyche/physics/fourier_shift.h"
-#include "ptyche/physics/measure.h"
-#include "ptyche/physics/to_detector.h"
+#include "ptyche/physics/forward_model.h"
+#include "ptyche/physics/losses.h"
+#include "ptyche/physics/propagation.h"
 
 namespace ptyche {
 namespace {
@@ -42,15 +42,12 @@ at::Tensor predict_and_compare(const at::Tensor& canvases, const at::Tensor& pro
                                const CanvasLayout& layout, const Measured& measured,
                                const LossOptions& options) {
   const at::Tensor own = probe.to(canvases.scalar_type());
-  const bool moved = layout.interpolation == Interpolation::probe_fourier;
-  const at::Tensor waves = to_detector(
-      exit_wave(moved ? fourier_shift(own, layout.fractions) : own, extract(canvases, layout)),
-      options.near_field, moved ? layout.fractions : at::Tensor());
   const at::Tensor background =
       measured.background.defined()
           ? measured.background.to(c10::toRealValueType(canvases.scalar_type()))
           : at::Tensor();
-  const at::Tensor intensity = measure(waves, background);
+  const at::Tensor intensity =
+      predict_intensity(canvases, own, layout, background, options.propagation);
   return summed_loss(options.kind, intensity, measured.counts.to(intensity.scalar_type()),
                      measured.mask);
 }
@@ -73,15 +70,15 @@ GroupLoss group_loss(const at::Tensor& patches, const at::Tensor& merged, const 
           "loss: expected complex patches {0} x {1} x {1} for {0} merged patterns, found {2}",
           merged.numel(), size, fmt::join(patches.sizes(), " x "));
   if (options.engine == Engine::fused) {
-    require_fused_covers(patches, size, options.device, options.near_field.wavelength_m > 0);
+    require_fused_covers(patches, size, options.device, is_near_field(options.propagation));
     return fused_group_loss(patches, merged, probe, layout, measured, options);
   }
   require_device(Engine::reference, options.device);
-  const CanvasLayout used = select(layout, merged);
+  const CanvasLayout used = select_patches(layout, merged);
   const at::Tensor own = probe.to(patches.scalar_type());
   MergeOptions how = options.merge;
-  how.brightest = merge_weights(own).max().item().toDouble();
-  const at::Tensor canvases = merge(patches, merge_weights(own, used), used, how);
+  how.brightest = mode_power(own.detach()).max().item().toDouble();
+  const at::Tensor canvases = merge_patches(patches, merge_weights(own, used), used, how);
   return {predict_and_compare(canvases, probe, layout, measured, options),
           contrast_of(canvases.detach())};
 }
@@ -108,7 +105,7 @@ at::Tensor object_loss(const at::Tensor& object, const at::Tensor& probe, const 
   check(layout, probe, measured);
   if (options.engine == Engine::fused) {
     require_fused_covers(object, layout.pattern_size, options.device,
-                         options.near_field.wavelength_m > 0);
+                         is_near_field(options.propagation));
     return fused_object_loss(object, probe, layout, measured, options);
   }
   require_device(Engine::reference, options.device);

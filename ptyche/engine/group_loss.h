@@ -4,9 +4,9 @@
 #include <ATen/ATen.h>
 
 #include "ptyche/engine/engine.h"
+#include "ptyche/physics/canvas.h"
 #include "ptyche/physics/losses.h"
-#include "ptyche/physics/merge.h"
-#include "ptyche/physics/near_field.h"
+#include "ptyche/physics/propagation.h"
 
 namespace ptyche {
 
@@ -23,7 +23,7 @@ struct LossOptions {
   LossKind kind = LossKind::poisson;
   MergeOptions merge = {};
   ComputeDevice device = ComputeDevice::cpu;
-  NearFieldOptions near_field = {};  ///< none = far field
+  Propagation propagation = FarField{};
 };
 
 /// loss      scalar, the sum over patterns and pixels

@@ -8,9 +8,10 @@
 
 #include "ptyche/core/error.h"
 #include "ptyche/data/describe.h"
+#include "ptyche/data/probe_power.h"
 #include "ptyche/engine/cpu/single_pattern.h"
-#include "ptyche/physics/exit_wave.h"
-#include "ptyche/physics/fourier.h"
+#include "ptyche/physics/forward_model.h"
+#include "ptyche/physics/propagation.h"
 
 namespace ptyche {
 namespace {
@@ -34,25 +35,21 @@ void check(const at::Tensor& probes, const at::Tensor& amplitudes, const at::Ten
           options.regularisation);
 }
 
-at::Tensor power_of(const at::Tensor& waves) {
-  return at::view_as_real(waves).square().sum(at::IntArrayRef{1, 4});
-}
-
 at::Tensor reference(const at::Tensor& probes, const at::Tensor& amplitudes, const at::Tensor& mask,
                      const SinglePatternOptions& options) {
-  const at::Tensor power = power_of(probes);
+  const at::Tensor power = mode_power(probes);
   const at::Tensor peak = power.amax({1, 2}, true);
   const double alpha = options.regularisation;
   const at::Tensor step = probes.conj() / ((1 - alpha) * power + alpha * peak).unsqueeze(1);
   at::Tensor object = at::ones_like(probes.select(1, 0));
   std::vector<at::Tensor> objects;
   for (std::int64_t iteration = 1; iteration <= options.steps.back(); ++iteration) {
-    const at::Tensor waves = propagate(exit_wave(probes, object));
-    const at::Tensor modelled = power_of(waves).sqrt();
+    const at::Tensor waves = propagate_far_field(exit_wave(probes, object));
+    const at::Tensor modelled = mode_power(waves).sqrt();
     const at::Tensor missing =
         at::where(mask, amplitudes - modelled, at::zeros({}, modelled.options()));
     const at::Tensor excess = missing / (modelled + kSinglePatternFloor);
-    object = object + (step * back_propagate(waves * excess.unsqueeze(1))).sum(1);
+    object = object + (step * propagate_far_field_adjoint(waves * excess.unsqueeze(1))).sum(1);
     if (iteration == options.steps[objects.size()]) objects.push_back(object);
   }
   return at::stack(objects, 1);

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "ptyche/core/error.h"
-#include "ptyche/physics/fourier.h"
-#include "ptyche/physics/predict.h"
+#include "ptyche/physics/forward_model.h"
+#include "ptyche/physics/propagation.h"
 #include "ptyche/simulate/photon_noise.h"
 
 namespace ptyche {
@@ -136,13 +136,13 @@ DataFit data_fit(const Reconstruction& image, const Scan& scan, const at::Tensor
   const at::Tensor probe = image.probe.to(at::kComplexDouble);
   at::Tensor background;
   if (image.background.defined()) background = to_fft_order(image.background).to(at::kDouble);
-  const NearFieldOptions near = near_field_of(image.geometry);
+  const Propagation propagation = propagation_of(image.geometry);
   const at::Tensor positions = refined_positions(image, scan);
   FitSums measured, drawn;
   for (const at::Tensor& batch : batches(frames, probe)) {
     const at::Tensor indices = indices_in(padded, image, positions.index_select(0, batch));
-    const at::Tensor intensity = pixels.of(
-        predict_intensity(padded.object, probe, indices, image.interpolation, background, near));
+    const at::Tensor intensity = pixels.of(predict_intensity(
+        padded.object, probe, indices, image.interpolation, background, propagation));
     add(measured, pixels.of(counts_in_fft_order(scan, batch)), intensity);
     add(drawn, poisson_draws(intensity, batch, 0, Purpose::noise_floor), intensity);
   }

@@ -9,9 +9,9 @@
 #include "ptyche/core/log.h"
 #include "ptyche/data/probe_power.h"
 #include "ptyche/nn/patch_network.h"
-#include "ptyche/physics/fourier.h"
-#include "ptyche/physics/fourier_shift.h"
-#include "ptyche/physics/translate.h"
+#include "ptyche/physics/canvas.h"
+#include "ptyche/physics/propagation.h"
+#include "ptyche/physics/resample.h"
 
 namespace ptyche {
 namespace {
@@ -129,7 +129,7 @@ at::Tensor patches_of(const Model& model, const Scan& scan, const at::Tensor& fr
 
 at::Tensor position_fractions(const Scan& scan, const at::Tensor& frames) {
   const at::Tensor positions = scan.positions().index_select(0, frames);
-  return positions - positions.round();
+  return split_positions(positions, Interpolation::probe_fourier).rest;
 }
 
 at::Tensor input_channels(const Model& model, const Scan& scan, const at::Tensor& frames,

@@ -1,7 +1,8 @@
 #include "ptyche/nn/physics_stem.h"
 
+#include "ptyche/data/probe_power.h"
 #include "ptyche/engine/single_pattern.h"
-#include "ptyche/physics/fourier.h"
+#include "ptyche/physics/propagation.h"
 
 namespace ptyche {
 
@@ -17,7 +18,7 @@ at::Tensor physics_stem(const at::Tensor& amplitudes, const at::Tensor& mask,
       {.steps = options.steps, .regularisation = options.regularisation, .engine = engine});
   // Re, Im after the first step, Re, Im after the second...
   const at::Tensor images = at::view_as_real(objects - 1).permute({0, 1, 4, 2, 3}).flatten(1, 2);
-  const at::Tensor power = at::view_as_real(probes).square().sum(at::IntArrayRef{1, 4});
+  const at::Tensor power = mode_power(probes);
   const at::Tensor shape = (power / power.amax({1, 2}, true)).sqrt();
   const at::Tensor seen = to_centred(amplitudes) * input_scale;
   return at::cat({images, shape.unsqueeze(1), seen.unsqueeze(1)}, 1);

@@ -47,8 +47,8 @@ constexpr std::array<StudyModel, 3> kModels{
 std::string network_of(const std::string& label) {
   const auto* found =
       std::ranges::find_if(kModels, [&](const StudyModel& model) { return label == model.label; });
-  require(found != kModels.end(), "expected {}, found '{}'",
-          fmt::join(known_models(), ", "), label);
+  require(found != kModels.end(), "expected {}, found '{}'", fmt::join(known_models(), ", "),
+          label);
   return found->network;
 }
 
@@ -130,15 +130,16 @@ void check(const GridLinesOptions& options) {
 }
 
 std::vector<Field> test_fields(GridLinesOptions& options) {
-  return {{.name = "outer-offset-test",
-           .target = &options.test_outer_offset_px,
-           .unit = "px",
-           .help = "the same distance in the test; half of it is the tile on which a group is scored",
-           .range = {2, 1e4}},
-          {.name = "nimgs-test",
-           .target = &options.test_images,
-           .help = "number of drawings in the test; the first one is scored",
-           .range = {1, 1000}}};
+  return {
+      {.name = "outer-offset-test",
+       .target = &options.test_outer_offset_px,
+       .unit = "px",
+       .help = "the same distance in the test; half of it is the tile on which a group is scored",
+       .range = {2, 1e4}},
+      {.name = "nimgs-test",
+       .target = &options.test_images,
+       .help = "number of drawings in the test; the first one is scored",
+       .range = {1, 1000}}};
 }
 
 TextTarget models_target(std::vector<std::string>& models) {

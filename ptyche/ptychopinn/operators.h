@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-#include "ptyche/physics/sampling.h"
+#include "ptyche/physics/resample.h"
 
 namespace ptyche {
 

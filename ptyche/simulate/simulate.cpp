@@ -6,7 +6,7 @@
 
 #include "ptyche/core/error.h"
 #include "ptyche/core/random.h"
-#include "ptyche/physics/predict.h"
+#include "ptyche/physics/forward_model.h"
 #include "ptyche/simulate/objects.h"
 #include "ptyche/simulate/photon_noise.h"
 #include "ptyche/simulate/probes.h"
@@ -80,13 +80,14 @@ at::Tensor given_positions(const at::Tensor& positions, const SimulateOptions& o
 at::Tensor measure(const at::Tensor& object, const at::Tensor& probe, const at::Tensor& positions,
                    const SimulateOptions& options) {
   const at::NoGradGuard no_grad;
-  const NearFieldOptions near = near_field_of(options.geometry);
+  const Propagation propagation = propagation_of(options.geometry);
   std::vector<at::Tensor> parts;
   for (std::int64_t first = 0; first < options.frames; first += kFramesAtOnce) {
     const std::int64_t last = std::min(first + kFramesAtOnce, options.frames);
-    const at::Tensor intensity = predict_intensity(
-        object.to(at::kComplexDouble), probe.to(at::kComplexDouble),
-        positions.slice(0, first, last), Interpolation::probe_fourier, /*background=*/{}, near);
+    const at::Tensor intensity =
+        predict_intensity(object.to(at::kComplexDouble), probe.to(at::kComplexDouble),
+                          positions.slice(0, first, last), Interpolation::probe_fourier,
+                          /*background=*/{}, propagation);
     at::Tensor counts = at::fft_fftshift(intensity, at::IntArrayRef{1, 2});
     if (options.noise)
       counts = poisson_draws(counts, at::arange(first, last), options.seed, Purpose::noise);

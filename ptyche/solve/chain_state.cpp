@@ -86,6 +86,8 @@ ChainState read_content(const Hdf5File& file, const SolverProblem& problem) {
 
 std::string chain_key(const SolverProblem& problem, const std::optional<Reconstruction>& start) {
   const SolverOptions& o = problem.options;
+  const auto* there = std::get_if<NearField>(&problem.propagation);
+  const NearField near = there ? *there : NearField{};
   return fmt::format(
       "scan {}; start {} chain {} modes {} {} fixed {} background {} positions {} likelihood {} "
       "interpolation {} batch {} steps {} {} {} {} {} {} limits {} {} slope {} plateau {} seed {} "
@@ -97,8 +99,7 @@ std::string chain_key(const SolverProblem& problem, const std::optional<Reconstr
       static_cast<int>(o.positions), o.likelihood ? static_cast<int>(*o.likelihood) : -1,
       to_string(o.interpolation), o.batch, o.object_step, o.probe_step, o.background_step,
       o.position_step, o.last_step, o.momentum.value_or(-1), o.max_amplitude, o.probe_support,
-      o.object_slope, o.plateau, o.seed, problem.near_field.wavelength_m,
-      problem.near_field.pixel_m, problem.near_field.distance_m);
+      o.object_slope, o.plateau, o.seed, near.wavelength_m, near.pixel_m, near.distance_m);
 }
 
 void write_chain(const std::filesystem::path& file, const ChainState& chain,

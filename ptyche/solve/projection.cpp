@@ -7,7 +7,8 @@
 
 #include "ptyche/core/error.h"
 #include "ptyche/engine/cpu/fft_plan.h"
-#include "ptyche/physics/to_detector.h"
+#include "ptyche/physics/canvas.h"
+#include "ptyche/physics/propagation.h"
 
 namespace ptyche {
 namespace {
@@ -35,9 +36,9 @@ std::vector<cpu::Place> places_of(const SolverProblem& problem, const SolverStat
   const bool between = problem.options.interpolation == Interpolation::bilinear;
   const at::Tensor all = at::arange(problem.patterns(), at::kLong);
   const at::Tensor corners = corners_of(problem, state, all);
-  const at::Tensor whole = between ? corners.floor() : corners.round();
-  const at::Tensor rests = (corners - whole).contiguous();
-  const at::Tensor first = whole.to(at::kLong).contiguous();
+  const SplitPositions split = split_positions(corners, problem.options.interpolation);
+  const at::Tensor rests = split.rest.contiguous();
+  const at::Tensor first = split.whole.to(at::kLong).contiguous();
   const at::Tensor neighbours = between ? rests.gt(0).to(at::kLong) : at::zeros_like(first);
   require_on_canvas(problem, state, all, first, first + (problem.pattern_size() - 1) + neighbours);
   const auto* pixel = numbers<std::int64_t>(first);
@@ -98,10 +99,8 @@ void Projection::renew(const SolverProblem& problem, const SolverState& state) {
       problem.pattern_size(), cpu::kLargestRadix);
   memory_.reset();
   const at::Tensor object = state.object.contiguous(), probe = state.probe.contiguous();
-  const NearFieldOptions& near = problem.near_field;
-  const at::Tensor transfer =
-      near.wavelength_m > 0 ? detector_transfer(problem.pattern_size(), near).to(at::kComplexFloat)
-                            : at::Tensor();
+  at::Tensor transfer = detector_transfer(problem.pattern_size(), problem.propagation);
+  if (transfer.defined()) transfer = transfer.to(at::kComplexFloat);
   const cpu::LossCall<float> call = call_of(problem, object, probe, transfer);
   require_projection_memory(call.patterns, call.size, call.modes, keep_waves_);
   const auto threads = static_cast<int>(std::min<std::int64_t>(at::get_num_threads(), kMaxThreads));

@@ -8,7 +8,7 @@
 #include "ptyche/core/error.h"
 #include "ptyche/core/interrupt.h"
 #include "ptyche/core/progress.h"
-#include "ptyche/physics/fourier.h"
+#include "ptyche/physics/propagation.h"
 #include "ptyche/solve/pie.h"
 
 namespace ptyche {

@@ -64,7 +64,7 @@ SolverProblem make_problem(const Scan& scan, const SolverOptions& options,
           .mask = mask,
           .photons = photons,
           .options = options,
-          .near_field = near_field_of(scan.geometry()),
+          .propagation = propagation_of(scan.geometry()),
           .room_px = room_for(scan, options.positions) +
                      room_of_start(scan, frames, options.positions, start)};
 }
@@ -98,7 +98,7 @@ SolverGradient gradient(const SolverProblem& problem, const SolverState& state,
        .background = root.defined() ? root.square() : at::Tensor()},
       {.engine = options.engine,
        .kind = options.likelihood.value_or(own),
-       .near_field = problem.near_field});
+       .propagation = problem.propagation});
   loss.backward();
   return {.loss = loss.item<double>(),
           .object = object.grad().contiguous(),

@@ -7,7 +7,7 @@
 
 #include "ptyche/data/reconstruction.h"
 #include "ptyche/data/scan.h"
-#include "ptyche/physics/near_field.h"
+#include "ptyche/physics/propagation.h"
 #include "ptyche/solve/solver_options.h"
 
 namespace ptyche {
@@ -22,8 +22,8 @@ struct SolverProblem {
   at::Tensor frames, positions, mask;
   double photons = 0;
   SolverOptions options;
-  NearFieldOptions near_field;  ///< of the scan's geometry
-  std::int64_t room_px = 0;     ///< how far a position may move; the canvas is wider by it
+  Propagation propagation;   ///< of the scan's geometry
+  std::int64_t room_px = 0;  ///< how far a position may move; the canvas is wider by it
 
   /// Mean counts of an unmasked pixel.
   double mean_counts() const;

@@ -5,8 +5,8 @@
 
 #include "ptyche/core/error.h"
 #include "ptyche/core/log.h"
-#include "ptyche/physics/fourier.h"
-#include "ptyche/physics/merge.h"
+#include "ptyche/physics/canvas.h"
+#include "ptyche/physics/propagation.h"
 #include "ptyche/solve/illumination.h"
 #include "ptyche/solve/probe_modes.h"
 #include "ptyche/solve/side_steps.h"

@@ -5,7 +5,8 @@
 #include <algorithm>
 
 #include "ptyche/core/error.h"
-#include "ptyche/physics/merge.h"
+#include "ptyche/data/probe_power.h"
+#include "ptyche/physics/canvas.h"
 #include "ptyche/stitch/synchronise.h"
 
 namespace ptyche {
@@ -20,40 +21,35 @@ struct Sums {
 };
 
 /// Where patches first..last lie on the canvas: whole pixels, the probe takes the rest.
-CanvasLayout place(const Patches& patches, const Reconstruction& canvas, std::int64_t first,
-                   std::int64_t last) {
-  const std::int64_t size = patches.patches.size(-1);
+CanvasLayout layout_of(const Patches& patches, const Reconstruction& canvas, std::int64_t first,
+                       std::int64_t last) {
   const at::Tensor origin =
       at::tensor({canvas.origin_row, canvas.origin_col}, at::kLong).to(at::kDouble);
-  const at::Tensor position =
+  const at::Tensor positions =
       canvas.positions.index_select(0, patches.frames.slice(0, first, last)) - origin;
-  const at::Tensor whole = position.round();
-  return {.group = at::zeros({last - first}, at::kLong),
-          .corners = whole - static_cast<double>(size / 2),
-          .fractions = position - whole,
-          .interpolation = Interpolation::probe_fourier,
-          .pattern_size = size,
-          .groups = 1,
-          .rows = canvas.object.size(0),
-          .cols = canvas.object.size(1)};
+  const std::int64_t size = patches.patches.size(-1);
+  CanvasLayout layout =
+      lay_on_object(positions, size, {canvas.object.size(0), canvas.object.size(1)},
+                    Interpolation::probe_fourier);
+  layout.corners = layout.corners - static_cast<double>(size / 2);
+  return layout;
 }
 
 /// Adds patches first..last, each times its phase factor, to the sums.
-void add_patches(Sums& sums, const Patches& patches, const Reconstruction& canvas,
-                 const at::Tensor& factors, std::int64_t first, std::int64_t last) {
-  const CanvasLayout layout = place(patches, canvas, first, last);
+void add_batch(Sums& sums, const Patches& patches, const Reconstruction& canvas,
+               const at::Tensor& factors, std::int64_t first, std::int64_t last) {
+  const CanvasLayout layout = layout_of(patches, canvas, first, last);
   const at::Tensor weights = merge_weights(patches.probe, layout);
   const at::Tensor turned =
       patches.patches.slice(0, first, last) * factors.slice(0, first, last).view({-1, 1, 1});
-  sums.object += spread(turned * weights, layout)[0];
-  sums.weight += spread(weights, layout)[0];
+  sums.object += add_patches(turned * weights, layout)[0];
+  sums.weight += add_patches(weights, layout)[0];
 }
 
 /// The factor (k) complex64 of every patch that brings them all to one phase.
 at::Tensor phase_factors(const Patches& patches, const Reconstruction& canvas) {
-  const CanvasLayout layout = place(patches, canvas, 0, patches.patches.size(0));
-  const at::Tensor weight = at::view_as_real(patches.probe).square().sum(at::IntArrayRef{0, 3});
-  return synchronise(patches.patches, weight, layout.corners);
+  const CanvasLayout layout = layout_of(patches, canvas, 0, patches.patches.size(0));
+  return synchronise(patches.patches, mode_power(patches.probe), layout.corners);
 }
 
 /// Of the canvas, in the scan's pixel frame.
@@ -100,11 +96,10 @@ Reconstruction stitch(const Patches& patches, const Scan& scan) {
   Sums sums{at::zeros_like(image.object), at::zeros_like(image.coverage)};
   const at::Tensor factors = phase_factors(patches, image);
   for (std::int64_t first = 0; first < count; first += kBatchPatches)
-    add_patches(sums, patches, image, factors, first, std::min(first + kBatchPatches, count));
-  const at::Tensor dark = sums.weight.le(kDarkShare * sums.weight.max());
-  const at::Tensor mean = sums.object / sums.weight.masked_fill(dark, 1);
-  image.object = mean.masked_fill(dark, 1);
-  image.coverage = (sums.weight / sums.weight.max()).masked_fill(dark, 0);
+    add_batch(sums, patches, image, factors, first, std::min(first + kBatchPatches, count));
+  const double brightest = sums.weight.max().item<double>(), dark = kDarkShare * brightest;
+  image.object = mean_where_lit(sums.object, sums.weight, dark);
+  image.coverage = (sums.weight / sums.weight.max()).masked_fill(sums.weight.le(dark), 0);
   return image;
 }
 

@@ -1,7 +1,7 @@
 #include "ptyche/train/label_loss.h"
 
 #include "ptyche/core/error.h"
-#include "ptyche/physics/patches.h"
+#include "ptyche/physics/canvas.h"
 
 namespace ptyche {
 namespace {

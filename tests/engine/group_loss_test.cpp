@@ -8,7 +8,7 @@
 #include <string>
 
 #include "ptyche/core/error.h"
-#include "ptyche/physics/patches.h"
+#include "ptyche/physics/canvas.h"
 #include "tests/support/checks.h"
 #include "tests/support/loss_batch.h"
 

@@ -6,7 +6,7 @@
 
 #include "ptyche/core/error.h"
 #include "ptyche/core/random.h"
-#include "ptyche/physics/predict.h"
+#include "ptyche/physics/forward_model.h"
 #include "ptyche/simulate/photon_noise.h"
 
 namespace ptyche {

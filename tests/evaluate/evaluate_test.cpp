@@ -6,7 +6,7 @@
 #include <set>
 
 #include "ptyche/core/random.h"
-#include "ptyche/physics/predict.h"
+#include "ptyche/physics/forward_model.h"
 #include "tests/evaluate/blobs.h"
 
 namespace ptyche {

@@ -7,7 +7,7 @@
 
 #include "ptyche/group/fixed_groups.h"
 #include "ptyche/group/nearest_points.h"
-#include "ptyche/physics/patches.h"
+#include "ptyche/physics/canvas.h"
 #include "tests/support/golden.h"
 
 namespace ptyche {

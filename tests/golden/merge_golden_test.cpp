@@ -1,8 +1,8 @@
 // Families b and c: cutting patches out of a canvas, and merging them on one.
 #include <gtest/gtest.h>
 
-#include "ptyche/physics/merge.h"
-#include "ptyche/physics/translate.h"
+#include "ptyche/physics/canvas.h"
+#include "ptyche/physics/resample.h"
 #include "tests/support/golden_canvases.h"
 
 namespace ptyche {
@@ -11,7 +11,7 @@ namespace {
 TEST(GoldenExtract, CutsPtychoPinnsPatches) {
   for_each_golden("b_extract", [](const GoldenFile& golden) {
     const Canvases on(golden, golden.offsets("offsets_xy"));
-    EXPECT_TRUE(agrees(extract(on.widened(golden.array("canvas")), on.layout),
+    EXPECT_TRUE(agrees(extract_patches(on.widened(golden.array("canvas")), on.layout),
                        golden.array("patches_flat")));
   });
 }
@@ -32,10 +32,10 @@ TEST(GoldenMerge, IsPtychoPinnsWithItsMaskAndFloor) {
     const Canvases on(golden, centred(golden.offsets("offsets_xy")));
     const at::Tensor mask = central_mask(on.size);
     const at::Tensor all = mask.expand({on.layout.corners.size(0), -1, -1});
-    EXPECT_TRUE(agrees(on.cropped(spread(all.contiguous(), on.layout)) + kGoldenFloor,
+    EXPECT_TRUE(agrees(on.cropped(add_patches(all.contiguous(), on.layout)) + kGoldenFloor,
                        golden.array("norm_canvas")));
-    const at::Tensor merged = on.cropped(
-        merge(flat(golden.array("patches_full")), mask, on.layout, {.floor = kGoldenFloor}));
+    const at::Tensor merged = on.cropped(merge_patches(flat(golden.array("patches_full")), mask,
+                                                       on.layout, {.floor = kGoldenFloor}));
     EXPECT_TRUE(agrees(merged, golden.array("merged_from_centre")));
     EXPECT_TRUE(agrees(on.trimmed(merged), golden.array("trimmed_from_centre")));
   });
@@ -52,11 +52,11 @@ TEST(GoldenMerge, HasPtychoPinnsGradient) {
     const auto loss = [&](const at::Tensor& merged) {
       return at::real(on.cropped(merged) * weight.conj()).sum();
     };
-    loss(merge(patches, mask, on.layout, {.floor = kGoldenFloor})).backward();
+    loss(merge_patches(patches, mask, on.layout, {.floor = kGoldenFloor})).backward();
     EXPECT_TRUE(agrees(patches.grad(), expected * mask));
     patches.mutable_grad() = at::Tensor();
     const at::Tensor all = mask.expand_as(patches).contiguous();
-    loss(spread(patches, on.layout) / (spread(all, on.layout) + kGoldenFloor)).backward();
+    loss(add_patches(patches, on.layout) / (add_patches(all, on.layout) + kGoldenFloor)).backward();
     EXPECT_TRUE(agrees(patches.grad(), expected));
   });
 }
@@ -67,8 +67,8 @@ TEST(GoldenMerge, GivesNothingBeyondItsMaskWherePtychoPinnGivesAThousandfold) {
     if (!golden.has("BUG_merged_from_full")) return;
     const Canvases on(golden, centred(golden.offsets("offsets_xy")));
     const at::Tensor patches = flat(golden.array("patches_full"));
-    const at::Tensor merged =
-        on.cropped(merge(patches, central_mask(on.size), on.layout, {.floor = kGoldenFloor}));
+    const at::Tensor merged = on.cropped(
+        merge_patches(patches, central_mask(on.size), on.layout, {.floor = kGoldenFloor}));
     const double largest = patches.abs().max().item<double>();
     EXPECT_LT(merged.abs().max().item<double>(), largest);
     EXPECT_GT(golden.array("BUG_merged_from_full").abs().max().item<double>(), 100 * largest);
@@ -85,8 +85,8 @@ TEST(GoldenMerge, PlacesEachGroupWhateverTheOthersAre) {
       const at::Tensor group = at::arange(count, at::kLong).repeat_interleave(some.size(1));
       const CanvasLayout layout = lay_out(-some.to(at::kDouble).reshape({-1, 2}), group, count,
                                           golden.integer("N"), Interpolation::bilinear);
-      return merge(flat(patches.narrow(0, first, count)), central_mask(layout.pattern_size),
-                   layout);
+      return merge_patches(flat(patches.narrow(0, first, count)), central_mask(layout.pattern_size),
+                           layout);
     };
     const at::Tensor together = merged(0, offsets.size(0));
     for (std::int64_t g = 0; g < offsets.size(0); ++g) {
@@ -102,8 +102,8 @@ TEST(GoldenMerge, PlacesEachGroupWhateverTheOthersAre) {
 TEST(GoldenMerge, KeepsGroupsApartWherePtychoPinnMixesThem) {
   for_each_golden("c_BUG_crosstalk", [](const GoldenFile& golden) {
     const Canvases on(golden, golden.offsets("offsets_xy"));
-    const at::Tensor merged = on.cropped(merge(flat(golden.array("patches")), central_mask(on.size),
-                                               on.layout, {.floor = kGoldenFloor}));
+    const at::Tensor merged = on.cropped(merge_patches(
+        flat(golden.array("patches")), central_mask(on.size), on.layout, {.floor = kGoldenFloor}));
     EXPECT_TRUE(agrees(merged, golden.array("correct_per_group")));
     const at::Tensor fault = golden.array("reference_output_one_canvas");
     EXPECT_EQ(fault.size(0), 1);
@@ -126,9 +126,9 @@ TEST(GoldenStitch, PutsPatchesAtTheirPositionsAsPtychoPinnDoes) {
                         .groups = 1,
                         .rows = side,
                         .cols = side};
-    EXPECT_TRUE(agrees(spread(patches, layout)[0], golden.array("sum_canvas")));
+    EXPECT_TRUE(agrees(add_patches(patches, layout)[0], golden.array("sum_canvas")));
     const at::Tensor ones = at::ones({size, size}, at::kFloat);
-    EXPECT_TRUE(agrees(merge(patches, ones, layout, {.floor = 1e-9})[0], expected));
+    EXPECT_TRUE(agrees(merge_patches(patches, ones, layout, {.floor = 1e-9})[0], expected));
   });
 }
 
@@ -155,7 +155,7 @@ struct Tiles {
                         .groups = images,
                         .rows = size + (count - 1) * side,
                         .cols = size + (count - 1) * side};
-    const at::Tensor merged = merge(patches, mask, layout);
+    const at::Tensor merged = merge_patches(patches, mask, layout);
     return merged.narrow(1, first, count * side).narrow(2, first, count * side);
   }
 

@@ -5,10 +5,9 @@
 #include <cmath>
 
 #include "ptyche/nn/patch_network.h"
-#include "ptyche/physics/exit_wave.h"
-#include "ptyche/physics/fourier.h"
+#include "ptyche/physics/forward_model.h"
 #include "ptyche/physics/losses.h"
-#include "ptyche/physics/measure.h"
+#include "ptyche/physics/propagation.h"
 #include "ptyche/train/adam.h"
 #include "tests/support/golden_canvases.h"
 
@@ -78,25 +77,26 @@ class GoldenNetwork {
   /// One canvas per group. PtychoPINN divides patches by the sum of central squares, whatever is
   /// outside those: there, by its floor alone.
   at::Tensor canvases(const at::Tensor& patches) const {
-    const at::Tensor sum = spread(patches, merging_.layout);
+    const at::Tensor sum = add_patches(patches, merging_.layout);
     if (!object_big_) return merging_.cropped(sum);
     const at::Tensor squares = central_mask(merging_.size).expand_as(patches).contiguous();
-    return merging_.cropped(sum / (spread(squares, merging_.layout) + kGoldenFloor));
+    return merging_.cropped(sum / (add_patches(squares, merging_.layout) + kGoldenFloor));
   }
 
   /// The same as ours is: one weight above and below the fraction bar.
   at::Tensor canvases_under_mask(const at::Tensor& patches) const {
-    return merging_.cropped(
-        merge(patches, central_mask(merging_.size), merging_.layout, {.floor = kGoldenFloor}));
+    return merging_.cropped(merge_patches(patches, central_mask(merging_.size), merging_.layout,
+                                          {.floor = kGoldenFloor}));
   }
 
   at::Tensor trimmed(const at::Tensor& canvases) const { return merging_.trimmed(canvases); }
 
   /// (B * C, N, N) expected counts.
   at::Tensor intensity(const at::Tensor& canvases) const {
-    const at::Tensor seen = extract(seeing_.widened(canvases), seeing_.layout);
+    const at::Tensor seen = extract_patches(seeing_.widened(canvases), seeing_.layout);
     const at::Tensor probe = golden_.array("probe").unsqueeze(0);
-    return to_centred(measure(propagate(exit_wave(probe, seen)))) * (scale_ * scale_);
+    return to_centred(expected_counts(propagate_far_field(exit_wave(probe, seen)))) *
+           (scale_ * scale_);
   }
 
   at::Tensor loss(const at::Tensor& intensity) const {

@@ -4,9 +4,9 @@
 #include <cmath>
 #include <regex>
 
-#include "ptyche/physics/fourier.h"
-#include "ptyche/physics/patches.h"
-#include "ptyche/physics/predict.h"
+#include "ptyche/physics/canvas.h"
+#include "ptyche/physics/forward_model.h"
+#include "ptyche/physics/propagation.h"
 #include "ptyche/ptychopinn/grid_data.h"
 #include "ptyche/ptychopinn/operators.h"
 #include "ptyche/simulate/default_probe.h"

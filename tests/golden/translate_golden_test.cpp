@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "ptyche/core/error.h"
-#include "ptyche/physics/translate.h"
+#include "ptyche/physics/resample.h"
 #include "ptyche/ptychopinn/operators.h"
 #include "tests/support/golden.h"
 

@@ -4,11 +4,9 @@
 #include "ptyche/core/error.h"
 #include "ptyche/nn/patch_network.h"
 #include "ptyche/nn/physics_stem.h"
-#include "ptyche/physics/exit_wave.h"
-#include "ptyche/physics/fourier.h"
-#include "ptyche/physics/fourier_shift.h"
-#include "ptyche/physics/measure.h"
-#include "ptyche/physics/patches.h"
+#include "ptyche/physics/canvas.h"
+#include "ptyche/physics/forward_model.h"
+#include "ptyche/physics/propagation.h"
 #include "tests/support/checks.h"
 #include "tests/support/small_scan.h"
 
@@ -29,7 +27,8 @@ struct FourPatterns {
   at::Tensor truth = extract_patches(scan.truth(), positions.round() - 8.0, 16);
 
   at::Tensor misfit(const at::Tensor& object) const {
-    return (measure(propagate(exit_wave(probes, object))).sqrt() - amplitudes).norm();
+    return (expected_counts(propagate_far_field(exit_wave(probes, object))).sqrt() - amplitudes)
+        .norm();
   }
 };
 
@@ -49,7 +48,7 @@ TEST(PhysicsStem, ExplainsEachPatternBetterWithMoreSteps) {
 
 TEST(PhysicsStem, LeavesAFlatObjectFlat) {
   const FourPatterns four;
-  const at::Tensor amplitudes = measure(propagate(four.probes)).sqrt();
+  const at::Tensor amplitudes = expected_counts(propagate_far_field(four.probes)).sqrt();
   const at::Tensor channels = physics_stem(amplitudes, four.mask, four.probes, 1, {.steps = {4}});
   EXPECT_LT(channels.slice(1, 0, 2).abs().max().item<double>(), 2e-3);
 }

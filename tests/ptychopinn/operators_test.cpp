@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "ptyche/core/error.h"
-#include "ptyche/physics/translate.h"
+#include "ptyche/physics/resample.h"
 #include "ptyche/simulate/default_probe.h"
 #include "tests/support/checks.h"
 

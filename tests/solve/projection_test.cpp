@@ -9,9 +9,8 @@
 #include <utility>
 
 #include "ptyche/core/random.h"
-#include "ptyche/physics/fourier.h"
-#include "ptyche/physics/fourier_shift.h"
-#include "ptyche/physics/patches.h"
+#include "ptyche/physics/canvas.h"
+#include "ptyche/physics/propagation.h"
 #include "ptyche/solve/pie.h"
 #include "ptyche/solve/solve.h"
 #include "ptyche/solve/solver.h"
@@ -109,12 +108,14 @@ class Reference {
   }
   at::Tensor patch(std::int64_t k) const { return extract_patches(object_, corner(k), 16)[0]; }
   at::Tensor placed(const at::Tensor& patch, std::int64_t k) const {
-    return place_patches(patch.unsqueeze(0), corner(k), object_.size(0), object_.size(1));
+    return add_patches(patch.unsqueeze(0),
+                       lay_on_object(corner(k), 16, {object_.size(0), object_.size(1)},
+                                     Interpolation::bilinear))[0];
   }
 
   /// within_noise: by the share of the way that the misfit of the pass before leaves.
   at::Tensor projected(const at::Tensor& exit_waves, std::int64_t k, bool within_noise = false) {
-    const at::Tensor waves = propagate(exit_waves);
+    const at::Tensor waves = propagate_far_field(exit_waves);
     const at::Tensor modelled = (at::real(power(waves)) + background_).sqrt();
     double trust = 1;
     if (within_noise) {
@@ -123,7 +124,8 @@ class Reference {
           misfit_[k], ((modelled - amplitudes_[k]).square() * mask_).sum().item<double>());
       if (before > 0) trust = 1 - std::min(1.0, std::sqrt(noise / before));
     }
-    return back_propagate(waves * (1 + trust * mask_ * (amplitudes_[k] / modelled - 1)));
+    return propagate_far_field_adjoint(waves *
+                                       (1 + trust * mask_ * (amplitudes_[k] / modelled - 1)));
   }
 
   void pie_batch(const cpu::PieOptions& options, const std::vector<std::int64_t>& batch) {

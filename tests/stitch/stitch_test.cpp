@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "ptyche/core/error.h"
-#include "ptyche/physics/patches.h"
+#include "ptyche/physics/canvas.h"
 #include "tests/support/checks.h"
 #include "tests/support/small_scan.h"
 

@@ -1,7 +1,7 @@
 // How PtychoPINN merges the patches of a group, and cuts out what each pattern sees.
 #pragma once
 
-#include "ptyche/physics/merge.h"
+#include "ptyche/physics/canvas.h"
 #include "tests/support/golden.h"
 
 namespace ptyche {

@@ -66,7 +66,7 @@ inline std::vector<at::Tensor> loss_and_gradients(const LossCase& c, const LossB
   const CanvasLayout layout = lay_out(positions, batch.group, c.groups(), c.size, c.interpolation);
   LossOptions options{.engine = engine, .kind = c.kind};
   if (c.near_field)
-    options.near_field = {.wavelength_m = 1e-10, .pixel_m = 1e-8, .distance_m = 5e-6};
+    options.propagation = NearField{.wavelength_m = 1e-10, .pixel_m = 1e-8, .distance_m = 5e-6};
   const GroupLoss result =
       group_loss(patches, batch.merged, probe, layout,
                  {batch.counts, batch.mask, c.background ? background : at::Tensor()}, options);

@@ -4,8 +4,8 @@
 
 #include "ptyche/core/random.h"
 #include "ptyche/data/interpolation.h"
-#include "ptyche/physics/fourier.h"
-#include "ptyche/physics/predict.h"
+#include "ptyche/physics/forward_model.h"
+#include "ptyche/physics/propagation.h"
 
 namespace ptyche {
 namespace {

@@ -1,10 +1,11 @@
 // Translation: adjoints, gradients, exactness, borders, and what they refuse.
+#include "ptyche/physics/resample.h"
+
 #include <gtest/gtest.h>
 
 #include <cmath>
 
 #include "ptyche/core/error.h"
-#include "ptyche/physics/translate.h"
 #include "tests/support/checks.h"
 
 namespace ptyche {

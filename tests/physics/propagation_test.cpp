@@ -1,4 +1,4 @@
-#include "ptyche/physics/near_field.h"
+#include "ptyche/physics/propagation.h"
 
 #include <gtest/gtest.h>
 
@@ -14,9 +14,9 @@ namespace {
 constexpr double kPi = std::numbers::pi;
 
 /// 1 nm light on pixels of 50 nm; the frame of 64 pixels is good for 160 um.
-constexpr NearFieldOptions kXrays{.wavelength_m = 1e-9, .pixel_m = 50e-9, .distance_m = 40e-6};
+constexpr NearField kXrays{.wavelength_m = 1e-9, .pixel_m = 50e-9, .distance_m = 40e-6};
 /// Pixels of a quarter of the wavelength: frequencies beyond half the band are evanescent.
-constexpr NearFieldOptions kFinePixels{.wavelength_m = 1, .pixel_m = 0.25, .distance_m = 0.3};
+constexpr NearField kFinePixels{.wavelength_m = 1, .pixel_m = 0.25, .distance_m = 0.3};
 
 /// A Gaussian exp(-r^2 / w^2), (N, N) complex128, w in px.
 at::Tensor gaussian(std::int64_t size, double width_px) {
@@ -26,9 +26,11 @@ at::Tensor gaussian(std::int64_t size, double width_px) {
 }
 
 TEST(NearField, BackPropagationIsItsAdjointInBothPrecisions) {
-  for (const NearFieldOptions& options : {kXrays, kFinePixels}) {
+  for (const NearField& options : {kXrays, kFinePixels}) {
     const auto forward = [&](const at::Tensor& x) { return propagate_near_field(x, options); };
-    const auto adjoint = [&](const at::Tensor& y) { return back_propagate_near_field(y, options); };
+    const auto adjoint = [&](const at::Tensor& y) {
+      return propagate_near_field_adjoint(y, options);
+    };
     EXPECT_LT(adjoint_mismatch(forward, adjoint, {2, 3, 8, 10}, {2, 3, 8, 10}), 1e-12);
     EXPECT_LT(adjoint_mismatch(forward, adjoint, {2, 3, 8, 10}, {2, 3, 8, 10}, at::kComplexFloat),
               1e-6);
@@ -39,12 +41,12 @@ TEST(NearField, BackPropagationUndoesItWhereNothingIsEvanescent) {
   const at::Tensor waves = random_tensor({2, 16, 12}, at::kComplexDouble, 1);
   const at::Tensor there = propagate_near_field(waves, kXrays);
   EXPECT_NEAR(there.norm().item().toDouble() / waves.norm().item().toDouble(), 1, 1e-12);
-  EXPECT_LT(relative_difference(back_propagate_near_field(there, kXrays), waves), 1e-12);
+  EXPECT_LT(relative_difference(propagate_near_field_adjoint(there, kXrays), waves), 1e-12);
 }
 
 TEST(NearField, OverTwoDistancesIsThatOverTheirSum) {
   const at::Tensor waves = random_tensor({16, 16}, at::kComplexDouble, 1);
-  for (NearFieldOptions options : {kXrays, kFinePixels}) {
+  for (NearField options : {kXrays, kFinePixels}) {
     const at::Tensor twice = propagate_near_field(propagate_near_field(waves, options), options);
     options.distance_m *= 2;
     EXPECT_LT(relative_difference(twice, propagate_near_field(waves, options)), 1e-12);
@@ -74,13 +76,13 @@ TEST(NearField, LetsEvanescentWavesDecayInBothDirections) {
                 at::full({}, -2 * kPi * kFinePixels.distance_m, at::kDouble));
   EXPECT_LT(relative_difference(propagate_near_field(wave, kFinePixels), carrier * wave), 1e-12);
   EXPECT_LT(
-      relative_difference(back_propagate_near_field(wave, kFinePixels), carrier.conj() * wave),
+      relative_difference(propagate_near_field_adjoint(wave, kFinePixels), carrier.conj() * wave),
       1e-12);
 }
 
 TEST(NearField, KeepsThePhaseOfAFloat32WaveOverALongDistance) {
   const at::Tensor waves = random_tensor({16, 16}, at::kComplexDouble, 1);
-  NearFieldOptions far = kXrays;
+  NearField far = kXrays;
   far.distance_m = 1;
   const at::Tensor single = propagate_near_field(waves.to(at::kComplexFloat), far);
   EXPECT_EQ(single.scalar_type(), at::kComplexFloat);

@@ -1,10 +1,9 @@
 // Merging keeps groups apart and gives back an object whose patches agree.
-#include "ptyche/physics/merge.h"
+#include "ptyche/physics/canvas.h"
 
 #include <gtest/gtest.h>
 
 #include "ptyche/core/error.h"
-#include "ptyche/physics/patches.h"
 #include "tests/support/checks.h"
 
 namespace ptyche {
@@ -33,8 +32,8 @@ TEST_P(Merge, NeverMixesGroups) {
   const at::Tensor factor = (group + 1).to(at::kDouble).view({-1, 1, 1});
   const at::Tensor patches = patches_of(object, positions) * factor;
   const CanvasLayout layout = lay_out(positions, group, groups, kSize, kWhole);
-  const at::Tensor merged = merge(patches, at::ones_like(at::real(patches)), layout);
-  EXPECT_LT(relative_difference(extract(merged, layout), patches), 1e-12);
+  const at::Tensor merged = merge_patches(patches, at::ones_like(at::real(patches)), layout);
+  EXPECT_LT(relative_difference(extract_patches(merged, layout), patches), 1e-12);
 }
 
 INSTANTIATE_TEST_SUITE_P(BatchesOfAnySize, Merge,
@@ -47,7 +46,9 @@ TEST(MergeWeights, LeavePatchesThatAgreeAsTheyAre) {
   const at::Tensor patches = patches_of(object, positions);
   const at::Tensor weights = random_tensor({6, kSize, kSize}, at::kDouble, 3).square() + 0.1;
   const CanvasLayout layout = lay_out(positions, group, 1, kSize, kWhole);
-  EXPECT_LT(relative_difference(extract(merge(patches, weights, layout), layout), patches), 1e-12);
+  EXPECT_LT(relative_difference(extract_patches(merge_patches(patches, weights, layout), layout),
+                                patches),
+            1e-12);
 }
 
 TEST(MergeWeights, DecideBetweenPatchesThatDiffer) {
@@ -57,7 +58,7 @@ TEST(MergeWeights, DecideBetweenPatchesThatDiffer) {
              weights = at::ones({2, 2, 2}, at::kDouble);
   patches[1].fill_(5);
   weights[1].fill_(3);
-  EXPECT_LT(relative_difference(merge(patches, weights, layout)[0],
+  EXPECT_LT(relative_difference(merge_patches(patches, weights, layout)[0],
                                 at::full({2, 2}, (1 * 1 + 3 * 5) / 4.0, at::kComplexDouble)),
             1e-12);
 }
@@ -68,7 +69,7 @@ TEST(MergeDark, IsOneWhereNoProbeShines) {
   const at::Tensor patches = at::full({1, 2, 2}, 9, at::kComplexDouble);
   at::Tensor weights = at::ones({1, 2, 2}, at::kDouble);
   weights[0][0][1] = 0;
-  EXPECT_EQ(merge(patches, weights, layout)[0][0][1].item<c10::complex<double>>(),
+  EXPECT_EQ(merge_patches(patches, weights, layout)[0][0][1].item<c10::complex<double>>(),
             c10::complex<double>(1));
 }
 
@@ -78,8 +79,8 @@ TEST(LayOut, TakesGroupsOfDifferentSizes) {
   const at::Tensor group = at::tensor({1, 0, 1, 1, 2, 1, 0}, at::kLong);
   const at::Tensor patches = patches_of(object, positions);
   const CanvasLayout layout = lay_out(positions, group, 3, kSize, kWhole);
-  const at::Tensor merged = merge(patches, at::ones_like(at::real(patches)), layout);
-  EXPECT_LT(relative_difference(extract(merged, layout), patches), 1e-12);
+  const at::Tensor merged = merge_patches(patches, at::ones_like(at::real(patches)), layout);
+  EXPECT_LT(relative_difference(extract_patches(merged, layout), patches), 1e-12);
 }
 
 TEST(LayOut, NamesBothShapesThatDoNotMatch) {
@@ -103,7 +104,7 @@ TEST(MergeGradient, IsThatOfCentralDifferences) {
   const at::Tensor weights = random_tensor({6, kSize, kSize}, at::kDouble, 3).square() + 0.1;
   const CanvasLayout layout = lay_out(positions, group, 2, kSize, kWhole);
   const auto loss = [&](const at::Tensor& x) {
-    return at::real(extract(merge(x, weights, layout), layout)).pow(3).sum();
+    return at::real(extract_patches(merge_patches(x, weights, layout), layout)).pow(3).sum();
   };
   EXPECT_LT(gradient_mismatch(loss, random_tensor({6, kSize, kSize}, at::kComplexDouble, 4)), 1e-6);
 }
@@ -121,8 +122,8 @@ struct BetweenPixels {
 
 TEST(BilinearExtract, SpreadIsItsAdjoint) {
   const CanvasLayout layout = BetweenPixels().layout();
-  const auto forward = [&](const at::Tensor& x) { return extract(x, layout); };
-  const auto adjoint = [&](const at::Tensor& y) { return spread(y, layout); };
+  const auto forward = [&](const at::Tensor& x) { return extract_patches(x, layout); };
+  const auto adjoint = [&](const at::Tensor& y) { return add_patches(y, layout); };
   EXPECT_LT(adjoint_mismatch(forward, adjoint, {2, layout.rows, layout.cols}, {7, kSize, kSize}),
             1e-12);
 }
@@ -131,7 +132,9 @@ TEST(BilinearMerge, HasTheGradientOfCentralDifferencesInPatchesAndPositions) {
   const BetweenPixels scan;
   const auto loss = [&](const at::Tensor& patches, const at::Tensor& positions) {
     const CanvasLayout layout = lay_out(positions, scan.group, 2, kSize, Interpolation::bilinear);
-    return at::real(extract(merge(patches, scan.weights, layout), layout)).pow(3).sum();
+    return at::real(extract_patches(merge_patches(patches, scan.weights, layout), layout))
+        .pow(3)
+        .sum();
   };
   const at::Tensor patches = random_tensor({7, kSize, kSize}, at::kComplexDouble, 4);
   EXPECT_LT(gradient_mismatch([&](auto& x) { return loss(x, scan.positions); }, patches), 1e-6);
@@ -144,7 +147,9 @@ TEST(BilinearMerge, NeverInterpolatesAGroupOfOne) {
       lay_out(positions, at::arange(2, at::kLong), 2, kSize, Interpolation::bilinear);
   const at::Tensor patches = random_tensor({2, kSize, kSize}, at::kComplexDouble, 4);
   const at::Tensor weights = at::ones({kSize, kSize}, at::kDouble);
-  EXPECT_LT(relative_difference(extract(merge(patches, weights, layout), layout), patches), 1e-12);
+  EXPECT_LT(relative_difference(extract_patches(merge_patches(patches, weights, layout), layout),
+                                patches),
+            1e-12);
 }
 
 /// Half a pixel and a quarter cycle per pixel: bilinear interpolation keeps cos(pi / 4) = 0.71 of
@@ -158,10 +163,10 @@ TEST(BilinearMerge, BlursHalfWayBetweenPixelsAsDocumented) {
   const CanvasLayout layout =
       lay_out(positions, at::zeros({2}, at::kLong), 1, size, Interpolation::bilinear);
   const at::Tensor second = at::tensor({1}, at::kLong);
-  const at::Tensor canvas =
-      merge(wave.unsqueeze(0), at::ones({size, size}, at::kDouble), select(layout, second));
+  const at::Tensor canvas = merge_patches(wave.unsqueeze(0), at::ones({size, size}, at::kDouble),
+                                          select_patches(layout, second));
   const at::Tensor seen =
-      extract(canvas, select(layout, second))[0].slice(0, 8, 24).slice(1, 8, 24);
+      extract_patches(canvas, select_patches(layout, second))[0].slice(0, 8, 24).slice(1, 8, 24);
   EXPECT_NEAR(seen.abs().mean().item<double>(), 0.5, 1e-9);
 }
 
@@ -170,7 +175,7 @@ TEST(MergeFloor, DividesByTheSumOfWeightsPlusTheFloor) {
   const CanvasLayout layout = lay_out(positions, at::zeros({1}, at::kLong), 1, 2, kWhole);
   const at::Tensor patches = at::full({1, 2, 2}, 9, at::kComplexDouble);
   const at::Tensor weights = at::tensor({1.0, 0.0, 1.0, 1.0}, at::kDouble).view({2, 2});
-  const at::Tensor merged = at::real(merge(patches, weights, layout, {.floor = 0.001}))[0];
+  const at::Tensor merged = at::real(merge_patches(patches, weights, layout, {.floor = 0.001}))[0];
   EXPECT_NEAR(merged[0][0].item<double>(), 9 / 1.001, 1e-12);
   EXPECT_EQ(merged[0][1].item<double>(), 0);
 }
