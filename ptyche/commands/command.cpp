@@ -10,7 +10,8 @@ std::string options_as_json(const Command& command) {
   for (const Argument& argument : command.arguments)
     values[argument.name] =
         std::visit([](const auto* target) { return target->c_str(); }, argument.target);
-  for (const Field& option : command.options) values[option.name] = to_json(option);
+  for (const Field& option : command.options)
+    if (!option.internal) values[option.name] = to_json(option);
   return values.dump(2, ' ', false, ordered_json::error_handler_t::replace);
 }
 

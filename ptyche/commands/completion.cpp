@@ -28,8 +28,8 @@ std::vector<std::string> option_words(const Command& command) {
 std::string cases_of(const Command& command) {
   std::string cases;
   for (const Field& option : command.options)
-    if (!option.choices.empty())
-      cases += list_case(command.name + " --" + option.name, option.choices);
+    if (!choices_of(option).empty())
+      cases += list_case(command.name + " --" + option.name, choices_of(option));
   return cases;
 }
 

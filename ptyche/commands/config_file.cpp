@@ -28,15 +28,11 @@ std::string as_text(const toml::node& node) {
 }
 
 const Field& option_named(const Command& command, const std::string& key) {
-  std::string name = key;
-  std::replace(name.begin(), name.end(), '_', '-');
+  if (const Field* found = find_field(command.options, key)) return *found;
   std::vector<std::string> known;
-  for (const Field& option : command.options) {
-    if (option.name == name || std::ranges::count(option.aliases, name) > 0) return option;
-    known.push_back(option.name);
-  }
+  for (const Field& option : command.options) known.push_back(option.name);
   throw InvalidInput(fmt::format("'{}' is not an option of ptyche {}{}", key, command.name,
-                                 did_you_mean(name, known)));
+                                 did_you_mean(key, known)));
 }
 
 toml::table parse_toml(const std::filesystem::path& file) {

@@ -11,7 +11,7 @@
 #include "ptyche/nn/patch_network.h"
 #include "ptyche/nn/physics_stem.h"
 #include "ptyche/stitch/stitch.h"
-#include "ptyche/train/input_cache.h"
+#include "ptyche/train/train_step.h"
 
 namespace ptyche {
 namespace {

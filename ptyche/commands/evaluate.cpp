@@ -17,15 +17,15 @@ namespace ptyche {
 namespace {
 
 struct EvaluateVerbOptions {
-  ReadChoices scan;
+  ReadOptions scan;
   std::filesystem::path image, output;
   std::uint64_t seed = 1;
 };
 
 void run_evaluate(EvaluateVerbOptions options) {
-  options.scan.read.seed = options.seed;
+  options.scan.seed = options.seed;
   const Reconstruction image = read_reconstruction(options.image);
-  Scan scan = read_scan(options.scan.resolved());
+  Scan scan = read_scan(options.scan);
   require(image.probe.size(-1) == scan.pattern_size(),
           "{}: expected a probe of the scan's {} x {} pixels, found {} x {}",
           options.image.string(), scan.pattern_size(), scan.pattern_size(), image.probe.size(-1),
@@ -50,14 +50,13 @@ Command evaluate_command() {
           "Prints scores.json. Give the same --hold-out, --hold-out-file and --seed "
           "as at reconstruction: the held-out patterns are then scored apart.",
       .arguments = {{"RECONSTRUCTION", &options->image, "reconstruction.h5"},
-                    {"SCAN", &options->scan.read.file, scan_formats() + " file"}},
+                    {"SCAN", &options->scan.file, scan_formats() + " file"}},
       .options = joined({{{.name = "output",
                            .target = &options->output,
                            .help = "file for the scores, JSON",
                            .short_name = "o"},
                           {.name = "seed", .target = &options->seed, .help = "draws the hold-out"}},
-                         read_option_list(options->scan),
-                         hold_out_option_list(options->scan.read)}),
+                         fields(options->scan)}),
       .references = {},
       .run = [options] { run_evaluate(*options); }};
 }

@@ -65,7 +65,7 @@ Command grid_lines_command() {
           .arguments = {},
           .options = joined({{output_dir_option(options->study.output)},
                              fields(options->study),
-                             loss_weight_option_list(options->loss),
+                             fields(options->loss),
                              compute_option_list(options->compute)}),
           .references = {"O. Hoidn, A. A. Mishra, A. Mehta, Sci. Rep. 13, 22789 (2023)"},
           .run = [options] { run(*options); }};

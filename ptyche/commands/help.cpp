@@ -57,8 +57,8 @@ std::string two_columns(const std::string& left, const std::string& right) {
 }
 
 std::string kind(const Field& option) {
-  return option.choices.empty() ? placeholder(option)
-                                : fmt::format("{}", fmt::join(option.choices, "|"));
+  return choices_of(option).empty() ? placeholder(option)
+                                : fmt::format("{}", fmt::join(choices_of(option), "|"));
 }
 
 /// "required", the default, or nothing where the default is an empty text.
@@ -72,7 +72,7 @@ std::string default_text(const Field& option) {
 /// "(a|b, 1..64, unit px, default 16)": whatever of it there is.
 std::string details(const Field& option) {
   std::vector<std::string> parts;
-  if (!option.choices.empty()) parts.push_back(kind(option));
+  if (!choices_of(option).empty()) parts.push_back(kind(option));
   if (const std::string range = range_text(option); !range.empty()) parts.push_back(range);
   if (!option.unit.empty()) parts.push_back("unit " + option.unit);
   for (const std::string& alias : option.aliases) parts.push_back("also --" + alias);

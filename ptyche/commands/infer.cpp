@@ -12,32 +12,30 @@
 #include "ptyche/core/log.h"
 #include "ptyche/core/stopwatch.h"
 #include "ptyche/model/model_file.h"
-#include "ptyche/stitch/stitch.h"
 
 namespace ptyche {
 namespace {
 
 struct InferVerbOptions {
-  ReadChoices scan;
+  ReadOptions scan;
   InferOptions infer;
-  ComputeChoices compute;
   SubsampleOptions subsample;
   std::filesystem::path model, output;
   std::string backend;
-  std::int64_t groups = 0, gridsize = 0, neighbours = 0;
+  std::int64_t threads = 0, groups = 0, gridsize = 0, neighbours = 0;
   bool comparison_plot = false;
   std::uint64_t seed = 1;
 };
 
 Command declare(const std::shared_ptr<InferVerbOptions>& options);
 
-/// The original names the folder of a training.
+/// PtychoPINN names the folder of a training.
 std::filesystem::path model_file_at(const std::filesystem::path& path) {
   return std::filesystem::is_directory(path) ? path / "model.ptyche" : path;
 }
 
 /// What a PtychoPINN user types and nothing here needs.
-std::vector<Field> original_option_list(InferVerbOptions& options) {
+std::vector<Field> ptychopinn_option_list(InferVerbOptions& options) {
   return {{.name = "n-groups",
            .target = &options.groups,
            .unit = "groups",
@@ -68,24 +66,18 @@ void note_options_without_effect(const InferVerbOptions& options) {
 
 void run_infer(InferVerbOptions options, const std::string& options_json) {
   const Stopwatch watch;
-  require(options.compute.device != "cuda",
-          "--device cuda: inference is the network, which this build computes on the CPU only; use "
-          "auto or cpu");
-  if (options.scan.read.file.empty())
+  if (options.scan.file.empty())
     throw UsageError("SCAN is missing (" + scan_formats() + " file; --test-data names it too)");
-  options.compute.apply();
+  use_threads(options.threads);
   note_options_without_effect(options);
-  options.scan.read.seed = options.seed;
+  options.scan.seed = options.seed;
   if (options.subsample.count == 0) options.subsample.count = options.groups;
-  options.infer.precision = precision_from(options.compute.precision);
-  options.infer.engine = engine_from(options.compute.engine);
   require_writable_folder(options.output);
   const Model model = read_model(model_file_at(options.model));
-  const Scan scan =
-      placed_by(model, subsample(read_scan(options.scan.resolved()), options.subsample));
-  Reconstruction image = stitch(infer(model, scan, options.infer), scan);
+  const Scan scan = subsample(read_scan(options.scan), options.subsample);
+  Reconstruction image = network_image(model, scan, options.infer);
   fill_provenance(image, model, "ptyche infer", options_json);
-  write_image(options.output, image, scan, {.seconds = watch.seconds()}, {});
+  write_image(options.output, image, placed_by(model, scan), {.seconds = watch.seconds()}, {});
 }
 
 Command declare(const std::shared_ptr<InferVerbOptions>& options) {
@@ -96,7 +88,7 @@ Command declare(const std::shared_ptr<InferVerbOptions>& options) {
           "One forward pass per pattern, then the patches are stitched. The scan "
           "may be another one than the model was trained on, with the same probe "
           "and pattern size.",
-      .arguments = {{"SCAN", &options->scan.read.file, scan_formats() + " file", false}},
+      .arguments = {{"SCAN", &options->scan.file, scan_formats() + " file", false}},
       .options = joined(
           {{{.name = "model",
              .target = &options->model,
@@ -105,28 +97,16 @@ Command declare(const std::shared_ptr<InferVerbOptions>& options) {
              .required = true,
              .aliases = {"model-path"}},
             output_dir_option(options->output),
-            {.name = "batch",
-             .target = &options->infer.batch,
-             .unit = "patterns",
-             .help = "patterns at a time; no influence on the image",
-             .range = {1, 1e6},
-             .aliases = {"batch-size"}},
             {.name = "test-data",
-             .target = &options->scan.read.file,
+             .target = &options->scan.file,
              .help = "the scan, instead of SCAN",
              .aliases = {"test-data-file"}},
-            {.name = "n-subsample",
-             .target = &options->subsample.count,
-             .unit = "patterns",
-             .help = "how many patterns are used; 0 = every one",
-             .range = {0, 1e9},
-             .aliases = {"n-images"}},
-            {.name = "subsample-seed", .target = &options->subsample.seed, .help = "draws these"},
             {.name = "seed", .target = &options->seed, .help = "draws the hold-out"}},
-           original_option_list(*options),
-           read_option_list(options->scan),
-           hold_out_option_list(options->scan.read),
-           compute_option_list(options->compute)}),
+           fields(options->infer),
+           fields(options->subsample),
+           ptychopinn_option_list(*options),
+           far_field_scan_options(options->scan),
+           {threads_option(options->threads)}}),
       .references = {},
       .run = [options] { run_infer(*options, options_as_json(declare(options))); }};
 }

@@ -58,7 +58,7 @@ void print_engines() {
 }
 
 struct InfoChoices {
-  ReadChoices scan;
+  ReadOptions scan;
   GroupingChoices grouping;
   bool engines = false, groups = false;
   std::uint64_t seed = 1;
@@ -69,7 +69,7 @@ void print_facts(const std::vector<Fact>& facts) {
 }
 
 void print_scan(const InfoChoices& info) {
-  const Scan scan = read_scan(info.scan.resolved());
+  const Scan scan = read_scan(info.scan);
   print_facts(describe(scan));
   if (!info.groups) return;
   const GroupingChoices& grouping = info.grouping;
@@ -79,7 +79,7 @@ void print_scan(const InfoChoices& info) {
 
 void run_info(const InfoChoices& info) {
   if (info.engines) return print_engines();
-  const auto& file = info.scan.read.file;
+  const auto& file = info.scan.file;
   if (file.empty()) throw UsageError("info: expected a FILE, or --engines");
   const bool model = is_hdf5(file) && Hdf5File::open(file).has("ptyche_model");
   const bool scan = !model && reader_of(file, Content::any).read_scan;
@@ -107,13 +107,13 @@ Command info_command() {
           "For a scan it reads the file just as `reconstruct` would, with the same "
           "options, and says what it understood.",
       .arguments = {{.name = "FILE",
-                     .target = &choices->scan.read.file,
+                     .target = &choices->scan.file,
                      .help = "scan, reconstruction.h5 or model.ptyche",
                      .required = false}},
       .options = joined({topics,
-                         grouping_option_list(choices->grouping),
+                         fields(choices->grouping),
                          {{.name = "seed", .target = &choices->seed, .help = "draws the groups"}},
-                         read_option_list(choices->scan)}),
+                         whole_scan_options(choices->scan)}),
       .references = {},
       .run = [choices] { run_info(*choices); }};
 }

@@ -1,4 +1,4 @@
-// The options of each stage, declared once and shared by the verbs that run the stage.
+// What several verbs ask for, put together from the options that each stage declares.
 #pragma once
 
 #include <cstdint>
@@ -16,16 +16,66 @@
 
 namespace ptyche {
 
-/// How a file is read; `centre` is a vector because an option is.
-struct ReadChoices {
-  ReadOptions read;
-  std::vector<double> centre;  ///< row, col; empty = (N/2, N/2)
+/// -o, --output-dir, which must be given.
+Field output_dir_option(std::filesystem::path& folder,
+                        const std::string& help = "folder for all results");
 
-  /// The reader's options. Throws InvalidInput unless `centre` has no number or two.
-  ReadOptions resolved() const;
+/// --threads, and what it means.
+Field threads_option(std::int64_t& threads);
+void use_threads(std::int64_t threads);
+
+/// How a scan is read by a verb that knows the far field only.
+std::vector<Field> far_field_scan_options(ReadOptions& options);
+
+/// How a scan is read where all of its patterns are looked at alike.
+std::vector<Field> whole_scan_options(ReadOptions& options);
+
+/// What every verb that trains is asked.
+struct TrainingChoices {
+  ReadOptions scan;
+  GroupOptions group;
+  TrainOptions train;
+  std::int64_t threads = 0;
+  std::filesystem::path output;
+
+  /// Sets the values that follow from others (one seed for all, the checkpoint in the output
+  /// folder) and the number of threads. Throws UsageError for options of another network than the
+  /// one chosen, InvalidInput where engine and device cannot be used here.
+  void resolve();
 };
 
-/// On what and how the program computes.
+/// Groups that are chosen once, out of some of the patterns.
+struct GroupingChoices {
+  FixedGroupOptions groups;
+  SubsampleOptions subsample = {};
+
+  /// What the choices mean; `seed` draws the groups.
+  FixedGroupOptions resolved_groups(std::uint64_t seed) const;
+  SubsampleOptions resolved_subsample() const;
+};
+std::vector<Field> fields(GroupingChoices& choices);
+
+/// Whether the groups that training is shown are drawn anew in every epoch: unless a gridsize is
+/// asked for, or the network is one of PtychoPINN's.
+bool draws_groups(const TrainingChoices& training, const GroupingChoices& grouping);
+Groups groups_for(const Scan& scan, const TrainingChoices& training,
+                  const GroupingChoices& grouping = {.groups = {.gridsize = 0}});
+
+/// What training minimises, as PtychoPINN's two weights; only which one is above 0 matters.
+struct LossWeights {
+  LossKind otherwise = LossKind::poisson;  ///< where neither is
+  double nll = 0, mae = 0;
+
+  /// Throws InvalidInput where both are above 0.
+  LossKind kind() const;
+};
+std::vector<Field> fields(LossWeights& weights);
+
+/// PtychoPINN's --backend, and what is said about it where it is given.
+Field backend_option(std::string& backend);
+void note_backend(const std::string& backend);
+
+/// On what and how the program computes, for verbs whose options are not declared by a stage.
 struct ComputeChoices {
   std::string device = "auto", engine = "fused", precision = "auto";
   std::int64_t threads = 0;
@@ -34,62 +84,7 @@ struct ComputeChoices {
   /// engine and device cannot be used here.
   void apply() const;
 };
-
-/// What every verb that trains is asked.
-struct TrainingChoices {
-  ReadChoices scan;
-  GroupOptions group;
-  TrainOptions train;
-  ComputeChoices compute;
-  std::string positions = "none";  ///< a PositionFreedom
-  std::filesystem::path output;
-
-  /// Sets the values that follow from others: one seed for all, what words mean, the checkpoint in
-  /// the output folder. Throws InvalidInput for a word that means nothing.
-  void resolve();
-};
-
-/// What training minimises, as the original's two weights; only which one is above 0 matters.
-struct LossWeights {
-  LossKind otherwise = LossKind::poisson;  ///< where neither is
-  double nll = 0, mae = 0;
-
-  /// Throws InvalidInput where both are above 0.
-  LossKind kind() const;
-};
-
-/// Groups that are chosen once, out of some of the patterns.
-struct GroupingChoices {
-  FixedGroupOptions groups;
-  SubsampleOptions subsample = {};
-  std::string grouping = "nearest";
-
-  /// What the choices mean; `seed` draws the groups.
-  FixedGroupOptions resolved_groups(std::uint64_t seed) const;
-  SubsampleOptions resolved_subsample() const;
-};
-
-/// The groups that training is shown: drawn anew in every epoch; chosen once where a gridsize is
-/// asked for or the network is one of the original's.
-Groups groups_for(const Scan& scan, const TrainingChoices& training,
-                  const GroupingChoices& grouping = {.groups = {.gridsize = 0}});
-
-std::vector<Field> loss_weight_option_list(LossWeights& weights);
-
-/// The original's --backend, and what is said about it where it is given.
-Field backend_option(std::string& backend);
-void note_backend(const std::string& backend);
-std::vector<Field> read_option_list(ReadChoices& choices);
-std::vector<Field> hold_out_option_list(ReadOptions& options);
-std::vector<Field> train_option_list(GroupOptions& group, TrainOptions& train);
-/// Names and defaults are the original's.
-std::vector<Field> grouping_option_list(GroupingChoices& choices);
-/// --refine-positions, a PositionFreedom in words, and the step that goes with it.
-std::vector<Field> position_option_list(std::string& freedom, double& step_px);
 std::vector<Field> compute_option_list(ComputeChoices& choices);
-
-/// -o, --output-dir, which must be given.
-Field output_dir_option(std::filesystem::path& folder,
-                        const std::string& help = "folder for all results");
+std::vector<Field> position_option_list(std::string& freedom, double& step_px);
 
 }  // namespace ptyche

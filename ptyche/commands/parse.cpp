@@ -91,11 +91,7 @@ void fill_options(const Command& command, const Parser& parser, Given& given) {
   for (std::size_t i = 0; i < command.options.size(); ++i) {
     const Field& option = command.options[i];
     if (parser.options[i]->count() > 0) {
-      try {
-        assign(option, parser.options[i]->results().back());
-      } catch (const InvalidInput& error) {
-        throw UsageError(error.what());
-      }
+      as_usage([&] { assign(option, parser.options[i]->results().back()); });
       given.by_words.insert(option.name);
     }
     if (option.required && !given.by_words.contains(option.name) &&
@@ -107,11 +103,11 @@ void fill_options(const Command& command, const Parser& parser, Given& given) {
 /// `next` stands behind an option that may be bare: one of its values, or a word of its own. Throws
 /// UsageError for what can only be a slip of the first.
 bool is_value(const Field& option, const std::string& next) {
-  if (std::ranges::find(option.choices, next) != option.choices.end()) return true;
-  const std::string meant = did_you_mean(next, option.choices);
+  if (std::ranges::find(choices_of(option), next) != choices_of(option).end()) return true;
+  const std::string meant = did_you_mean(next, choices_of(option));
   if (meant.empty() || next.starts_with("-") || std::filesystem::exists(next)) return false;
   throw UsageError(fmt::format("--{}: expected one of {}; found '{}'{}", option.name,
-                               fmt::join(option.choices, ", "), next, meant));
+                               fmt::join(choices_of(option), ", "), next, meant));
 }
 
 /// `--flag True`, as the original's options are written, to `--flag=true`.

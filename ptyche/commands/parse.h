@@ -17,6 +17,16 @@ class UsageError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// Runs `work`; an InvalidInput that leaves it becomes a UsageError: the words are at fault.
+template <typename Work>
+void as_usage(Work&& work) {
+  try {
+    work();
+  } catch (const InvalidInput& error) {
+    throw UsageError(error.what());
+  }
+}
+
 /// Which options were given, and where: names of Command::options; all others have their defaults.
 struct Given {
   std::set<std::string> by_file, by_words;

@@ -14,7 +14,6 @@
 #include "ptyche/io/product.h"
 #include "ptyche/model/model_file.h"
 #include "ptyche/solve/refine.h"
-#include "ptyche/stitch/stitch.h"
 
 namespace ptyche {
 namespace {
@@ -32,12 +31,6 @@ RefineOptions refinement_of(const ReconstructOptions& options, const Scan& scan)
           .fixed_probe = options.train.fixed_probe,
           .background = options.train.background,
           .seed = options.train.seed};
-}
-
-/// One forward pass per pattern, stitched where training has put the patterns.
-Reconstruction network_image(const Model& model, const Scan& scan, const InferOptions& options) {
-  const Scan placed = placed_by(model, scan);
-  return stitch(infer(model, placed, options), placed);
 }
 
 /// What the unseen patterns alone give, each seen for the first time, in one forward pass.
@@ -87,10 +80,9 @@ Refined refined(const Scan& scan, const Reconstruction& before, const Reconstruc
 
 void reconstruct(ReconstructOptions options, const std::string& options_json) {
   const Stopwatch watch;
-  options.compute.apply();
   refine_passes(options.refine, 1);  // refused now and not after the training
   require_writable_folder(options.output);
-  const Scan scan = read_scan(options.scan.resolved());
+  const Scan scan = read_scan(options.scan);
   if (options.half_sets) require_halves(scan);
   const Groups groups = groups_for(scan, options);
   const Model model = train(scan, groups, options.train);
@@ -129,6 +121,14 @@ ReconstructOptions resolved(ReconstructOptions options) {
   return options;
 }
 
+/// Under one name: --batch-size is PtychoPINN's word for a batch of training.
+Field batch_option(InferOptions& options) {
+  const std::vector<Field> all = fields(options);
+  Field batch = *find_field(all, "batch");
+  batch.aliases.clear();
+  return batch;
+}
+
 Command declare(const std::shared_ptr<ReconstructOptions>& options) {
   return {
       .name = "reconstruct",
@@ -139,18 +139,13 @@ Command declare(const std::shared_ptr<ReconstructOptions>& options) {
           "every pattern then gives its patch in one pass, and the patches are stitched. Leaves "
           "reconstruction.h5, model.ptyche, pictures, scores.json and report.html in the output "
           "folder.",
-      .arguments = {{"SCAN", &options->scan.read.file, scan_formats() + " file"}},
+      .arguments = {{"SCAN", &options->scan.file, scan_formats() + " file"}},
       .options = joined(
           {{output_dir_option(options->output)},
-           read_option_list(options->scan),
-           hold_out_option_list(options->scan.read),
-           train_option_list(options->group, options->train),
-           position_option_list(options->positions, options->train.position_step),
-           {{.name = "batch",
-             .target = &options->infer.batch,
-             .unit = "patterns",
-             .help = "patterns at a time at inference; no influence on the image",
-             .range = {1, 1e6}},
+           far_field_scan_options(options->scan),
+           fields(options->group),
+           fields(options->train),
+           {{batch_option(options->infer),
             {.name = "refine",
              .target = &options->refine,
              .help = "passes of a solver that starts from the network's image (ml, 3 probe modes, "
@@ -159,7 +154,7 @@ Command declare(const std::shared_ptr<ReconstructOptions>& options) {
              .target = &options->half_sets,
              .help = "also reconstruct the odd and the even patterns apart and correlate the two "
                      "images; takes twice the time"}},
-           compute_option_list(options->compute)}),
+           {threads_option(options->threads)}}),
       .references = {"O. Hoidn, A. A. Mishra, A. Mehta, Sci. Rep. 13, 22789 (2023)",
                      "A. Maiden, D. Johnson, P. Li, Optica 4, 736 (2017)",
                      "M. van Heel, M. Schatz, J. Struct. Biol. 151, 250 (2005)"},

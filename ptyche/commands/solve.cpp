@@ -23,7 +23,7 @@ namespace ptyche {
 namespace {
 
 struct SolveVerbOptions {
-  ReadChoices scan;
+  ReadOptions scan;
   SolverOptions solver;
   ComputeChoices compute;
   std::string chain = "ml:40", positions = "none", likelihood = "auto";
@@ -62,7 +62,7 @@ std::vector<std::string> likelihood_choices() {
 
 /// Values that follow from others.
 SolveVerbOptions resolved(SolveVerbOptions options) {
-  options.scan.read.seed = options.solver.seed;
+  options.scan.seed = options.solver.seed;
   options.solver.chain = chain_from(options.chain);
   options.solver.positions = position_freedom_from(options.positions);
   options.solver.engine = engine_from(options.compute.engine);
@@ -143,7 +143,7 @@ void run_solve(const SolveVerbOptions& options, const std::string& options_json)
   require_writable_folder(options.output);
   std::optional<Reconstruction> start;
   if (!options.start.empty()) start = read_reconstruction(options.start);
-  const Scan scan = read_scan(options.scan.resolved());
+  const Scan scan = read_scan(options.scan);
   if (options.half_sets) require_halves(scan);
   if (const auto ignored = ignored_options(options.solver); !ignored.empty())
     warn("options without effect: {}", fmt::join(ignored, "; "));
@@ -263,12 +263,11 @@ Command declare(const std::shared_ptr<SolveVerbOptions>& options) {
           "checkpoint from which --resume goes on; a solver that diverges is stopped, its best "
           "image "
           "kept and the exit code 1. docs/solvers.md says which solver to choose.",
-      .arguments = {{"SCAN", &options->scan.read.file, scan_formats() + " file"}},
+      .arguments = {{"SCAN", &options->scan.file, scan_formats() + " file"}},
       .options = joined({{output_dir_option(options->output)},
                          solver_option_list(*options),
                          position_option_list(options->positions, options->solver.position_step),
-                         read_option_list(options->scan),
-                         hold_out_option_list(options->scan.read),
+                         fields(options->scan),
                          compute_option_list(options->compute)}),
       .references = {"M. Odstrcil, A. Menzel, M. Guizar-Sicairos, Opt. Express 26, 3108 (2018)",
                      "P. Thibault, M. Guizar-Sicairos, New J. Phys. 14, 063004 (2012)",

@@ -108,7 +108,10 @@ struct ValueText {
 
 struct ToJson {
   ordered_json operator()(const std::filesystem::path* target) const { return target->string(); }
-  ordered_json operator()(const TextTarget& target) const { return target.get(); }
+  ordered_json operator()(const TextTarget& target) const {
+    if (target.numbers) return ordered_json::parse("[" + target.get() + "]");
+    return target.get();
+  }
   ordered_json operator()(const std::optional<double>* target) const {
     return target->has_value() ? ordered_json(**target) : ordered_json(kAbsent);
   }
@@ -121,7 +124,9 @@ struct ToJson {
 struct Placeholder {
   std::string operator()(const bool*) const { return ""; }
   std::string operator()(const std::string*) const { return "TEXT"; }
-  std::string operator()(const TextTarget&) const { return "TEXT"; }
+  std::string operator()(const TextTarget& target) const {
+    return target.numbers ? "X,X" : "TEXT";
+  }
   std::string operator()(const std::filesystem::path*) const { return "PATH"; }
   std::string operator()(const std::vector<double>*) const { return "X,X"; }
   std::string operator()(const std::vector<std::int64_t>*) const { return "N,N"; }
@@ -224,6 +229,16 @@ std::vector<Field> joined(std::vector<std::vector<Field>> lists) {
   return all;
 }
 
+std::vector<std::string> changed(const std::vector<Field>& fields,
+                                 const std::vector<Field>& defaults) {
+  assert(fields.size() == defaults.size());
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < fields.size(); ++i)
+    if (!fields[i].internal && value_text(fields[i]) != value_text(defaults[i]))
+      names.push_back(fields[i].name);
+  return names;
+}
+
 Key key_of(const std::vector<Field>& fields) {
   Key key;
   for (const Field& field : fields)
@@ -236,10 +251,10 @@ std::vector<std::string> differences(const Key& now, const Key& then) {
   for (const auto& [name, value] : now)
     if (const std::string* other = value_in(then, name); !other || *other != value)
       found.push_back(
-          fmt::format("--{} is {} and was {}", name, value, other ? *other : "not there"));
+          fmt::format("{} is {} and was {}", name, value, other ? *other : "not there"));
   for (const auto& [name, value] : then)
     if (!value_in(now, name))
-      found.push_back(fmt::format("--{} is not there and was {}", name, value));
+      found.push_back(fmt::format("{} is not there and was {}", name, value));
   return found;
 }
 

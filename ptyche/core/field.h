@@ -23,6 +23,7 @@ struct TextTarget {
   std::function<std::string()> get;
   std::function<void(const std::string&)> set;
   std::vector<std::string> choices = {};  ///< all words that there are; empty = not a list
+  bool numbers = false;  ///< the text is numbers joined by commas, a list in JSON and TOML
 };
 
 /// Where a field's value goes; the variable's value at declaration is the default. A bool is a
@@ -109,11 +110,16 @@ std::vector<Field> without(std::vector<Field> fields, const std::vector<std::str
 /// All lists in one.
 std::vector<Field> joined(std::vector<std::vector<Field>> lists);
 
+/// Names of the options, internal ones left out, whose values are not those of `defaults`, which
+/// holds the same fields.
+std::vector<std::string> changed(const std::vector<Field>& fields,
+                                 const std::vector<Field>& defaults);
+
 /// Names and values of what a result depends on: two runs with equal keys give the same result.
 using Key = std::vector<std::pair<std::string, std::string>>;
 Key key_of(const std::vector<Field>& fields);
 
-/// Each option whose value differs, "--epochs is 40 and was 60", of a run with `now` that would go
+/// Each option whose value differs, "epochs is 40 and was 60", of a run with `now` that would go
 /// on with the state of one with `then`; options that one of the two lacks are named too.
 std::vector<std::string> differences(const Key& now, const Key& then);
 

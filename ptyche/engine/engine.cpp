@@ -70,4 +70,19 @@ void require_fused_covers(const at::Tensor& picture, std::int64_t size, ComputeD
           at::toString(picture.scalar_type()));
 }
 
+Field engine_field(Engine& engine) {
+  return {.name = "engine",
+          .target = choice(engine, {{"fused", Engine::fused}, {"reference", Engine::reference}}),
+          .help = "how the physics is computed (ptyche info --engines)"};
+}
+
+Field device_field(ComputeDevice& device) {
+  return {
+      .name = "device",
+      .target = choice(device, {{"auto", ComputeDevice::cpu},
+                                {"cpu", ComputeDevice::cpu},
+                                {"cuda", ComputeDevice::cuda}}),
+      .help = "where the physics of training is computed; the network stays on the CPU, auto is cpu"};
+}
+
 }  // namespace ptyche

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "ptyche/core/field.h"
+
 namespace ptyche {
 
 enum class Engine {
@@ -26,6 +28,10 @@ enum class ComputeDevice {
 /// `auto` is the CPU: every call to the GPU copies its inputs there and its gradients back, and it
 /// has not been measured where that pays. Throws InvalidInput listing the names that exist.
 ComputeDevice compute_device_from(const std::string& name);
+
+/// The options --engine and --device of everything that computes physics.
+Field engine_field(Engine& engine);
+Field device_field(ComputeDevice& device);
 
 /// What one engine does, in words, for `ptyche info --engines`.
 struct EngineCoverage {

@@ -84,16 +84,6 @@ class RandomOrder {
   std::unordered_map<std::int64_t, std::int64_t> moved_;
 };
 
-void check(const FixedGroupOptions& options) {
-  require(options.gridsize >= 1 && options.gridsize <= 8, "--gridsize: expected 1..8, found {}",
-          options.gridsize);
-  require(options.count >= 0, "--n-groups: expected 0 or more, found {}", options.count);
-  require(options.neighbours >= 1, "--neighbor-count: expected 1 or more, found {}",
-          options.neighbours);
-  require(options.neighbour_pool >= 0, "--neighbor-pool-size: expected 0 or more, found {}",
-          options.neighbour_pool);
-}
-
 Recipe recipe_of(const std::string& source, const FixedGroupOptions& options, std::int64_t patterns,
                  bool oversampled) {
   const std::int64_t size = options.gridsize * options.gridsize;
@@ -199,7 +189,8 @@ void require_oversampling(const Scan& scan, const FixedGroupOptions& options, co
 }  // namespace
 
 at::Tensor fixed_groups(const Scan& scan, const FixedGroupOptions& options) {
-  check(options);
+  require_in_range(options);
+  require(options.gridsize >= 1, "--gridsize: expected 1..8, found {}", options.gridsize);
   const at::Tensor used = scan.frames_with(FrameUse::used);
   const std::int64_t patterns = used.size(0);
   const bool oversampled = options.count > patterns;
@@ -225,6 +216,40 @@ at::Tensor group_centres(const at::Tensor& positions, const at::Tensor& fixed) {
   return positions.index_select(0, fixed.reshape(-1))
       .view({fixed.size(0), fixed.size(1), 2})
       .mean(1);
+}
+
+std::vector<Field> fields(FixedGroupOptions& options) {
+  return {
+      {.name = "gridsize",
+       .target = &options.gridsize,
+       .help = "groups of gridsize^2 patterns, chosen once; 0 = drawn anew in every epoch",
+       .range = {0, 8}},
+      {.name = "n-groups",
+       .target = &options.count,
+       .unit = "groups",
+       .help = "how many groups; 0 = patterns / gridsize^2",
+       .range = {0, 1e9},
+       .aliases = {"n-images"}},
+      {.name = "neighbor-count",
+       .target = &options.neighbours,
+       .unit = "patterns",
+       .help = "nearest patterns that the others of a group are drawn from",
+       .range = {1, 4096}},
+      {.name = "grouping",
+       .target = choice(options.own_seed, {{"nearest", true}, {"ptychopinn", false}}),
+       .help = "nearest: a pattern and some near it; ptychopinn: some near a pattern, without it"},
+      {.name = "sequential-sampling",
+       .target = &options.sequential,
+       .help = "take the first patterns of the file, not random ones"},
+      {.name = "enable-oversampling",
+       .target = &options.oversampling,
+       .help = "allow more groups than patterns: different choices of neighbours"},
+      {.name = "neighbor-pool-size",
+       .target = &options.neighbour_pool,
+       .unit = "patterns",
+       .help = "nearest patterns that these draw from; 0 = as --neighbor-count",
+       .range = {0, 4096}},
+      {.name = "fixed-group-seed", .target = &options.seed, .internal = true}};
 }
 
 }  // namespace ptyche

@@ -3,13 +3,14 @@
 
 #include <cstdint>
 
+#include "ptyche/core/field.h"
 #include "ptyche/data/groups.h"
 #include "ptyche/data/scan.h"
 
 namespace ptyche {
 
 struct FixedGroupOptions {
-  std::int64_t gridsize = 1;        ///< C = gridsize^2 patterns in a group, 1..8
+  std::int64_t gridsize = 1;        ///< C = gridsize^2 patterns in a group, 1..8; the option has 0, too: groups drawn anew
   std::int64_t count = 0;           ///< how many groups; 0 = used patterns / C
   std::int64_t neighbours = 4;      ///< K, the nearest others that a group is drawn from
   bool sequential = false;          ///< around the first patterns of the file, not random ones
@@ -18,6 +19,7 @@ struct FixedGroupOptions {
   bool own_seed = true;             ///< a group holds the pattern that it is around
   std::uint64_t seed = 1;
 };
+std::vector<Field> fields(FixedGroupOptions& options);
 
 /// Frame numbers (count, C) int64 of used patterns. A pure function of scan and options: the same
 /// scan may be grouped anew at any time.

@@ -49,18 +49,12 @@ std::vector<GroupBatch> fixed_batches(const Groups& groups, const std::vector<st
   return batches;
 }
 
-void check(const GroupOptions& options) {
-  require(options.size >= 1 && options.size <= 64, "group size: expected 1..64 patterns, found {}",
-          options.size);
-  require(options.merged >= 0 && options.merged <= options.size,
-          "merged patterns of a group: expected 1..{} (the group's size) or 0, found {}",
-          options.size, options.merged);
-}
-
 }  // namespace
 
 Groups make_groups(const Scan& scan, const GroupOptions& options) {
-  check(options);
+  require_in_range(options);
+  require(options.merged <= options.size, "--merged: expected 0..{} (--group-size), found {}",
+          options.size, options.merged);
   const at::Tensor used = scan.frames_with(FrameUse::used);
   require(used.size(0) >= options.size,
           "{}: a group needs {} patterns, the scan has {} that may be used; choose a smaller "
@@ -96,6 +90,20 @@ double visits_per_epoch(const Groups& groups) {
     return static_cast<double>(groups.size) / static_cast<double>(groups.merged);
   const std::int64_t patterns = std::get<0>(at::_unique(groups.fixed)).size(0);
   return static_cast<double>(groups.fixed.numel()) / static_cast<double>(patterns);
+}
+
+std::vector<Field> fields(GroupOptions& options) {
+  return {{.name = "group-size",
+           .target = &options.size,
+           .unit = "patterns",
+           .help = "neighbours that one merged object must predict",
+           .range = {1, 64}},
+          {.name = "merged",
+           .target = &options.merged,
+           .unit = "patterns",
+           .help = "how many of a group are merged, drawn anew each time; 0 = half",
+           .range = {0, 64}},
+          {.name = "group-seed", .target = &options.seed, .internal = true}};
 }
 
 }  // namespace ptyche

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "ptyche/core/field.h"
 #include "ptyche/data/groups.h"
 #include "ptyche/data/scan.h"
 
@@ -14,6 +15,7 @@ struct GroupOptions {
   std::int64_t merged = 0;  ///< how many of them, drawn anew each time, are merged; 0 = half
   std::uint64_t seed = 1;
 };
+std::vector<Field> fields(GroupOptions& options);
 
 /// The nearest used patterns of every used pattern, by a k-d tree (nanoflann).
 /// Throws InvalidInput if the scan has fewer used patterns than a group, saying how many it has.

@@ -7,7 +7,7 @@
 namespace ptyche {
 
 Scan subsample(const Scan& scan, const SubsampleOptions& options) {
-  require(options.count >= 0, "--n-subsample: expected 0 or more, found {}", options.count);
+  require_in_range(options);
   at::Tensor order = scan.frames_with(FrameUse::used);
   const std::int64_t patterns = order.size(0);
   if (options.count > patterns)
@@ -20,6 +20,16 @@ Scan subsample(const Scan& scan, const SubsampleOptions& options) {
   }
   return scan.with_frame_use(scan.frame_use().index_fill(
       0, order.slice(0, options.count), static_cast<std::int64_t>(FrameUse::rejected)));
+}
+
+std::vector<Field> fields(SubsampleOptions& options) {
+  return {{.name = "n-subsample",
+           .target = &options.count,
+           .unit = "patterns",
+           .help = "how many patterns are used at all; 0 = every one",
+           .range = {0, 1e9}},
+          {.name = "subsample-seed", .target = &options.seed, .help = "draws these"},
+          {.name = "subsample-first", .target = &options.first, .internal = true}};
 }
 
 }  // namespace ptyche

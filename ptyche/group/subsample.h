@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "ptyche/core/field.h"
 #include "ptyche/data/scan.h"
 
 namespace ptyche {
@@ -12,6 +13,7 @@ struct SubsampleOptions {
   bool first = false;      ///< the first of the file, not random ones
   std::uint64_t seed = 1;
 };
+std::vector<Field> fields(SubsampleOptions& options);
 
 /// The scan with `count` of its used patterns in use. The others become `rejected`, which
 /// PtychoPINN's subsampling amounts to: they enter nothing. (`unseen` ones would be inferred

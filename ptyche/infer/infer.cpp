@@ -7,6 +7,7 @@
 #include "ptyche/core/progress.h"
 #include "ptyche/group/fixed_groups.h"
 #include "ptyche/nn/patch_network.h"
+#include "ptyche/stitch/stitch.h"
 
 namespace ptyche {
 
@@ -34,11 +35,23 @@ at::Tensor frames_to_see(const Model& model, const Scan& scan, const InferOption
 
 }  // namespace
 
+std::vector<Field> fields(InferOptions& options) {
+  return {{.name = "batch",
+           .target = &options.batch,
+           .unit = "patterns",
+           .help = "patterns at a time at inference; no influence on the image",
+           .range = {1, 1e6},
+           .aliases = {"batch-size"},
+           .affects_result = false},
+          engine_field(options.engine),
+          precision_field(options.precision)};
+}
+
 Patches infer(const Model& model, const Scan& scan, const InferOptions& options) {
   require_far_field(scan);
   const at::NoGradGuard no_grad;
   const CatchInterrupts catching;
-  require(options.batch >= 1, "batch: expected at least 1, found {}", options.batch);
+  require_in_range(options);
   require(scan.frames_with(options.frames).size(0) > 0, "{}: no pattern to infer", scan.source());
   const at::Tensor frames = frames_to_see(model, scan, options);
   // Whole groups at a time.
@@ -60,6 +73,11 @@ Patches infer(const Model& model, const Scan& scan, const InferOptions& options)
           .probe = lit.probe,
           .background = lit.background,
           .interpolation = Interpolation::probe_fourier};
+}
+
+Reconstruction network_image(const Model& model, const Scan& scan, const InferOptions& options) {
+  const Scan placed = placed_by(model, scan);
+  return stitch(infer(model, placed, options), placed);
 }
 
 }  // namespace ptyche

@@ -2,8 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
+#include "ptyche/core/field.h"
 #include "ptyche/data/patches.h"
+#include "ptyche/data/reconstruction.h"
 #include "ptyche/data/scan.h"
 #include "ptyche/model/model.h"
 #include "ptyche/model/precision.h"
@@ -18,11 +21,15 @@ struct InferOptions {
   Precision precision = Precision::automatic;
   Engine engine = Engine::fused;  ///< of the network's input; the image is the same to rounding
 };
+std::vector<Field> fields(InferOptions& options);
 
 /// Patches of the scan's patterns of one use, by the model brought to the scan's dose, with a note
 /// where that is another one than that of its training (at_dose_of); several of a pattern that is
 /// shown in several groups. Throws InvalidInput if there is none, or if the model was trained on
 /// another pattern size; Interrupted after Ctrl-C.
 Patches infer(const Model& model, const Scan& scan, const InferOptions& options);
+
+/// The patches of `infer` stitched where training has put the patterns (placed_by).
+Reconstruction network_image(const Model& model, const Scan& scan, const InferOptions& options);
 
 }  // namespace ptyche

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "ptyche/core/field.h"
 #include "ptyche/data/scan.h"
 
 namespace ptyche {
@@ -35,6 +36,7 @@ struct ReadOptions {
       "none";              ///< none | upper | lower: half kept from training (by row median)
   std::uint64_t seed = 1;  ///< draws the hold-out
 };
+std::vector<Field> fields(ReadOptions& options);
 
 struct Reader;
 

@@ -37,7 +37,7 @@ at::Tensor channels_of_chunk(const Model& model, const Scan& scan, const at::Ten
                              Engine engine) {
   const at::Tensor mask = mask_in_fft_order(scan);
   const at::Tensor amplitudes = counts_in_fft_order(scan, frames).sqrt_() * mask;
-  if (!has_stem(model.network_options))
+  if (!traits_of(model.network_options).has_stem)
     return to_centred(amplitudes).mul(model.input_scale).unsqueeze(1);
   const at::Tensor probes = fourier_shift(model.stem_probe, position_fractions(scan, frames));
   return physics_stem(amplitudes, mask, probes, model.input_scale, model.stem_options, engine);
@@ -73,7 +73,7 @@ Model new_model(const Scan& scan, const at::Tensor& probe, const NetworkOptions&
   model.stem_probe = probe.clone();
   model.probe = probe.clone();
   // PtychoPINN's networks know patterns whose squares add up to (N / 2)^2.
-  model.input_scale = (has_stem(network) ? 1 : 0.5) * input_scale_of(scan);
+  model.input_scale = (traits_of(network).has_stem ? 1 : 0.5) * input_scale_of(scan);
   model.photons = probe_power(scan.probe());
   model.seed = seed;
   model.input_hash = scan.input_hash();

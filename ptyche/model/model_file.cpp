@@ -18,58 +18,21 @@ constexpr const char* kGroup = "ptyche_model";
 
 std::string path_of(const std::string& name) { return std::string(kGroup) + "/" + name; }
 
-nlohmann::json json_of(const NetworkOptions& options) {
-  return {{"name", options.name},
-          {"channels", options.channels},
-          {"widths", options.widths},
-          {"blocks", options.blocks},
-          {"stride", options.stride},
-          {"skip_channel", options.skip_channel},
-          {"pattern_size", options.pattern_size},
-          {"gridsize", options.gridsize},
-          {"filters_scale", options.filters_scale},
-          {"object_big", options.object_big},
-          {"probe_big", options.probe_big},
-          {"amplitude_activation", options.amplitude_activation},
-          {"amplitude_range", options.amplitude_range}};
-}
-
-nlohmann::json options_json(const Model& model) {
-  return {{"network", json_of(model.network_options)},
-          {"stem",
-           {{"steps", model.stem_options.steps},
-            {"regularisation", model.stem_options.regularisation}}},
+nlohmann::json options_json(Model model) {
+  return {{"network", to_json(fields(model.network_options))},
+          {"stem", to_json(fields(model.stem_options))},
           {"input_scale", model.input_scale},
           {"photons", model.photons},
           {"seed", model.seed},
           {"input_hash", model.input_hash}};
 }
 
-/// Files written before there were other networks than the U-Net lack what only those need.
-NetworkOptions network_options_from(const nlohmann::json& json) {
-  const NetworkOptions absent;
-  return {.name = json.at("name"),
-          .channels = json.at("channels"),
-          .pattern_size = json.value("pattern_size", absent.pattern_size),
-          .widths = json.at("widths"),
-          .blocks = json.at("blocks"),
-          .stride = json.at("stride"),
-          .skip_channel = json.at("skip_channel"),
-          .gridsize = json.value("gridsize", absent.gridsize),
-          .filters_scale = json.value("filters_scale", absent.filters_scale),
-          .object_big = json.value("object_big", absent.object_big),
-          .probe_big = json.value("probe_big", absent.probe_big),
-          .amplitude_activation = json.value("amplitude_activation", absent.amplitude_activation),
-          .amplitude_range = json.value("amplitude_range", absent.amplitude_range)};
-}
-
-/// Fills all that is not a tensor.
+/// Fills all that is not a tensor. What an older file does not say keeps its default.
 void apply_options(Model& model, const nlohmann::json& options) {
-  model.network_options = network_options_from(options.at("network"));
-  model.stem_options = {.steps = options.at("stem").at("steps"),
-                        .regularisation = options.at("stem").at("regularisation")};
+  from_json(fields(model.network_options), options.at("network"));
+  from_json(fields(model.stem_options), options.at("stem"));
   model.input_scale = options.at("input_scale");
-  model.photons = options.value("photons", 0.0);  // older files do not say
+  model.photons = options.value("photons", 0.0);
   model.seed = options.at("seed");
   model.input_hash = options.at("input_hash");
 }

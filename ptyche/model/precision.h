@@ -3,6 +3,8 @@
 
 #include <string>
 
+#include "ptyche/core/field.h"
+
 namespace ptyche {
 
 enum class Precision { automatic, float32, bfloat16 };
@@ -10,6 +12,9 @@ enum class Precision { automatic, float32, bfloat16 };
 /// "auto", "float32" or "bfloat16". Throws InvalidInput listing them.
 Precision precision_from(const std::string& name);
 std::string to_string(Precision precision);
+
+/// The option --precision of everything that runs a network.
+Field precision_field(Precision& precision);
 
 /// True if the processor multiplies bfloat16 faster than float32 (AMX or AVX-512 BF16).
 bool processor_has_fast_bfloat16();

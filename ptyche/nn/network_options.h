@@ -1,26 +1,27 @@
-// What a network looks like, without the network.
+// What a network looks like, without the network, and the list of all of them.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
-namespace ptyche {
+#include "ptyche/core/field.h"
+#include "ptyche/nn/physics_stem.h"
 
-struct StemOptions;
+namespace ptyche {
 
 /// All that is needed to build a network again from a file.
 struct NetworkOptions {
-  std::string name = "unet";      ///< unet | ptychopinn | supervised
+  std::string name = "unet";      ///< one of network_names()
   std::int64_t channels = 6;      ///< input channels
   std::int64_t pattern_size = 0;  ///< N; the U-Net is the same network for every N
-  // The U-Net's:
+  // The U-Net's (unet.h):
   std::vector<std::int64_t> widths = {24, 48, 64};  ///< features per level, multiples of 8
   std::int64_t blocks = 1;                          ///< residual blocks per level and side
-  std::int64_t stride = 0;  ///< pixels per side folded into features at the door; 0 = N / 32
+  std::int64_t stride = 0;  ///< pixels per side folded into features; 0 = N / 32
   std::int64_t skip_channel =
       2;  ///< first of the two input channels (Re, Im of O - 1) added at the end
-  // Those of the original's networks, with its defaults:
+  // Those of PtychoPINN's networks, with its defaults:
   std::int64_t gridsize = 1;       ///< C = gridsize^2 patterns go in together, 1..3; supervised: 1
   std::int64_t filters_scale = 2;  ///< factor of all numbers of features (n_filters_scale), >= 1
   bool object_big = true;          ///< a patch per pattern comes out; else one that all C see
@@ -29,18 +30,35 @@ struct NetworkOptions {
   double amplitude_range = 1;  ///< factor of all amplitudes that come out: a sigmoid's largest one
 };
 
+/// The name, what the patterns decide, and then every network's own options. A model's record holds
+/// them all.
+std::vector<Field> fields(NetworkOptions& options);
+
+/// What a network is to those who use it.
+struct NetworkTraits {
+  const char* summary = "";  ///< for the help: "ours"
+  bool has_stem = false;     ///< its input is what the physics stem makes of a pattern, else the
+                             ///< pattern's amplitudes alone
+  bool supervised = false;   ///< it is trained on the true object and not through the physics
+  bool group_input = false;  ///< gridsize^2 patterns go in together
+};
+
+/// Every network that there is. Adding one: its file with a class like UNet, and a line in
+/// network.cpp.
+std::vector<std::string> network_names();
+
+/// Throws InvalidInput naming the networks that exist.
+NetworkTraits traits_of(const NetworkOptions& options);
+
+/// Throws InvalidInput naming the first option that is not its default and that the network chosen
+/// does not have, and the networks that do.
+void require_own_options(const NetworkOptions& options);
+
 /// `asked` with all that the patterns decide filled in: the pattern size and the input channels
 /// (the U-Net's come from the stem, the others' are the C patterns), the U-Net's skip channel, and
 /// its stride where that is 0. Throws InvalidInput naming the networks that exist.
 NetworkOptions completed(const NetworkOptions& asked, std::int64_t pattern_size,
                          const StemOptions& stem);
-
-/// Every option in one line, for telling two networks apart.
-std::string to_string(const NetworkOptions& options);
-
-/// Whether the network's input is what the physics stem makes of a pattern, else its amplitudes
-/// alone. Throws InvalidInput naming the networks that exist.
-bool has_stem(const NetworkOptions& options);
 
 /// Side lengths must be multiples of this for the network to halve them at every level. Throws
 /// InvalidInput naming the networks that exist.

@@ -20,6 +20,10 @@ class PatchNetwork : public torch::nn::Module {
   /// How many patterns one input holds: as many as it gives patches, or, where one patch is all
   /// that comes out, that many see it.
   virtual std::int64_t patterns_per_input() const { return 1; }
+
+  /// Of a supervised network, before they become complex: amplitude and phase (rad), unbounded
+  /// both, (k, 2, N, N) float32. Others have none; they are not asked.
+  virtual at::Tensor maps(const at::Tensor& channels);
 };
 
 /// Builds the network called `options.name`, its weights drawn from (seed,

@@ -6,6 +6,19 @@
 
 namespace ptyche {
 
+std::vector<Field> fields(StemOptions& options) {
+  return {{.name = "stem-steps",
+           .target = &options.steps,
+           .range = {1, 1e4},
+           .internal = true,
+           .record_name = "steps"},
+          {.name = "stem-regularisation",
+           .target = &options.regularisation,
+           .range = {1e-9, 1},
+           .internal = true,
+           .record_name = "regularisation"}};
+}
+
 std::int64_t stem_channels(const StemOptions& options) {
   return 2 * static_cast<std::int64_t>(options.steps.size()) + 2;
 }

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "ptyche/core/field.h"
 #include "ptyche/engine/engine.h"
 
 namespace ptyche {
@@ -14,6 +15,7 @@ struct StemOptions {
   std::vector<std::int64_t> steps = {1, 16};  ///< after which projections a channel pair is taken
   double regularisation = 0.1;                ///< alpha of the object step, 0 < alpha <= 1
 };
+std::vector<Field> fields(StemOptions& options);
 
 /// Channels that a stem gives: real and imaginary part of O - 1 for every entry of `steps`, then
 /// the probe's relative amplitude, then the pattern's amplitude.

@@ -5,7 +5,7 @@
 #include <numbers>
 
 #include "ptyche/core/error.h"
-#include "ptyche/nn/resample.h"
+#include "ptyche/nn/layers.h"
 
 namespace ptyche {
 namespace {
@@ -24,14 +24,19 @@ constexpr std::array<AmplitudeActivation, 4> kAmplitudeActivations{
      {"softplus", [](const at::Tensor& x) { return at::softplus(x); }},
      {"relu", [](const at::Tensor& x) { return at::relu(x); }}}};
 
+std::vector<std::string> amplitude_activation_names() {
+  std::vector<std::string> names;
+  for (const AmplitudeActivation& activation : kAmplitudeActivations)
+    names.emplace_back(activation.name);
+  return names;
+}
+
 TensorFunction amplitude_activation(const std::string& name) {
-  std::string names;
-  for (const AmplitudeActivation& activation : kAmplitudeActivations) {
+  for (const AmplitudeActivation& activation : kAmplitudeActivations)
     if (name == activation.name) return activation.apply;
-    names += std::string(names.empty() ? "" : ", ") + activation.name;
-  }
-  throw InvalidInput(fmt::format(
-      "network ptychopinn: expected an amplitude activation of {}, found {}", names, name));
+  throw InvalidInput(
+      fmt::format("network ptychopinn: expected an amplitude activation of {}, found {}",
+                  fmt::join(amplitude_activation_names(), ", "), name));
 }
 
 std::int64_t levels(const NetworkOptions& options) {
@@ -132,6 +137,35 @@ std::int64_t PtychoPinnNetwork::patches_per_input() const { return maps(options_
 
 std::int64_t PtychoPinnNetwork::patterns_per_input() const { return options_.channels; }
 
+std::vector<Field> PtychoPinnNetwork::fields(NetworkOptions& options) {
+  return {{.name = "network-gridsize",
+           .target = &options.gridsize,
+           .range = {1, 3},
+           .internal = true,
+           .record_name = "gridsize"},
+          {.name = "n-filters-scale",
+           .target = &options.filters_scale,
+           .help = "of PtychoPINN's networks: factor of all numbers of features",
+           .range = {1, 64},
+           .record_name = "filters_scale"},
+          {.name = "amp-activation",
+           .target = &options.amplitude_activation,
+           .help = "of PtychoPINN's network: what bounds its amplitudes",
+           .choices = amplitude_activation_names(),
+           .record_name = "amplitude_activation"},
+          {.name = "object-big",
+           .target = &options.object_big,
+           .help = "of PtychoPINN's network: a patch for each pattern of a group, not one for all"},
+          {.name = "probe-big",
+           .target = &options.probe_big,
+           .help = "of PtychoPINN's network: patches with a border of low resolution, not of "
+                   "zeros"},
+          {.name = "amplitude-range",
+           .target = &options.amplitude_range,
+           .range = {1e-9, 1e9},
+           .internal = true}};
+}
+
 NetworkOptions PtychoPinnNetwork::completed(NetworkOptions options, const StemOptions&) {
   options.channels = options.gridsize * options.gridsize;
   return options;
@@ -154,6 +188,10 @@ void PtychoPinnNetwork::check(const NetworkOptions& options) {
 
 std::int64_t PtychoPinnNetwork::required_multiple(const NetworkOptions& options) {
   return std::int64_t{1} << levels(options);
+}
+
+void PtychoPinnNetwork::draw_weights(torch::nn::Module& network, std::uint64_t seed) {
+  draw_glorot_weights(network, seed);
 }
 
 }  // namespace ptyche

@@ -1,7 +1,7 @@
-// The original's network, for comparison: an encoder and two decoders without skip connections.
+// PtychoPINN's network, for comparison: an encoder and two decoders without skip connections.
 #pragma once
 
-#include "ptyche/nn/convolution_ladder.h"
+#include "ptyche/nn/layers.h"
 #include "ptyche/nn/patch_network.h"
 
 namespace ptyche {
@@ -27,7 +27,7 @@ class MapDecoder : public torch::nn::Module {
 /// amplitudes in, sigmoid amplitude and pi tanh phase out in the central N/2 square of each patch.
 /// Around it the patch is 0, or, with probe_big, drawn from four features of half the resolution,
 /// amplitude and phase unbounded (swish). Its convolutions are registered in the order in which the
-/// original numbers them.
+/// PtychoPINN numbers them.
 class PtychoPinnNetwork : public PatchNetwork {
  public:
   explicit PtychoPinnNetwork(const NetworkOptions& options);
@@ -37,11 +37,13 @@ class PtychoPinnNetwork : public PatchNetwork {
   std::int64_t patches_per_input() const override;
   std::int64_t patterns_per_input() const override;
 
-  // What the registry asks for (network_options.h).
-  static constexpr bool kHasStem = false;
+  // What the registry asks for (network.cpp).
+  static constexpr NetworkTraits kTraits = {.summary = "PtychoPINN's", .group_input = true};
+  static std::vector<Field> fields(NetworkOptions& options);
   static NetworkOptions completed(NetworkOptions options, const StemOptions& stem);
   static void check(const NetworkOptions& options);
   static std::int64_t required_multiple(const NetworkOptions& options);
+  static void draw_weights(torch::nn::Module& network, std::uint64_t seed);
 
  private:
   NetworkOptions options_;

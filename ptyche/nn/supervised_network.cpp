@@ -1,7 +1,8 @@
 #include "ptyche/nn/supervised_network.h"
 
 #include "ptyche/core/error.h"
-#include "ptyche/nn/resample.h"
+#include "ptyche/nn/ptychopinn_network.h"
+#include "ptyche/nn/layers.h"
 
 namespace ptyche {
 namespace {
@@ -40,6 +41,11 @@ at::Tensor SupervisedNetwork::forward(const at::Tensor& amplitudes) {
   return from_polar(both.select(1, 0), both.select(1, 1));
 }
 
+std::vector<Field> SupervisedNetwork::fields(NetworkOptions& options) {
+  return without(PtychoPinnNetwork::fields(options),
+                 {"network-gridsize", "amp-activation", "object-big", "probe-big", "amplitude-range"});
+}
+
 NetworkOptions SupervisedNetwork::completed(NetworkOptions options, const StemOptions&) {
   options.channels = 1;
   return options;
@@ -60,5 +66,9 @@ void SupervisedNetwork::check(const NetworkOptions& options) {
 }
 
 std::int64_t SupervisedNetwork::required_multiple(const NetworkOptions&) { return 1 << kLevels; }
+
+void SupervisedNetwork::draw_weights(torch::nn::Module& network, std::uint64_t seed) {
+  draw_glorot_weights(network, seed);
+}
 
 }  // namespace ptyche

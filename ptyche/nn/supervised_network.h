@@ -1,7 +1,7 @@
-// The original's supervised baseline, for comparison: one pattern in, amplitude and phase out.
+// PtychoPINN's supervised baseline, for comparison: one pattern in, amplitude and phase out.
 #pragma once
 
-#include "ptyche/nn/convolution_ladder.h"
+#include "ptyche/nn/layers.h"
 #include "ptyche/nn/patch_network.h"
 
 namespace ptyche {
@@ -16,15 +16,16 @@ class SupervisedNetwork : public PatchNetwork {
   /// amplitude * exp(i phase) of `maps`.
   at::Tensor forward(const at::Tensor& amplitudes) override;
 
-  /// Amplitude and phase (rad), unbounded both: (k, 2, N, N) float32 for (k, 1, N, N). Throws
-  /// InvalidInput naming both shapes.
-  at::Tensor maps(const at::Tensor& amplitudes);
+  /// Throws InvalidInput naming both shapes unless `amplitudes` is (k, 1, N, N).
+  at::Tensor maps(const at::Tensor& amplitudes) override;
 
-  // What the registry asks for (network_options.h).
-  static constexpr bool kHasStem = false;
+  // What the registry asks for (network.cpp).
+  static constexpr NetworkTraits kTraits = {.summary = "PtychoPINN's baseline, which is shown the truth", .supervised = true};
+  static std::vector<Field> fields(NetworkOptions& options);
   static NetworkOptions completed(NetworkOptions options, const StemOptions& stem);
   static void check(const NetworkOptions& options);
   static std::int64_t required_multiple(const NetworkOptions& options);
+  static void draw_weights(torch::nn::Module& network, std::uint64_t seed);
 
  private:
   NetworkOptions options_;

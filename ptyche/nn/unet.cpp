@@ -4,7 +4,7 @@
 
 #include "ptyche/core/error.h"
 #include "ptyche/nn/physics_stem.h"
-#include "ptyche/nn/resample.h"
+#include "ptyche/nn/layers.h"
 
 namespace ptyche {
 namespace {
@@ -69,6 +69,19 @@ at::Tensor UNet::forward(const at::Tensor& channels) {
   return at::complex(1 + object.select(1, 0), object.select(1, 1));
 }
 
+std::vector<Field> UNet::fields(NetworkOptions& options) {
+  return {{.name = "widths",
+           .target = &options.widths,
+           .range = {8, 4096},
+           .internal = true},
+          {.name = "blocks", .target = &options.blocks, .range = {1, 64}, .internal = true},
+          {.name = "stride", .target = &options.stride, .range = {0, 1024}, .internal = true},
+          {.name = "skip-channel",
+           .target = &options.skip_channel,
+           .range = {0, 1e4},
+           .internal = true}};
+}
+
 NetworkOptions UNet::completed(NetworkOptions options, const StemOptions& stem) {
   options.channels = stem_channels(stem);
   options.skip_channel = 2 * static_cast<std::int64_t>(stem.steps.size()) - 2;
@@ -88,6 +101,10 @@ void UNet::check(const NetworkOptions& options) {
 
 std::int64_t UNet::required_multiple(const NetworkOptions& options) {
   return options.stride << (options.widths.size() - 1);
+}
+
+void UNet::draw_weights(torch::nn::Module& network, std::uint64_t seed) {
+  draw_residual_weights(network, seed);
 }
 
 }  // namespace ptyche

@@ -2,12 +2,12 @@
 #pragma once
 
 #include "ptyche/nn/patch_network.h"
-#include "ptyche/nn/residual_block.h"
+#include "ptyche/nn/layers.h"
 
 namespace ptyche {
 
 /// U-Net (Ronneberger, MICCAI 2015) of residual blocks at reduced resolution: `stride` x `stride`
-/// pixels become features at the door and pixels again at the end (Shi et al., CVPR 2016); levels
+/// pixels become features at the start and pixels again at the end (Shi et al., CVPR 2016); levels
 /// are joined by sums. Output: 1 + gain * (skip channels) + correction, the correction zero at the
 /// start, so that training begins from the stem's image and never from a flat one.
 class UNet : public PatchNetwork {
@@ -15,11 +15,13 @@ class UNet : public PatchNetwork {
   explicit UNet(const NetworkOptions& options);
   at::Tensor forward(const at::Tensor& channels) override;
 
-  // What the registry asks for (network_options.h).
-  static constexpr bool kHasStem = true;
+  // What the registry asks for (network.cpp).
+  static constexpr NetworkTraits kTraits = {.summary = "ours", .has_stem = true};
+  static std::vector<Field> fields(NetworkOptions& options);
   static NetworkOptions completed(NetworkOptions options, const StemOptions& stem);
   static void check(const NetworkOptions& options);
   static std::int64_t required_multiple(const NetworkOptions& options);
+  static void draw_weights(torch::nn::Module& network, std::uint64_t seed);
 
  private:
   NetworkOptions options_;

@@ -96,28 +96,26 @@ at::Tensor measure(const at::Tensor& object, const at::Tensor& probe, const at::
   return at::cat(parts);
 }
 
+/// What concerns several options at once.
 void check(const SimulateOptions& options) {
   // The narrowest beam puts a fifth of its photons into one pixel, which must fit 31 bits.
-  require(options.photons > 0 && options.photons <= 1e10,
-          "photons: expected more than 0 and at most 1e10 per pattern, found {}", options.photons);
   require(
       options.amplitude_max <= 1 || options.photons * std::pow(options.amplitude_max, 2) <= 1e10,
-      "amplitude_max: expected at most {:.3g} at {} photons, found {}",
+      "--amplitude-max: expected at most {:.3g} at {} photons, found {}",
       std::sqrt(1e10 / options.photons), options.photons, options.amplitude_max);
   require(options.geometry.near_field || options.geometry.source_distance_m == 0,
-          "source distance: it goes with a near-field scan, found {} m in the far field",
+          "--source-distance: it goes with --near-field, found {} m in the far field",
           options.geometry.source_distance_m);
-  require(options.position_error_px >= 0 && options.position_error_px <= 100,
-          "position error: expected 0..100 px, found {}", options.position_error_px);
   const bool lens = options.probe == "defocused" || options.probe == "zernike";
   require(options.probe_defocus_error == 0 || lens,
-          "probe_defocus_error: expected 0 for the probe '{}', which has no defocus, found {}",
+          "--probe-defocus-error: expected 0 for the probe '{}', which has no defocus, found {}",
           options.probe, options.probe_defocus_error);
 }
 
 }  // namespace
 
 Scan simulate(const SimulateOptions& options) {
+  require_in_range(options);
   check(options);
   const at::Tensor probe = probe_at(options, options.defocus);
   const at::Tensor positions = positions_on_canvas(options);
@@ -132,6 +130,128 @@ Scan simulate(const SimulateOptions& options) {
   fields.geometry.object_pixel_m = object_pixel_m(options.geometry, options.pattern_size);
   fields.source = "simulated";
   return Scan(std::move(fields));
+}
+
+std::vector<Field> fields(SimulateOptions& options) {
+  return {
+      {.name = "object",
+       .target = &options.object,
+       .help = "what is scanned",
+       .choices = {"dead-leaves", "siemens-star", "bars", "lines", "random-field", "image"}},
+      {.name = "object-file",
+       .target = &options.object_file,
+       .help = ".png or .npy for the object image; black or the smallest number absorbs most"},
+      {.name = "object-phase-file",
+       .target = &options.object_phase_file,
+       .help = "another one for its phase; none = --object-file gives both"},
+      {.name = "material",
+       .target = &options.material,
+       .help = "one thickness for amplitude and phase, or independent",
+       .choices = {"one", "independent"}},
+      {.name = "probe",
+       .target = &options.probe,
+       .help = "the illumination",
+       .choices = {"defocused", "disk", "gaussian", "zernike", "ptychopinn"}},
+      {.name = "zernike",
+       .target = &options.zernike_rad,
+       .unit = "rad",
+       .help = "aberrations of the probe zernike, root mean square, Noll index 4, 5, 6, ...",
+       .range = {-100, 100}},
+      {.name = "scan",
+       .target = &options.scan,
+       .help = "where it falls",
+       .choices = {"jittered", "fermat", "raster"}},
+      {.name = "N",
+       .target = &options.pattern_size,
+       .unit = "px",
+       .help = "side of a pattern, even",
+       .range = {16, 1024}},
+      {.name = "frames",
+       .target = &options.frames,
+       .unit = "patterns",
+       .help = "how many",
+       .range = {2, 1e6}},
+      {.name = "step",
+       .target = &options.step_px,
+       .unit = "px",
+       .help = "distance of neighbouring positions",
+       .range = {0.1, 1000}},
+      {.name = "jitter",
+       .target = &options.jitter,
+       .unit = "steps",
+       .help = "of a jittered grid, uniform in +-",
+       .range = {0, 0.5}},
+      {.name = "photons",
+       .target = &options.photons,
+       .unit = "photons",
+       .help = "per pattern through an empty sample",
+       .range = {1, 1e10}},
+      {.name = "amplitude-min",
+       .target = &options.amplitude_min,
+       .help = "of the object",
+       .range = {0, 1}},
+      {.name = "amplitude-max",
+       .target = &options.amplitude_max,
+       .help = "of the object",
+       .range = {0, 2}},
+      {.name = "phase-range",
+       .target = &options.phase_range_rad,
+       .unit = "rad",
+       .help = "phases lie in +- half of it",
+       .range = {0, 6.28}},
+      {.name = "probe-diameter",
+       .target = &options.probe_diameter_px,
+       .unit = "px",
+       .help = "at defocus 1",
+       .range = {2, 512}},
+      {.name = "defocus",
+       .target = &options.defocus,
+       .help = "relative to the default; 0 = in focus",
+       .range = {-10, 10}},
+      {.name = "probe-defocus-error",
+       .target = &options.probe_defocus_error,
+       .help = "relative error of the defocus in the probe that the file gives",
+       .range = {-1, 10}},
+      {.name = "position-error",
+       .target = &options.position_error_px,
+       .unit = "px",
+       .help = "of the positions that the file gives, root mean square per axis",
+       .range = {0, 100}},
+      {.name = "position-scale-error",
+       .target = &options.position_scale_error,
+       .help = "the given grid is too large by this share",
+       .range = {-0.5, 0.5}},
+      {.name = "position-rotation",
+       .target = &options.position_rotation_deg,
+       .unit = "degrees",
+       .help = "the given grid is turned by this",
+       .range = {-45, 45}},
+      {.name = "energy",
+       .target = &options.geometry.energy_ev,
+       .unit = "eV",
+       .help = "photon energy; with the two below the file's lengths are metres; 0 = object pixels",
+       .range = {0}},
+      {.name = "distance",
+       .target = &options.geometry.distance_m,
+       .unit = "m",
+       .help = "sample to detector",
+       .range = {0}},
+      {.name = "detector-pixel",
+       .target = &options.geometry.detector_pixel_m,
+       .unit = "m",
+       .help = "detector pixel pitch",
+       .range = {0}},
+      {.name = "near-field",
+       .target = &options.geometry.near_field,
+       .help = "the detector sees the sample's shadow and not its far field"},
+      {.name = "source-distance",
+       .target = &options.geometry.source_distance_m,
+       .unit = "m",
+       .help = "near field: focus to sample; 0 = parallel light",
+       .range = {0}},
+      {.name = "seed", .target = &options.seed, .help = "of object, positions and noise"},
+      {.name = "noise", .target = &options.noise, .internal = true},
+  };
 }
 
 }  // namespace ptyche

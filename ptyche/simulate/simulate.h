@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "ptyche/core/field.h"
 #include "ptyche/data/scan.h"
 
 namespace ptyche {
@@ -36,6 +37,7 @@ struct SimulateOptions {
   std::uint64_t seed = 1;
   std::filesystem::path object_file = {}, object_phase_file = {};  ///< for the object `image`
 };
+std::vector<Field> fields(SimulateOptions& options);
 
 /// Patterns of the interpolation-free forward model (`probe_fourier`) with Poisson noise; without
 /// noise the expected counts as float32. The scan has the object as its truth, the probe with

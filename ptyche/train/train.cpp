@@ -11,9 +11,6 @@
 #include "ptyche/core/progress.h"
 #include "ptyche/core/stopwatch.h"
 #include "ptyche/group/make_groups.h"
-#include "ptyche/train/flat_state.h"
-#include "ptyche/train/input_cache.h"
-#include "ptyche/train/move_positions.h"
 #include "ptyche/train/train_step.h"
 #include "ptyche/train/training_state.h"
 
@@ -22,26 +19,8 @@ namespace {
 
 constexpr double kCheckpointSeconds = 30;
 
-void check(const TrainOptions& options) {
-  require(options.epochs >= 1, "epochs: expected at least 1, found {}", options.epochs);
-  require(options.groups_per_batch >= 1, "groups per batch: expected at least 1, found {}",
-          options.groups_per_batch);
-  require(options.learning_rate > 0 && std::isfinite(options.learning_rate),
-          "learning rate: expected a number above 0, found {}", options.learning_rate);
-  require(options.probe_learning_rate >= 0, "probe learning rate: expected 0 or more, found {}",
-          options.probe_learning_rate);
-  require(options.averaging >= 0 && options.averaging < 1,
-          "averaging: expected 0 <= a < 1, found {}", options.averaging);
-  require(options.probe_modes >= 1 && options.probe_modes <= 32,
-          "probe modes: expected 1..32, found {}", options.probe_modes);
-  require(options.position_step >= 0 && std::isfinite(options.position_step),
-          "position step: expected 0 or more, found {}", options.position_step);
-  require(options.gradient_limit > 0, "gradient limit: expected a number above 0, found {}",
-          options.gradient_limit);
-}
-
 TrainingState begin(const Scan& scan, const Groups& groups, const TrainOptions& options,
-                    const std::string& key) {
+                    const Key& key) {
   const bool found = std::filesystem::exists(options.checkpoint);
   if (options.resume && !found)
     note("--resume: there is no {}; the training starts from the beginning",
@@ -72,7 +51,7 @@ void end_epoch(TrainingState& state, std::int64_t batches, double learning_rate)
 /// Writes the checkpoint now and then, and when the user wants to stop.
 class Checkpoints {
  public:
-  Checkpoints(std::filesystem::path file, std::string key)
+  Checkpoints(std::filesystem::path file, Key key)
       : file_(std::move(file)), key_(std::move(key)) {}
 
   void after_step(const TrainingState& state) {
@@ -92,17 +71,17 @@ class Checkpoints {
 
  private:
   std::filesystem::path file_;
-  std::string key_;
+  Key key_;
   Stopwatch since_last_;
 };
 
 }  // namespace
 
 Model train(const Scan& scan, const Groups& groups, const TrainOptions& options) {
-  check(options);
+  require_in_range(options);
   require_far_field(scan);
   const CatchInterrupts catching;
-  const std::string key = training_key(scan, groups, options);
+  const Key key = training_key(scan, groups, options);
   TrainingState state = begin(scan, groups, options, key);
   Scan placed = scan.with_positions(scan.positions() + state.moves);
   auto inputs = std::make_unique<InputCache>(state.model, placed, options.engine);
@@ -122,10 +101,10 @@ Model train(const Scan& scan, const Groups& groups, const TrainOptions& options)
     }
     end_epoch(state, static_cast<std::int64_t>(batches.size()),
               learning_rate_factor(state.step, state.total_steps, options) * options.learning_rate);
-    if (is_flat(state.model) && state.epoch < options.epochs) {
+    if (collapsed(state.model) && state.epoch < options.epochs) {
       warn("the object went flat in epoch {}; training goes back to the start at half the rate",
            state.epoch);
-      leave_flat_state(state, options);
+      restart_from_stem(state, options);
     }
     if (positions_move_after(state, options)) {
       move_positions(state, scan, options, visits);
@@ -135,7 +114,7 @@ Model train(const Scan& scan, const Groups& groups, const TrainOptions& options)
     checkpoints.after_step(state);
   }
   checkpoints.remove();
-  if (is_flat(state.model))
+  if (collapsed(state.model))
     warn(
         "the object is flat: probe and background explain the patterns without it; try "
         "--fixed-probe, --background=false or a lower --learning-rate");

@@ -2,48 +2,12 @@
 // loss.
 #pragma once
 
-#include <cstdint>
-#include <filesystem>
-#include <string>
-
 #include "ptyche/data/groups.h"
 #include "ptyche/data/scan.h"
-#include "ptyche/engine/engine.h"
 #include "ptyche/model/model.h"
-#include "ptyche/model/precision.h"
-#include "ptyche/physics/losses.h"
-#include "ptyche/solve/rpie.h"
-#include "ptyche/solve/solver_options.h"
+#include "ptyche/train/train_options.h"
 
 namespace ptyche {
-
-struct TrainOptions {
-  std::int64_t epochs = 40;           ///< passes over the used patterns, >= 1
-  std::int64_t groups_per_batch = 1;  ///< groups in a step, >= 1
-  double learning_rate = 1.5e-3;      ///< of the network at its highest, > 0
-  double probe_learning_rate = 1e-4;  ///< of the probe, in shares of its peak, >= 0
-  double probe_warm_up = 0.15;        ///< share of the steps in which the probe is kept, 0..1
-  std::int64_t warm_up_steps = 60;    ///< steps in which the learning rate rises
-  double gradient_limit = 1.0;        ///< norm at which the network's gradient is clipped, > 0
-  double averaging = 0.99;            ///< of weights and probe over the steps, 0..1; 0 = none
-  bool fixed_probe = false;           ///< keep the probe that training starts from
-  std::int64_t probe_modes = 1;       ///< incoherent ones, 1..32; not fewer than the scan has
-  PositionFreedom positions = PositionFreedom::none;  ///< which corrections are looked for
-  double position_step = 0.1;                         ///< px, the largest in two epochs, about
-  bool background = true;              ///< train a background per detector pixel, in counts
-  double background_rate = 0.02;       ///< learning rate of its square root, sqrt(counts), >= 0
-  std::string probe_start = "solver";  ///< solver (rPIE) | guess (the scan's probe)
-  RpieOptions first_probe;             ///< how the solver is run
-  NetworkOptions network;
-  LossKind loss = LossKind::poisson;  ///< between expected and measured counts
-  StemOptions stem;
-  Precision precision = Precision::automatic;
-  Engine engine = Engine::fused;              ///< how merge, forward model and loss are computed
-  ComputeDevice device = ComputeDevice::cpu;  ///< where they are; the network stays on the CPU
-  std::uint64_t seed = 1;
-  std::filesystem::path checkpoint;  ///< where the state is kept while training; empty = nowhere
-  bool resume = false;               ///< go on from `checkpoint` if it is there
-};
 
 /// Trains a new model on the scan's used patterns. Shows a progress bar; after Ctrl-C writes the
 /// checkpoint and throws Interrupted; resumed, it ends where the uninterrupted run ends, bit for

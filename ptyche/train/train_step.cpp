@@ -8,10 +8,21 @@
 #include "ptyche/core/error.h"
 #include "ptyche/engine/group_loss.h"
 #include "ptyche/nn/patch_network.h"
-#include "ptyche/train/label_loss.h"
+#include "ptyche/physics/canvas.h"
+#include "ptyche/solve/position_step.h"
 
 namespace ptyche {
 namespace {
+
+constexpr std::int64_t kEpochsBetweenMoves = 2;
+constexpr double kLit = 0.01;  // of the brightest pixel's intensity
+
+/// (N, N) float32 that sums to 1: equal weights of all lit pixels.
+at::Tensor lit_weights(const at::Tensor& probe) {
+  const at::Tensor power = probe.abs().square().sum(0);
+  const at::Tensor lit = power.gt(kLit * power.max()).to(at::kFloat);
+  return lit / lit.sum();
+}
 
 /// Where the batch's patterns lie; the loss may be asked for its slope by the fractions.
 CanvasLayout layout_of(const Scan& scan, const GroupBatch& batch, const TrainOptions& options) {
@@ -53,9 +64,10 @@ BatchLoss loss_of(const TrainingState& state, const CanvasLayout& layout, const 
                   const InputCache& inputs, const GroupBatch& batch, const TrainOptions& options) {
   const at::Tensor frames = batch.frames.index_select(0, batch.merged);
   const at::Tensor channels = inputs.channels(frames);
-  if (auto* supervised = dynamic_cast<SupervisedNetwork*>(state.model.network.get())) {
+  if (traits_of(state.model.network_options).supervised) {
     const Autocast autocast(options.precision);
-    return {label_loss(*supervised, channels, scan, frames), static_cast<double>(frames.size(0))};
+    return {supervised_loss(*state.model.network, channels, scan, frames),
+            static_cast<double>(frames.size(0))};
   }
   const Measured measured = measured_of(state, scan, inputs, batch);
   return {evaluate_batch(state, scan, layout, channels, batch, measured, options),
@@ -93,6 +105,45 @@ void move(TrainingState& state, const TrainOptions& options) {
 
 }  // namespace
 
+InputCache::InputCache(const Model& model, const Scan& scan, Engine engine)
+    : model_(model), scan_(scan), engine_(engine) {
+  const at::Tensor used = scan.frames_with(FrameUse::used);
+  const auto floats =
+      static_cast<double>(used.size(0) * scan.pattern_size() * scan.pattern_size()) *
+      static_cast<double>(model.network_options.channels + 1);
+  if (4 * floats > kCacheBytes) return;
+  row_of_frame_ = at::full({scan.frames()}, -1, at::kLong);
+  row_of_frame_.index_put_({used}, at::arange(used.size(0), at::kLong));
+  channels_ = input_channels(model, scan, used, engine);
+  counts_ = counts_in_fft_order(scan, used);
+}
+
+at::Tensor InputCache::channels(const at::Tensor& frames) const {
+  if (!channels_.defined()) return input_channels(model_, scan_, frames, engine_);
+  return channels_.index_select(0, row_of_frame_.index_select(0, frames))
+      .contiguous(at::MemoryFormat::ChannelsLast);
+}
+
+at::Tensor InputCache::counts(const at::Tensor& frames) const {
+  if (!counts_.defined()) return counts_in_fft_order(scan_, frames);
+  return counts_.index_select(0, row_of_frame_.index_select(0, frames));
+}
+
+GroupLoss supervised_loss(PatchNetwork& network, const at::Tensor& channels, const Scan& scan,
+                          const at::Tensor& frames) {
+  require(scan.truth().defined(),
+          "{}: a supervised network needs the true object, which this scan does not have",
+          scan.source());
+  const at::Tensor corners =
+      scan.positions().index_select(0, frames) - static_cast<double>(scan.pattern_size() / 2);
+  const at::Tensor truth = extract_patches(scan.truth(), corners, scan.pattern_size());
+  const at::Tensor maps = network.maps(channels);
+  const at::Tensor error =
+      (maps - at::stack({truth.abs(), truth.angle()}, 1)).abs() * lit_weights(scan.probe());
+  const at::Tensor amplitude = maps.detach().select(1, 0);
+  return {error.sum(at::kDouble), (amplitude.std() / amplitude.mean()).item<double>()};
+}
+
 bool warming_up(const TrainingState& state, const TrainOptions& options) {
   return static_cast<double>(state.step) <
          options.probe_warm_up * static_cast<double>(state.total_steps);
@@ -127,6 +178,29 @@ StepResult train_step(TrainingState& state, const Scan& scan, const InputCache& 
   ++state.batch;
   ++state.step;
   return result;
+}
+
+bool positions_move_after(const TrainingState& state, const TrainOptions& options) {
+  return options.positions != PositionFreedom::none && !warming_up(state, options) &&
+         state.epoch < options.epochs && state.epoch % kEpochsBetweenMoves == 0;
+}
+
+void move_positions(TrainingState& state, const Scan& scan, const TrainOptions& options,
+                    double visits) {
+  const double limit = options.position_step * state.rate *
+                       learning_rate_factor(state.step, state.total_steps, options);
+  const at::Tensor used = scan.frames_with(FrameUse::used);
+  const auto of_used = [&](const at::Tensor& all) { return all.index_select(0, used); };
+  const double curvature = static_cast<double>(kEpochsBetweenMoves) * visits *
+                           position_curvature(at::view_as_complex(state.probe_parts.detach()));
+  at::Tensor mean = of_used(state.mean_slopes);
+  if (limit > 0)
+    state.moves = moves_of_all(
+        scan, used,
+        of_used(state.moves) + position_step(of_used(state.slopes), mean, of_used(scan.positions()),
+                                             curvature, limit, options.positions));
+  state.mean_slopes.index_copy_(0, used, mean);
+  state.slopes.zero_();
 }
 
 }  // namespace ptyche

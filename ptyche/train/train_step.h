@@ -1,10 +1,31 @@
 // One step of training: groups in, network and probe moved along the gradient.
 #pragma once
 
-#include "ptyche/train/input_cache.h"
+#include "ptyche/engine/group_loss.h"
 #include "ptyche/train/training_state.h"
 
 namespace ptyche {
+
+/// The stem is frozen, so the channels of a pattern change only if its position does: they are
+/// computed once where all used patterns' channels fit in kCacheBytes, else for every batch.
+class InputCache {
+ public:
+  /// Both must outlive it; where positions have moved, a new one is due.
+  InputCache(const Model& model, const Scan& scan, Engine engine = Engine::fused);
+
+  at::Tensor channels(const at::Tensor& frames) const;  ///< (k, channels, N, N)
+  at::Tensor counts(const at::Tensor& frames) const;    ///< (k, N, N) float32, FFT order
+
+ private:
+  const Model& model_;
+  const Scan& scan_;
+  Engine engine_;
+  at::Tensor row_of_frame_;  // (n) int64, -1 = not used
+  at::Tensor channels_, counts_;
+};
+
+/// Memory that the cache may take.
+inline constexpr double kCacheBytes = 2e9;
 
 struct StepResult {
   double loss = 0;             ///< as EpochRecord's
@@ -24,5 +45,23 @@ bool warming_up(const TrainingState& state, const TrainOptions& options);
 /// from 1 to 0 (Loshchilov & Hutter, ICLR 2017, eq. 5).
 double learning_rate_factor(std::int64_t step, std::int64_t total_steps,
                             const TrainOptions& options);
+
+/// Whether the positions move after the epoch that has just ended: every second one from the end of
+/// the probe's warm-up on, if the options let them.
+bool positions_move_after(const TrainingState& state, const TrainOptions& options);
+
+/// A position_step of the used patterns along the slopes gathered since the last time, which become
+/// 0; the common shift stays, and so does the grid as a whole unless the options free it. A pattern
+/// is predicted `visits` times an epoch.
+void move_positions(TrainingState& state, const Scan& scan, const TrainOptions& options,
+                    double visits);
+
+/// Mean absolute error of amplitude plus that of phase (rad), over the pixels that the probe lights
+/// (a hundredth of its brightest one and more): what lies in the dark no pattern can tell.
+///   channels  (k, 1, N, N), the network's input for `frames` (k) int64
+/// `loss` is the sum over patches of that mean, `contrast` that of the predicted amplitudes. Throws
+/// InvalidInput if the scan has no truth.
+GroupLoss supervised_loss(PatchNetwork& network, const at::Tensor& channels, const Scan& scan,
+                     const at::Tensor& frames);
 
 }  // namespace ptyche

@@ -8,6 +8,7 @@
 
 #include "ptyche/core/error.h"
 #include "ptyche/core/files.h"
+#include "ptyche/data/fingerprint.h"
 #include "ptyche/group/make_groups.h"
 #include "ptyche/io/hdf5.h"
 #include "ptyche/model/model_file.h"
@@ -20,6 +21,7 @@ namespace ptyche {
 namespace {
 
 constexpr const char* kGroup = "training";
+constexpr double kCollapsed = 0.2;  // of the stem's own contrast
 constexpr double kFirstBackgroundRoot = 0.2;  // sqrt(counts); at 0 its gradient would be 0 for ever
 
 at::Tensor starting_probe(const Scan& scan, const TrainOptions& options) {
@@ -81,6 +83,19 @@ void set_counters(TrainingState& state, const at::Tensor& values) {
 
 }  // namespace
 
+Key training_key(const Scan& scan, const Groups& groups, const TrainOptions& options) {
+  Key key = key_of(options);
+  key.emplace_back("scan", fingerprint(scan));
+  key.emplace_back("group-size", fmt::format("{}", groups.size));
+  key.emplace_back("merged", fmt::format("{}", groups.merged));
+  key.emplace_back("group-seed", fmt::format("{}", groups.seed));
+  key.emplace_back("groups", groups.are_fixed()
+                                 ? fmt::format("{} chosen once ({:.17g})", groups.fixed.size(0),
+                                               fingerprint(groups.fixed))
+                                 : "drawn in every epoch");
+  return key;
+}
+
 TrainingState state_around(Model model, std::int64_t frames) {
   TrainingState state;
   state.model = std::move(model);
@@ -131,13 +146,35 @@ void require_gradients(TrainingState& state, const TrainOptions& options) {
   state.background_root.requires_grad_(options.background);
 }
 
+bool collapsed(const Model& model) {
+  if (model.history.size() < 2) return false;
+  return model.history.back().object_contrast < kCollapsed * model.history.front().object_contrast;
+}
+
+void restart_from_stem(TrainingState& state, const TrainOptions& options) {
+  const at::NoGradGuard no_grad;
+  const std::vector<EpochRecord> history = state.model.history;
+  Model fresh = state.model;
+  // Another seed than the one that ended here, the same one whenever this run is repeated.
+  fresh.network = make_network(fresh.network_options, state.model.seed + history.size());
+  fresh.probe = fresh.stem_probe.clone();
+  TrainingState restarted = state_around(std::move(fresh), state.moves.size(0));
+  restarted.moves = state.moves;
+  restarted.epoch = state.epoch;
+  restarted.step = state.step;
+  restarted.total_steps = state.total_steps;
+  restarted.rate = 0.5 * state.rate;
+  state = std::move(restarted);
+  require_gradients(state, options);
+}
+
 void write_checkpoint(const std::filesystem::path& file, const TrainingState& state,
-                      const std::string& key) {
+                      const Key& key) {
   write_atomically(file, [&](const std::filesystem::path& path) {
     Hdf5File out = Hdf5File::create(path);
     write_model_to(out, state.model);
     out.make_group(kGroup);
-    out.set(kGroup, "key", key);
+    out.set(kGroup, "key", to_text(key));
     out.write(fmt::format("{}/counters", kGroup), counters(state));
     for (const auto& [name, tensor] : named_tensors(state))
       out.write(fmt::format("{}/{}", kGroup, name), tensor.detach());
@@ -145,16 +182,16 @@ void write_checkpoint(const std::filesystem::path& file, const TrainingState& st
   });
 }
 
-TrainingState read_checkpoint(const std::filesystem::path& file, const std::string& key,
+TrainingState read_checkpoint(const std::filesystem::path& file, const Key& key,
                               std::int64_t frames) {
   return with_context(file.string(), [&] {
     const Hdf5File in = Hdf5File::open(file);
-    const std::string found = in.text(kGroup, "key").value_or("no training state");
-    require(
-        found == key,
-        "the checkpoint is of another run: expected\n  {}\nfound\n  {}\nremove it or repeat the "
-        "options of that run",
-        key, found);
+    const auto found = in.text(kGroup, "key");
+    require(found.has_value(), "expected the state of a training, found none");
+    const std::vector<std::string> different = differences(key, key_from(*found));
+    require(different.empty(),
+            "the checkpoint is of another run ({}); remove it or repeat the options of that run",
+            fmt::join(different, "; "));
     TrainingState state = state_around(read_model_from(in), frames);
     const at::NoGradGuard no_grad;
     set_counters(state, in.read(fmt::format("{}/counters", kGroup)).values);

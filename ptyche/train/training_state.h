@@ -27,7 +27,7 @@ struct TrainingState {
   std::vector<at::Tensor> weights, averaged_weights;
   AdamState network_adam, probe_adam, background_adam;
   std::int64_t epoch = 0, batch = 0, step = 0, total_steps = 0;
-  double rate = 1;  // factor on all learning rates; halved by every return from the flat state
+  double rate = 1;  // factor on all learning rates; halved by every restart_from_stem
   double loss_sum = 0, size_sum = 0, contrast_sum = 0;
 };
 
@@ -44,13 +44,24 @@ void require_gradients(TrainingState& state, const TrainOptions& options);
 /// The finished model: averaged weights, probe and background; the moves if there are any.
 Model finish_training(const TrainingState& state, const TrainOptions& options);
 
-/// A text that two runs share only if one may go on with the other's checkpoint.
-std::string training_key(const Scan& scan, const Groups& groups, const TrainOptions& options);
+/// True if training has collapsed to a flat object, a state from which it does not come back by
+/// itself: the last epoch's merged objects have less than a fifth of the contrast that the stem alone gave in the
+/// first epoch, while probe or background explain the patterns instead.
+bool collapsed(const Model& model);
 
-/// Writes / reads the whole state. Reading throws InvalidInput if the key is another one.
+/// Back to the stem's image: network weights drawn anew, probe and background as at the start, the
+/// optimiser's memory cleared, learning rates halved from here on. The history is kept.
+void restart_from_stem(TrainingState& state, const TrainOptions& options);
+
+/// What two runs share only if one may go on with the other's checkpoint: scan, groups and all
+/// options that affect the result.
+Key training_key(const Scan& scan, const Groups& groups, const TrainOptions& options);
+
+/// Writes / reads the whole state. Reading throws InvalidInput naming the options that differ if the
+/// key is another one.
 void write_checkpoint(const std::filesystem::path& file, const TrainingState& state,
-                      const std::string& key);
-TrainingState read_checkpoint(const std::filesystem::path& file, const std::string& key,
+                      const Key& key);
+TrainingState read_checkpoint(const std::filesystem::path& file, const Key& key,
                               std::int64_t frames);
 
 }  // namespace ptyche

@@ -114,13 +114,13 @@ TEST(Key, NamesTheOptionsThatDifferAndNotThoseThatDoNotMatter) {
   now.count = 4;
   then.colour = Colour::green;
   EXPECT_EQ(differences(key_of(now), key_of(then)),
-            (std::vector<std::string>{"--count is 4 and was 3", "--colour is red and was green"}));
+            (std::vector<std::string>{"count is 4 and was 3", "colour is red and was green"}));
   EXPECT_EQ(key_from(to_text(key_of(now))), key_of(now));
 }
 
 TEST(Key, NamesAnOptionThatOneOfTheTwoLacks) {
   EXPECT_EQ(differences({{"a", "1"}}, {{"b", "2"}}),
-            (std::vector<std::string>{"--a is 1 and was not there", "--b is not there and was 2"}));
+            (std::vector<std::string>{"a is 1 and was not there", "b is not there and was 2"}));
 }
 
 TEST(FindField, KnowsAliasesAndBothSpellings) {

@@ -1,14 +1,27 @@
-// The pieces that the original's networks are made of.
+// What the networks are made of, and the weights that they start from.
 #pragma once
 
 #include <torch/nn/modules/conv.h>
+#include <torch/nn/modules/normalization.h>
 
 #include <cstdint>
 #include <vector>
 
-#include "ptyche/nn/network_options.h"
+#include "ptyche/nn/patch_network.h"
 
 namespace ptyche {
+
+/// Pre-activation residual block (He et al., ECCV 2016, fig. 4e) with group normalisation and GELU;
+/// the last convolution starts at zero, so that the block starts as the identity.
+class ResidualBlock : public torch::nn::Module {
+ public:
+  explicit ResidualBlock(std::int64_t features);
+  at::Tensor forward(const at::Tensor& x);
+
+ private:
+  torch::nn::GroupNorm first_norm_, second_norm_;
+  torch::nn::Conv2d first_, second_;
+};
 
 using TensorFunction = at::Tensor (*)(const at::Tensor&);
 
@@ -28,6 +41,12 @@ class ConvolutionLadder : public torch::nn::Module {
   TensorFunction resize_;
 };
 
+/// The largest of every 2 x 2 pixels.
+at::Tensor half_as_large(const at::Tensor& x);
+
+/// Every pixel four times.
+at::Tensor twice_as_large(const at::Tensor& x);
+
 /// A network's output before its activation as the physics takes it: float32 whatever precision
 /// the layers ran in, contiguous.
 at::Tensor as_map(const at::Tensor& x);
@@ -39,5 +58,13 @@ at::Tensor from_polar(const at::Tensor& amplitude, const at::Tensor& phase);
 /// first convolution passes that on. Throws InvalidInput naming both shapes unless it is (k,
 /// options.channels, N, N).
 at::Tensor checked_input(const at::Tensor& channels, const NetworkOptions& options);
+
+/// The U-Net's: uniform in +-1/sqrt(fan-in) (LeCun 1998), biases too; layers that close a residual
+/// path start at 0. Drawn from (seed, Purpose::network_weights).
+void draw_residual_weights(torch::nn::Module& network, std::uint64_t seed);
+
+/// PtychoPINN's: kernels uniform in +-sqrt(6 / (fan-in + fan-out)) (Glorot & Bengio, AISTATS
+/// 2010, eq. 16), biases 0. Convolution i draws from (seed, Purpose::network_weights, i).
+void draw_glorot_weights(torch::nn::Module& network, std::uint64_t seed);
 
 }  // namespace ptyche

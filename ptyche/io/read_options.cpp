@@ -1,0 +1,114 @@
+// What a user can say about how a file is to be understood.
+#include <charconv>
+#include <cmath>
+
+#include "ptyche/core/text.h"
+#include "ptyche/io/read_scan.h"
+
+namespace ptyche {
+namespace {
+
+double number_from(const std::string& word) {
+  double number = 0;
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
+  require(error == std::errc() && end == word.data() + word.size() && std::isfinite(number),
+          "expected row,col, found {}", word);
+  return number;
+}
+
+/// "row,col"; empty for nothing.
+TextTarget centre_target(std::optional<DetectorCentre>& centre) {
+  const auto get = [&centre] {
+    return centre ? fmt::format("{},{}", centre->row, centre->col) : std::string();
+  };
+  const auto set = [&centre](const std::string& text) {
+    centre.reset();
+    if (text.empty()) return;
+    const std::vector<std::string> words = split(text, ',');
+    require(words.size() == 2, "expected row,col, found {} numbers", words.size());
+    centre = DetectorCentre{number_from(words[0]), number_from(words[1])};
+  };
+  return {.get = get, .set = set, .numbers = true};
+}
+
+}  // namespace
+
+std::vector<Field> fields(ReadOptions& options) {
+  return {
+      {.name = "domain",
+       .target = &options.domain,
+       .help = "what the file's patterns are, where it does not say",
+       .choices = {"auto", "counts", "amplitude"}},
+      {.name = "mask",
+       .target = &options.mask,
+       .help =
+           "file, none (every pixel counts), or a .npy/.npz file of bool (N, N), true = counted"},
+      {.name = "scan-index",
+       .target = &options.scan_index,
+       .help = "which scan, where the file's array scan_index numbers several; -1 = there is one",
+       .range = {-1, 1e9}},
+      {.name = "crop",
+       .target = &options.crop,
+       .unit = "px",
+       .help = "keep the central N x N detector pixels; 0 = all",
+       .range = {0, 1e6},
+       .aliases = {"N"}},
+      {.name = "center",
+       .target = centre_target(options.centre),
+       .unit = "px",
+       .help = "row,col of the zero frequency, where it is not at (N/2, N/2)"},
+      {.name = "energy",
+       .target = &options.energy_ev,
+       .unit = "eV",
+       .help = "photon energy; 0 = from the file",
+       .range = {0}},
+      {.name = "distance",
+       .target = &options.distance_m,
+       .unit = "m",
+       .help = "sample to detector; 0 = from the file",
+       .range = {0}},
+      {.name = "detector-pixel",
+       .target = &options.detector_pixel_m,
+       .unit = "m",
+       .help = "detector pixel pitch; 0 = from the file",
+       .range = {0}},
+      {.name = "near-field",
+       .target = &options.near_field,
+       .help = "the detector sees the sample's shadow and not its far field (solve only)"},
+      {.name = "source-distance",
+       .target = &options.source_distance_m,
+       .unit = "m",
+       .help = "near field: focus to sample; 0 = from the file, or parallel light",
+       .range = {0}},
+      {.name = "flip-x",
+       .target = &options.flip_x,
+       .help = "columns of the positions run the other way"},
+      {.name = "flip-y", .target = &options.flip_y, .help = "rows of the positions run the other way"},
+      {.name = "swap-xy",
+       .target = &options.swap_xy,
+       .help = "exchange rows and columns of the positions"},
+      {.name = "photons",
+       .target = &options.photons,
+       .unit = "photons",
+       .help = "per pattern through an empty sample; 0 = from the mean counts",
+       .range = {0}},
+      {.name = "nphotons",
+       .target = &options.nphotons,
+       .unit = "photons",
+       .help = "mean counts per pattern for amplitudes without a scale; 0 = 1e9, with a warning",
+       .range = {0}},
+      {.name = "hold-out",
+       .target = &options.hold_out,
+       .help = "share of patterns kept out of everything, to score the image on",
+       .range = {0, 0.5}},
+      {.name = "hold-out-file",
+       .target = &options.hold_out_file,
+       .help = "JSON file with heldout_indices, instead of --hold-out"},
+      {.name = "unseen-half",
+       .target = &options.unseen_half,
+       .help = "half of the scan kept from training and inferred in single passes",
+       .choices = {"none", "upper", "lower"}},
+      {.name = "hold-out-seed", .target = &options.seed, .internal = true}};
+}
+
+}  // namespace ptyche

@@ -1,0 +1,119 @@
+#include "ptyche/nn/layers.h"
+
+#include <ATen/CPUGeneratorImpl.h>
+#include <ATen/core/grad_mode.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+#include "ptyche/core/random.h"
+#include "ptyche/data/describe.h"
+
+namespace ptyche {
+namespace {
+
+constexpr std::int64_t kNormGroups = 8;
+
+using Visit = std::function<void(const std::string& name, torch::nn::Conv2dImpl& convolution)>;
+
+void for_each_convolution(torch::nn::Module& network, const Visit& visit) {
+  const at::NoGradGuard no_grad;
+  for (const auto& module : network.named_modules())
+    if (auto* convolution = module.value()->as<torch::nn::Conv2d>())
+      visit(module.key(), *convolution);
+}
+
+}  // namespace
+
+ResidualBlock::ResidualBlock(std::int64_t features)
+    : first_norm_(torch::nn::GroupNormOptions(kNormGroups, features)),
+      second_norm_(torch::nn::GroupNormOptions(kNormGroups, features)),
+      first_(convolution_3x3(features, features)),
+      second_(convolution_3x3(features, features)) {
+  register_module("first_norm", first_norm_);
+  register_module("first", first_);
+  register_module("second_norm", second_norm_);
+  register_module("second", second_);
+}
+
+at::Tensor ResidualBlock::forward(const at::Tensor& x) {
+  const at::Tensor inner = first_->forward(at::gelu(first_norm_->forward(x)));
+  return x + second_->forward(at::gelu(second_norm_->forward(inner)));
+}
+
+torch::nn::Conv2d convolution_3x3(std::int64_t in, std::int64_t out) {
+  return torch::nn::Conv2d(torch::nn::Conv2dOptions(in, out, 3).padding(1));
+}
+
+ConvolutionLadder::ConvolutionLadder(std::int64_t channels, const std::vector<std::int64_t>& widths,
+                                     TensorFunction resize)
+    : resize_(resize) {
+  for (const std::int64_t width : widths) {
+    const std::size_t level = convolutions_.size() / 2;
+    for (const char* place : {"first", "second"}) {
+      convolutions_.push_back(
+          register_module(fmt::format("{}_{}", place, level), convolution_3x3(channels, width)));
+      channels = width;
+    }
+  }
+}
+
+at::Tensor ConvolutionLadder::forward(at::Tensor x) {
+  for (std::size_t i = 0; i < convolutions_.size(); ++i) {
+    x = convolutions_[i]->forward(x);
+    at::relu_(x);
+    if (i % 2 == 1) x = resize_(x);
+  }
+  return x;
+}
+
+at::Tensor half_as_large(const at::Tensor& x) { return at::max_pool2d(x, 2); }
+
+at::Tensor twice_as_large(const at::Tensor& x) {
+  return at::upsample_nearest2d(x, {2 * x.size(2), 2 * x.size(3)});
+}
+
+at::Tensor as_map(const at::Tensor& x) { return x.to(at::kFloat).contiguous(); }
+
+at::Tensor from_polar(const at::Tensor& amplitude, const at::Tensor& phase) {
+  return at::complex(amplitude * phase.cos(), amplitude * phase.sin());
+}
+
+at::Tensor checked_input(const at::Tensor& channels, const NetworkOptions& options) {
+  const std::int64_t size = options.pattern_size;
+  require(channels.dim() == 4 && channels.size(1) == options.channels && channels.size(2) == size &&
+              channels.size(3) == size,
+          "network {}: expected an input (k, {}, {}, {}), found {}", options.name, options.channels,
+          size, size, describe(channels));
+  return channels.to(at::kFloat, false, false, at::MemoryFormat::ChannelsLast);
+}
+
+void draw_residual_weights(torch::nn::Module& network, std::uint64_t seed) {
+  RandomStream stream(seed, Purpose::network_weights);
+  const std::uint64_t generator_seed = (static_cast<std::uint64_t>(stream()) << 32) | stream();
+  at::Generator generator = at::detail::createCPUGenerator(generator_seed);
+  for_each_convolution(network, [&](const std::string& name, torch::nn::Conv2dImpl& convolution) {
+    const bool closes = name == "head" || name.ends_with("second");
+    const auto fan_in = static_cast<double>(convolution.weight[0].numel());
+    const double bound = closes ? 0 : 1 / std::sqrt(fan_in);
+    convolution.weight.uniform_(-bound, bound, generator);
+    convolution.bias.uniform_(-bound, bound, generator);
+  });
+}
+
+void draw_glorot_weights(torch::nn::Module& network, std::uint64_t seed) {
+  std::uint64_t index = 0;
+  for_each_convolution(network, [&](const std::string&, torch::nn::Conv2dImpl& convolution) {
+    RandomStream stream(seed, Purpose::network_weights, index++);
+    const auto fans = static_cast<double>(convolution.weight[0].numel() +
+                                          convolution.weight.select(1, 0).numel());
+    const double bound = std::sqrt(6 / fans);
+    auto* first = convolution.weight.data_ptr<float>();
+    std::generate_n(first, convolution.weight.numel(),
+                    [&] { return static_cast<float>(bound * (2 * stream.uniform() - 1)); });
+    convolution.bias.zero_();
+  });
+}
+
+}  // namespace ptyche

@@ -1,0 +1,112 @@
+#include "ptyche/train/train_options.h"
+
+namespace ptyche {
+namespace {
+
+std::vector<Field> step_fields(TrainOptions& options) {
+  return {
+      {.name = "epochs",
+       .target = &options.epochs,
+       .help = "passes over the patterns",
+       .range = {1, 1e6},
+       .aliases = {"nepochs"}},
+      {.name = "groups-per-batch",
+       .target = &options.groups_per_batch,
+       .help = "groups in one step",
+       .range = {1, 1024},
+       .aliases = {"batch-size"}},
+      {.name = "learning-rate",
+       .target = &options.learning_rate,
+       .help = "of the network, at its highest",
+       .range = {1e-9, 1}},
+      {.name = "probe-learning-rate",
+       .target = &options.probe_learning_rate,
+       .help = "of the probe, in shares of its peak",
+       .range = {0, 1}},
+      {.name = "background-rate",
+       .target = &options.background_rate,
+       .range = {0, 1e6},
+       .internal = true},
+      {.name = "probe-warm-up",
+       .target = &options.probe_warm_up,
+       .range = {0, 1},
+       .internal = true},
+      {.name = "warm-up-steps",
+       .target = &options.warm_up_steps,
+       .range = {0, 1e9},
+       .internal = true},
+      {.name = "gradient-limit",
+       .target = &options.gradient_limit,
+       .range = {1e-9, 1e9},
+       .internal = true},
+      {.name = "averaging", .target = &options.averaging, .range = {0, 0.999999}, .internal = true},
+  };
+}
+
+std::vector<Field> probe_fields(TrainOptions& options) {
+  return {{.name = "fixed-probe",
+           .target = &options.fixed_probe,
+           .help = "keep the probe that training starts from"},
+          {.name = "probe-modes",
+           .target = &options.probe_modes,
+           .help = "incoherent probe modes that are trained",
+           .range = {1, 32}},
+          {.name = "background",
+           .target = &options.background,
+           .help = "train a background per detector pixel (--background=false: none)"},
+          {.name = "probe-start",
+           .target = &options.probe_start,
+           .help = "solver: rPIE on the used patterns; guess: the file's probe",
+           .choices = {"solver", "guess"}},
+          {.name = "probe-start-epochs",
+           .target = &options.first_probe.epochs,
+           .help = "passes of that solver",
+           .range = {1, 10000}}};
+}
+
+std::vector<Field> run_fields(TrainOptions& options) {
+  return {{.name = "resume",
+           .target = &options.resume,
+           .help = "go on from the checkpoint in the output folder",
+           .affects_result = false},
+          {.name = "seed",
+           .target = &options.seed,
+           .help = "of every random choice; the same seed gives the same result"},
+          {.name = "refine-positions",
+           .target = choice(options.positions, {{"none", PositionFreedom::none},
+                                                {"jitter", PositionFreedom::jitter},
+                                                {"affine", PositionFreedom::affine}}),
+           .help = "none, jitter (each pattern's own error; what the bare option means) or affine "
+                   "(scale, rotation, shear too)",
+           .implied = "jitter"},
+          {.name = "position-step",
+           .target = &options.position_step,
+           .unit = "px",
+           .help = "largest move of a position between two looks at all patterns, about",
+           .range = {0, 10}},
+          {.name = "checkpoint",
+           .target = &options.checkpoint,
+           .affects_result = false,
+           .internal = true}};
+}
+
+/// What is computed, and how.
+std::vector<Field> physics_fields(TrainOptions& options) {
+  return {{.name = "loss",
+           .target = choice(options.loss, {{"poisson", LossKind::poisson},
+                                           {"amplitude", LossKind::amplitude_square},
+                                           {"amplitude-absolute", LossKind::amplitude_absolute}}),
+           .internal = true},
+          device_field(options.device),
+          engine_field(options.engine),
+          precision_field(options.precision)};
+}
+
+}  // namespace
+
+std::vector<Field> fields(TrainOptions& options) {
+  return joined({step_fields(options), probe_fields(options), fields(options.network),
+                 fields(options.stem), run_fields(options), physics_fields(options)});
+}
+
+}  // namespace ptyche
