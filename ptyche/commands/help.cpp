@@ -58,7 +58,7 @@ std::string two_columns(const std::string& left, const std::string& right) {
 
 std::string kind(const Field& option) {
   return choices_of(option).empty() ? placeholder(option)
-                                : fmt::format("{}", fmt::join(choices_of(option), "|"));
+                                    : fmt::format("{}", fmt::join(choices_of(option), "|"));
 }
 
 /// "required", the default, or nothing where the default is an empty text.

@@ -158,8 +158,9 @@ Command declare(const std::shared_ptr<ReconstructOptions>& options) {
       .references = {"O. Hoidn, A. A. Mishra, A. Mehta, Sci. Rep. 13, 22789 (2023)",
                      "A. Maiden, D. Johnson, P. Li, Optica 4, 736 (2017)",
                      "M. van Heel, M. Schatz, J. Struct. Biol. 151, 250 (2005)"},
-      .run = [options] { reconstruct(resolved(*options), options_as_json(declare(options))); }};
-}
+      .run = [options] {
+      reconstruct(resolved(*options), options_as_json(declare(options))); }};
+  }
 
 }  // namespace
 

@@ -2,9 +2,14 @@
 #include "ptyche/solve/solve.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
-#include <charconv>
+#include <algorithm>
+#include <any>
+#include <map>
 #include <memory>
+#include <optional>
+#include <utility>
 
 #include "ptyche/commands/option_lists.h"
 #include "ptyche/commands/outputs.h"
@@ -22,53 +27,31 @@
 namespace ptyche {
 namespace {
 
+/// What was given for an option that only some solvers have; neither = each solver's own default.
+struct GivenValue {
+  std::optional<double> number = {};
+  std::string word = "auto";
+};
+
 struct SolveVerbOptions {
   ReadOptions scan;
   SolverOptions solver;
   ComputeChoices compute;
-  std::string chain = "ml:40", positions = "none", likelihood = "auto";
-  std::string interpolation = "probe_fourier", momentum = "auto";
+  std::map<std::string, GivenValue> of_solvers;  ///< by option
   std::filesystem::path start, output;
   bool resume = false, half_sets = false;
 };
 
 Command declare(const std::shared_ptr<SolveVerbOptions>& options);
 
-/// "epie, rpie, ...: what each is" for the help.
-std::string solver_names() {
-  std::string text;
-  for (const SolverEntry& entry : solvers())
-    text += fmt::format("{}{} ({})", text.empty() ? "" : ", ", entry.name, entry.summary);
-  return text;
-}
-
-/// "auto", each solver's own, or a number; its range is checked with the other options.
-std::optional<double> momentum_from(const std::string& text) {
-  if (text == "auto") return std::nullopt;
-  double momentum = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), momentum);
-  require(error == std::errc() && end == text.data() + text.size(),
-          "--momentum: expected auto or a number of 0..0.99, found {}", text);
-  return momentum;
-}
-
-/// The losses with a curvature: lsqml needs one.
-std::vector<std::string> likelihood_choices() {
-  std::vector<std::string> names{"auto"};
-  for (const LossInfo& loss : losses())
-    if (loss.curvature > 0) names.push_back(loss.name);
-  return names;
-}
-
-/// Values that follow from others.
+/// Values that follow from others. Throws InvalidInput for an option that no solver of the chain
+/// has.
 SolveVerbOptions resolved(SolveVerbOptions options) {
   options.scan.seed = options.solver.seed;
-  options.solver.chain = chain_from(options.chain);
-  options.solver.positions = position_freedom_from(options.positions);
-  options.solver.engine = engine_from(options.compute.engine);
-  options.solver.interpolation = interpolation_from(options.interpolation);
-  options.solver.momentum = momentum_from(options.momentum);
-  if (options.likelihood != "auto") options.solver.likelihood = loss_kind_from(options.likelihood);
+  for (const auto& [name, given] : options.of_solvers) {
+    if (given.number) set_option(options.solver, name, fmt::format("{}", *given.number));
+    if (given.word != "auto") set_option(options.solver, name, given.word);
+  }
   return options;
 }
 
@@ -79,7 +62,7 @@ void stamp(Reconstruction& image, const SolveVerbOptions& options,
   image.provenance.options_json = options_json;
 }
 
-/// What a look leaves in the folder: the image so far.
+/// What an evaluation leaves in the folder: the image so far.
 void write_pictures(const std::filesystem::path& folder, const Reconstruction& image) {
   warn_on_error("phase.png", [&] {
     write_text(folder / "phase.png", render_png(phase_figure(image).figure));
@@ -87,14 +70,15 @@ void write_pictures(const std::filesystem::path& folder, const Reconstruction& i
   });
 }
 
-/// One line per look: what a person plots to see how the chain went.
-void write_looks(const std::filesystem::path& folder, const std::vector<SolverLook>& looks) {
+/// One line per evaluation: what a person plots to see how the chain went.
+void write_progress(const std::filesystem::path& folder,
+                    const std::vector<Evaluation>& evaluations) {
   std::string table =
       "pass,seconds,loss_per_photon,held_out_r_factor,held_out_deviance_per_photon\n";
-  for (const SolverLook& look : looks)
-    table += fmt::format("{},{:.3f},{:.8g},{:.8g},{:.8g}\n", look.epoch, look.seconds,
-                         look.loss_per_photon, look.held_out_r_factor,
-                         look.held_out_deviance_per_photon);
+  for (const Evaluation& each : evaluations)
+    table += fmt::format("{},{:.3f},{:.8g},{:.8g},{:.8g}\n", each.epoch, each.seconds,
+                         each.loss_per_photon, each.held_out_r_factor,
+                         each.held_out_deviance_per_photon);
   write_text(folder / "progress.csv", table);
 }
 
@@ -145,10 +129,8 @@ void run_solve(const SolveVerbOptions& options, const std::string& options_json)
   if (!options.start.empty()) start = read_reconstruction(options.start);
   const Scan scan = read_scan(options.scan);
   if (options.half_sets) require_halves(scan);
-  if (const auto ignored = ignored_options(options.solver); !ignored.empty())
-    warn("options without effect: {}", fmt::join(ignored, "; "));
-  const SolverWatch watch{.look =
-                              [&](Reconstruction image, const SolverLook&) {
+  const SolverWatch watch{.evaluated =
+                              [&](Reconstruction image, const Evaluation&) {
                                 stamp(image, options, options_json);
                                 write_pictures(options.output, image);
                               },
@@ -166,90 +148,91 @@ void run_solve(const SolveVerbOptions& options, const std::string& options_json)
     scores.half_sets = agreement_of_halves(options, scan);
   }
   write_image(options.output, result.image, scan, scores, {});
-  warn_on_error("progress.csv", [&] { write_looks(options.output, result.looks); });
+  warn_on_error("progress.csv", [&] { write_progress(options.output, result.evaluations); });
   require_whole(options, result.end, options.half_sets && !scores.half_sets, watch.checkpoint);
 }
 
+/// An option of one solver, with its default.
+struct OptionOfSolver {
+  std::string solver;
+  Field field;
+  std::string value;
+};
+
+using Words = std::vector<std::string>;
+
+/// The value under `key`, empty at first; keys stay in the order in which they came.
+template <class Value>
+Value& at_key(std::vector<std::pair<std::string, Value>>& list, const std::string& key) {
+  for (auto& [name, value] : list)
+    if (name == key) return value;
+  return list.emplace_back(key, Value{}).second;
+}
+
+/// The options that are not common to all solvers, by name; each list in the order of the solvers.
+std::vector<std::pair<std::string, std::vector<OptionOfSolver>>> options_of_solvers() {
+  std::vector<std::pair<std::string, std::vector<OptionOfSolver>>> all;
+  const SolverOptions refining{.background = true, .positions = PositionFreedom::affine};
+  for (const SolverEntry& entry : solvers()) {
+    std::any options = entry.options;
+    for (const Field& field : entry.fields(options, refining))
+      if (!field.internal)
+        at_key(all, field.name).push_back({entry.name, field, value_text(field)});
+  }
+  return all;
+}
+
+/// "what it is (lsqml: 0.5; epie, rpie: 0)", once for each meaning.
+std::string help_of(const std::vector<OptionOfSolver>& options) {
+  std::vector<std::pair<std::string, std::vector<std::pair<std::string, Words>>>> meanings;
+  for (const auto& [solver, field, value] : options)
+    at_key(at_key(meanings, field.help), value).push_back(solver);
+  Words texts;
+  for (const auto& [help, defaults] : meanings) {
+    Words words;
+    for (const auto& [value, names] : defaults)
+      words.push_back(fmt::format("{}: {}", fmt::join(names, ", "), value));
+    texts.push_back(fmt::format("{} ({})", help, fmt::join(words, "; ")));
+  }
+  return fmt::format("{}", fmt::join(texts, "; "));
+}
+
+/// Options that only some solvers have, "auto" being each one's own default.
+std::vector<Field> own_option_list(std::map<std::string, GivenValue>& given) {
+  std::vector<Field> list;
+  for (const auto& [name, options] : options_of_solvers()) {
+    const Field& first = options.front().field;
+    Field field{.name = name, .unit = first.unit, .help = help_of(options), .range = first.range};
+    field.choices = choices_of(first);
+    if (field.choices.empty()) {
+      field.target = &given[name].number;
+    } else {
+      field.target = &given[name].word;
+      field.choices.insert(field.choices.begin(), "auto");
+    }
+    list.push_back(field);
+  }
+  return list;
+}
+
 std::vector<Field> solver_option_list(SolveVerbOptions& options) {
-  SolverOptions& solver = options.solver;
-  return {
-      {.name = "solver",
-       .target = &options.chain,
-       .help = "SOLVER:PASSES, several joined by commas; solvers: " + solver_names()},
-      {.name = "start",
-       .target = &options.start,
-       .help = "reconstruction.h5 to start from, of ptyche or in its layout; none = a flat object"},
-      {.name = "probe-modes",
-       .target = &solver.modes,
-       .help = "incoherent probe modes",
-       .range = {1, 32}},
-      {.name = "fixed-probe",
-       .target = &solver.fixed_probe,
-       .help = "keep the probe that the chain starts from"},
-      {.name = "background",
-       .target = &solver.background,
-       .help = "fit a background per detector pixel"},
-      {.name = "likelihood",
-       .target = &options.likelihood,
-       .help = "of the counts: poisson, or gaussian amplitudes; auto: the latter for lsqml",
-       .choices = likelihood_choices()},
-      {.name = "interpolation",
-       .target = &options.interpolation,
-       .help = "between pixels: move the probe (does not blur) or interpolate the object",
-       .choices = {"probe_fourier", "bilinear"}},
-      {.name = "batch",
-       .target = &solver.batch,
-       .unit = "patterns",
-       .help = "in a step of ml; lsqml takes up to four times as many",
-       .range = {1, 1e6}},
-      {.name = "object-step",
-       .target = &solver.object_step,
-       .help = "of ml, in units of |object| = 1",
-       .range = {1e-9, 10}},
-      {.name = "probe-step",
-       .target = &solver.probe_step,
-       .help = "of ml, in shares of the probe's peak",
-       .range = {1e-9, 10}},
-      {.name = "momentum",
-       .target = &options.momentum,
-       .help =
-           "share of the last changes that goes on, 0..0.99, of lsqml, epie and rpie; auto: 0.5 "
-           "for lsqml, 0 for the others"},
-      {.name = "object-slope",
-       .target = &solver.object_slope,
-       .help = "expected change of the object from pixel to pixel: smooths where photons are few; "
-               "0 = no such prior",
-       .range = {0, 1e6}},
-      {.name = "max-amplitude",
-       .target = &solver.max_amplitude,
-       .help = "of the object; 0 = free",
-       .range = {0, 1e6}},
-      {.name = "probe-support",
-       .target = &solver.probe_support,
-       .unit = "N/2",
-       .help = "radius outside which the probe is dark; 0 = free",
-       .range = {0, 2}},
-      {.name = "plateau",
-       .target = &solver.plateau,
-       .help = "where ten passes gain less than this share, lsqml and lbfgs end and, if it is more "
-               "than the default, ml, epie and rpie skip half of their passes that are left, so "
-               "that their steps fall; 0 = never",
-       .range = {0, 1}},
-      {.name = "every",
-       .target = &solver.every,
-       .unit = "passes",
-       .help = "between two looks: held-out R-factor, pictures",
-       .range = {1, 1e6}},
-      {.name = "resume",
-       .target = &options.resume,
-       .help = "go on from the checkpoint in the output folder, or start where there is none"},
-      {.name = "half-sets",
-       .target = &options.half_sets,
-       .help = "also solve the odd and the even patterns apart, each from a flat object, and "
-               "correlate the two images"},
-      {.name = "seed",
-       .target = &solver.seed,
-       .help = "of the order of patterns and the hold-out"}};
+  std::vector<Field> common = fields(options.solver);
+  std::erase_if(common, [](const Field& field) { return field.internal; });
+  for (Field& field : common) field.choices = choices_of(field);
+  return joined(
+      {common,
+       own_option_list(options.of_solvers),
+       {{.name = "start",
+         .target = &options.start,
+         .help =
+             "reconstruction.h5 to start from, of ptyche or in its layout; none = a flat object"},
+        {.name = "resume",
+         .target = &options.resume,
+         .help = "continue from the checkpoint in the output folder, or start where there is none"},
+        {.name = "half-sets",
+         .target = &options.half_sets,
+         .help = "also solve the odd and the even patterns apart, each from a flat object, and "
+                 "correlate the two images"}}});
 }
 
 Command declare(const std::shared_ptr<SolveVerbOptions>& options) {
@@ -262,13 +245,15 @@ Command declare(const std::shared_ptr<SolveVerbOptions>& options) {
           "the same files as reconstruct, and progress.csv. Ctrl-C keeps the image and a "
           "checkpoint from which --resume goes on; a solver that diverges is stopped, its best "
           "image "
-          "kept and the exit code 1. docs/solvers.md says which solver to choose.",
+          "kept and the exit code 1. An option with the default auto belongs to the solvers that "
+          "its "
+          "text names, with their defaults; it is set in every solver of the chain that has it, "
+          "and refused where none has. docs/solvers.md says which solver to choose.",
       .arguments = {{"SCAN", &options->scan.file, scan_formats() + " file"}},
       .options = joined({{output_dir_option(options->output)},
                          solver_option_list(*options),
-                         position_option_list(options->positions, options->solver.position_step),
                          fields(options->scan),
-                         compute_option_list(options->compute)}),
+                         without(compute_option_list(options->compute), {"engine", "precision"})}),
       .references = {"M. Odstrcil, A. Menzel, M. Guizar-Sicairos, Opt. Express 26, 3108 (2018)",
                      "P. Thibault, M. Guizar-Sicairos, New J. Phys. 14, 063004 (2012)",
                      "P. Thibault, A. Menzel, Nature 494, 68 (2013)"},

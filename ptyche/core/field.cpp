@@ -124,9 +124,7 @@ struct ToJson {
 struct Placeholder {
   std::string operator()(const bool*) const { return ""; }
   std::string operator()(const std::string*) const { return "TEXT"; }
-  std::string operator()(const TextTarget& target) const {
-    return target.numbers ? "X,X" : "TEXT";
-  }
+  std::string operator()(const TextTarget& target) const { return target.numbers ? "X,X" : "TEXT"; }
   std::string operator()(const std::filesystem::path*) const { return "PATH"; }
   std::string operator()(const std::vector<double>*) const { return "X,X"; }
   std::string operator()(const std::vector<std::int64_t>*) const { return "N,N"; }

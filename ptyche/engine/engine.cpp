@@ -82,7 +82,8 @@ Field device_field(ComputeDevice& device) {
       .target = choice(device, {{"auto", ComputeDevice::cpu},
                                 {"cpu", ComputeDevice::cpu},
                                 {"cuda", ComputeDevice::cuda}}),
-      .help = "where the physics of training is computed; the network stays on the CPU, auto is cpu"};
+      .help =
+          "where the physics of training is computed; the network stays on the CPU, auto is cpu"};
 }
 
 }  // namespace ptyche

@@ -10,7 +10,8 @@
 namespace ptyche {
 
 struct FixedGroupOptions {
-  std::int64_t gridsize = 1;        ///< C = gridsize^2 patterns in a group, 1..8; the option has 0, too: groups drawn anew
+  std::int64_t gridsize =
+      1;  ///< C = gridsize^2 patterns in a group, 1..8; the option has 0, too: groups drawn anew
   std::int64_t count = 0;           ///< how many groups; 0 = used patterns / C
   std::int64_t neighbours = 4;      ///< K, the nearest others that a group is drawn from
   bool sequential = false;          ///< around the first patterns of the file, not random ones

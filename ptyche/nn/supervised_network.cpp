@@ -1,8 +1,8 @@
 #include "ptyche/nn/supervised_network.h"
 
 #include "ptyche/core/error.h"
-#include "ptyche/nn/ptychopinn_network.h"
 #include "ptyche/nn/layers.h"
+#include "ptyche/nn/ptychopinn_network.h"
 
 namespace ptyche {
 namespace {
@@ -42,8 +42,9 @@ at::Tensor SupervisedNetwork::forward(const at::Tensor& amplitudes) {
 }
 
 std::vector<Field> SupervisedNetwork::fields(NetworkOptions& options) {
-  return without(PtychoPinnNetwork::fields(options),
-                 {"network-gridsize", "amp-activation", "object-big", "probe-big", "amplitude-range"});
+  return without(
+      PtychoPinnNetwork::fields(options),
+      {"network-gridsize", "amp-activation", "object-big", "probe-big", "amplitude-range"});
 }
 
 NetworkOptions SupervisedNetwork::completed(NetworkOptions options, const StemOptions&) {

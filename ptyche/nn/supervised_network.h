@@ -20,7 +20,8 @@ class SupervisedNetwork : public PatchNetwork {
   at::Tensor maps(const at::Tensor& amplitudes) override;
 
   // What the registry asks for (network.cpp).
-  static constexpr NetworkTraits kTraits = {.summary = "PtychoPINN's baseline, which is shown the truth", .supervised = true};
+  static constexpr NetworkTraits kTraits = {
+      .summary = "PtychoPINN's baseline, which is shown the truth", .supervised = true};
   static std::vector<Field> fields(NetworkOptions& options);
   static NetworkOptions completed(NetworkOptions options, const StemOptions& stem);
   static void check(const NetworkOptions& options);

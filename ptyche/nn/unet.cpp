@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "ptyche/core/error.h"
-#include "ptyche/nn/physics_stem.h"
 #include "ptyche/nn/layers.h"
+#include "ptyche/nn/physics_stem.h"
 
 namespace ptyche {
 namespace {
@@ -70,10 +70,7 @@ at::Tensor UNet::forward(const at::Tensor& channels) {
 }
 
 std::vector<Field> UNet::fields(NetworkOptions& options) {
-  return {{.name = "widths",
-           .target = &options.widths,
-           .range = {8, 4096},
-           .internal = true},
+  return {{.name = "widths", .target = &options.widths, .range = {8, 4096}, .internal = true},
           {.name = "blocks", .target = &options.blocks, .range = {1, 64}, .internal = true},
           {.name = "stride", .target = &options.stride, .range = {0, 1024}, .internal = true},
           {.name = "skip-channel",

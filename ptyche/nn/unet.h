@@ -1,8 +1,8 @@
 // Our default network: a small U-Net that corrects what the physics stem says.
 #pragma once
 
-#include "ptyche/nn/patch_network.h"
 #include "ptyche/nn/layers.h"
+#include "ptyche/nn/patch_network.h"
 
 namespace ptyche {
 

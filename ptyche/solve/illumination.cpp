@@ -2,12 +2,14 @@
 
 #include <ATen/Parallel.h>
 
+#include <functional>
+
 namespace ptyche {
 namespace {
 
-constexpr double kLit = 0.1;  // of the strongest light
-
-constexpr std::int64_t kRows = 8;  // of a patch, that one thread takes at a time
+constexpr double kLit = 0.1;            // of the strongest light
+constexpr double kNoticeable = 0.01;    // share of the counts' curvature
+constexpr std::int64_t kPatchRows = 8;  // of a patch, that one thread takes at a time
 
 using Pixel = c10::complex<float>;
 
@@ -18,7 +20,7 @@ at::Tensor gathered(const at::Tensor& corners, std::int64_t size, std::int64_t c
   at::Tensor sum = at::zeros({size, size}, c10::CppTypeToScalarType<T>::value);
   const auto* corner = corners.const_data_ptr<std::int64_t>();
   auto* to = sum.data_ptr<T>();
-  at::parallel_for(0, size, kRows, [&](std::int64_t first, std::int64_t last) {
+  at::parallel_for(0, size, kPatchRows, [&](std::int64_t first, std::int64_t last) {
     for (std::int64_t k = 0; k < corners.size(0); ++k)
       for (std::int64_t row = first; row < last; ++row) {
         const std::int64_t from = (corner[2 * k] + row) * cols + corner[2 * k + 1];
@@ -26,6 +28,25 @@ at::Tensor gathered(const at::Tensor& corners, std::int64_t size, std::int64_t c
       }
   });
   return sum;
+}
+
+constexpr std::int64_t kObjectRows = 16;  // of the object, that one thread takes at a time
+
+/// Half the value's gradient at one row: every pixel less its neighbours, as many as it has.
+/// Returns the squares of its changes to the right and down.
+double add_row(const Pixel* object, Pixel* gradient, std::int64_t row, std::int64_t rows,
+               std::int64_t cols, float weight) {
+  const Pixel* own = object + row * cols;
+  const Pixel* above = row > 0 ? own - cols : own;
+  const Pixel* below = row + 1 < rows ? own + cols : own;
+  Pixel* to = gradient + row * cols;
+  float value = 0;
+  for (std::int64_t i = 0; i < cols; ++i) {
+    const Pixel left = own[i > 0 ? i - 1 : i], right = own[i + 1 < cols ? i + 1 : i];
+    to[i] += weight * (4.F * own[i] - above[i] - below[i] - left - right);
+    value += std::norm(right - own[i]) + std::norm(below[i] - own[i]);
+  }
+  return value;
 }
 
 }  // namespace
@@ -83,6 +104,27 @@ double mean_light(const SolverProblem& problem, const SolverState& state) {
   const at::Tensor light =
       spread_at(summed_power(state.probe), corners, state.object.size(0), state.object.size(1));
   return light.masked_select(light.gt(kLit * light.max())).mean().item<double>();
+}
+
+double add_smoothness(const at::Tensor& object, double slope, double share, at::Tensor& gradient) {
+  const double weight = share / (2 * slope * slope);
+  const at::Tensor from = object.contiguous();
+  const std::int64_t rows = from.size(0), cols = from.size(1);
+  const Pixel* values = from.const_data_ptr<Pixel>();
+  Pixel* to = gradient.data_ptr<Pixel>();
+  return weight * at::parallel_reduce(
+                      0, rows, kObjectRows, 0.0,
+                      [&](std::int64_t first, std::int64_t last, double sum) {
+                        for (std::int64_t row = first; row < last; ++row)
+                          sum +=
+                              add_row(values, to, row, rows, cols, static_cast<float>(2 * weight));
+                        return sum;
+                      },
+                      std::plus<double>());
+}
+
+bool smoothness_matters(double slope, double light) {
+  return slope > 0 && 4 / (slope * slope) > kNoticeable * 2 * light;
 }
 
 }  // namespace ptyche

@@ -5,10 +5,8 @@
 #include <deque>
 #include <memory>
 
+#include "ptyche/solve/auxiliary_updates.h"
 #include "ptyche/solve/illumination.h"
-#include "ptyche/solve/side_steps.h"
-#include "ptyche/solve/smoothness.h"
-#include "ptyche/solve/solver.h"
 
 namespace ptyche {
 namespace {
@@ -23,9 +21,10 @@ constexpr double kRootFloor = 0.002;  // counts
 
 /// All variables of a state, or their slopes, in one line: (v) float32.
 at::Tensor in_line(const at::Tensor& object, const at::Tensor& probe, const at::Tensor& root,
-                   const at::Tensor& moves) {
+                   const at::Tensor& corrections) {
   std::vector<at::Tensor> parts{at::view_as_real(object).flatten(),
-                                at::view_as_real(probe).flatten(), moves.flatten().to(at::kFloat)};
+                                at::view_as_real(probe).flatten(),
+                                corrections.flatten().to(at::kFloat)};
   if (root.defined()) parts.push_back(root.flatten());
   return at::cat(parts);
 }
@@ -44,7 +43,7 @@ SolverState from_line(const at::Tensor& line, const SolverState& like) {
   std::int64_t from = 0;
   state.object = next_part(line, from, like.object);
   state.probe = next_part(line, from, like.probe);
-  state.moves = next_part(line, from, like.moves);
+  state.position_corrections = next_part(line, from, like.position_corrections);
   if (like.background_root.defined())
     state.background_root = next_part(line, from, like.background_root);
   return state;
@@ -78,12 +77,28 @@ at::Tensor units_of(const SolverProblem& problem, const SolverState& state) {
   const at::Tensor root =
       state.background_root.defined() ? root_curvature(problem, state) : at::Tensor();
   return in_line(at::complex(light, light), at::complex(power, power).contiguous(), root,
-                 at::full_like(state.moves, position_curvature(state.probe)))
+                 at::full_like(state.position_corrections, position_curvature(state.probe)))
       .rsqrt_();
+}
+
+struct LbfgsOptions {
+  GradientOptions gradient = {};
+  double object_slope = 0.25;  ///< see add_smoothness; 0 = no prior
+  double plateau = 1e-5;       ///< 0..1; 0 = all passes are made
+};
+
+std::vector<Field> fields(LbfgsOptions& o, const SolverOptions& common) {
+  (void)common;
+  return joined(
+      {fields(o.gradient),
+       {object_slope_field(o.object_slope), plateau_field(o.plateau, /*skips_passes=*/false)}});
 }
 
 class Lbfgs : public Solver {
  public:
+  using Options = LbfgsOptions;
+  explicit Lbfgs(const Options& options) : options_(options) {}
+
   double pass(const SolverProblem& problem, SolverState& state, const Pass& pass) override {
     (void)pass;
     if (!units_.defined() || point_.numel() != line_of(state).numel()) start(problem, state);
@@ -105,6 +120,8 @@ class Lbfgs : public Solver {
     changes_.clear();
     return likelihood;
   }
+
+  Plateau plateau() const override { return {options_.plateau}; }
 
   void save(Hdf5File& file, const std::string& group) const override {
     if (!units_.defined()) return;
@@ -139,7 +156,7 @@ class Lbfgs : public Solver {
   };
 
   static at::Tensor line_of(const SolverState& state) {
-    return in_line(state.object, state.probe, state.background_root, state.moves);
+    return in_line(state.object, state.probe, state.background_root, state.position_corrections);
   }
 
   void start(const SolverProblem& problem, const SolverState& state) {
@@ -154,7 +171,7 @@ class Lbfgs : public Solver {
                          const SolverState& like) const {
     SolverState state = from_line(point * units_, like);
     const auto room = static_cast<double>(problem.room_px);
-    state.moves.clamp_(-room, room);
+    state.position_corrections.clamp_(-room, room);
     return state;
   }
 
@@ -173,16 +190,15 @@ class Lbfgs : public Solver {
   Value evaluate(const SolverProblem& problem, const SolverState& like,
                  const at::Tensor& point) const {
     const SolverState state = from_point(problem, point, like);
-    SolverGradient slope = gradient(problem, state, all_patterns(problem));
+    SolverGradient slope = gradient(problem, state, all_patterns(problem), options_.gradient);
     if (problem.options.fixed_probe) slope.probe.zero_();
-    const double prior =
-        problem.options.object_slope > 0
-            ? add_smoothness(state.object, problem.options.object_slope, 1, slope.object)
-            : 0;
-    const at::Tensor moves =
-        allowed_moves(slope.moves.to(at::kDouble), problem.positions, problem.options.positions);
+    const double prior = options_.object_slope > 0
+                             ? add_smoothness(state.object, options_.object_slope, 1, slope.object)
+                             : 0;
+    const at::Tensor corrections = allowed_corrections(
+        slope.positions.to(at::kDouble), problem.positions, problem.options.positions);
     return {slope.loss, slope.loss + prior,
-            in_line(slope.object, slope.probe, slope.background_root, moves).mul_(units_)};
+            in_line(slope.object, slope.probe, slope.background_root, corrections).mul_(units_)};
   }
 
   /// The two-loop recursion: an estimate of (Hessian)^-1 slope.
@@ -212,6 +228,7 @@ class Lbfgs : public Solver {
     changes_.pop_front();
   }
 
+  Options options_;
   at::Tensor units_, point_;
   Value here_;
   std::deque<at::Tensor> steps_, changes_;
@@ -219,6 +236,9 @@ class Lbfgs : public Solver {
 
 }  // namespace
 
-std::unique_ptr<Solver> make_lbfgs() { return std::make_unique<Lbfgs>(); }
+SolverEntry lbfgs_solver() {
+  return describe_solver<Lbfgs>("lbfgs",
+                                "maximum likelihood by whole passes of L-BFGS: a last polish");
+}
 
 }  // namespace ptyche

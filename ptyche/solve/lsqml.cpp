@@ -7,9 +7,8 @@
 #include <memory>
 #include <utility>
 
+#include "ptyche/solve/auxiliary_updates.h"
 #include "ptyche/solve/illumination.h"
-#include "ptyche/solve/side_steps.h"
-#include "ptyche/solve/solver.h"
 
 namespace ptyche {
 namespace {
@@ -18,11 +17,8 @@ using Pixel = c10::complex<float>;
 
 constexpr double kLightDamping = 0.1;  // of the largest illumination, added to every pixel's
 constexpr double kLongestStep = 4;     // times the preconditioned direction
-// The quadratic misfit that the step lengths are made for.
-constexpr LossKind kOwnLikelihood = LossKind::amplitude_square;
 constexpr std::int64_t kLargeBatch = 4, kBatchesPerPass = 8;
 constexpr std::int64_t kGrain = 8192;
-constexpr double kMomentum = 0.5;
 constexpr double kProbeShare = 0.5;  // of the probe's optimal step: it serves all other batches too
 
 struct StepLengths {
@@ -115,8 +111,24 @@ void move_along(at::Tensor& value, at::Tensor& velocity, const at::Tensor& along
   });
 }
 
+struct LsqmlOptions {
+  /// The likelihood is the quadratic misfit that the step lengths are made for.
+  BatchOptions batches = {.gradient = {.likelihood = LossKind::amplitude_square}};
+  double momentum = 0.5;  ///< 0..0.99
+  double plateau = 1e-5;  ///< 0..1; 0 = all passes are made
+};
+
+std::vector<Field> fields(LsqmlOptions& o, const SolverOptions& common) {
+  return joined(
+      {fields(o.batches, common, "patterns per step, up to four times as many in a large scan"),
+       {momentum_field(o.momentum), plateau_field(o.plateau, /*skips_passes=*/false)}});
+}
+
 class Lsqml : public Solver {
  public:
+  using Options = LsqmlOptions;
+  explicit Lsqml(const Options& options) : options_(options), auxiliary_(options.batches) {}
+
   double pass(const SolverProblem& problem, SolverState& state, const Pass& pass) override {
     const SolverOptions& options = problem.options;
     const bool move_probe = !options.fixed_probe && pass.total > 0;
@@ -124,37 +136,35 @@ class Lsqml : public Solver {
     start_velocities(state);
     double loss = 0;
     for (const at::Tensor& batch : shuffled_batches(problem, batch_of(problem), pass)) {
-      const SolverGradient slope = gradient(problem, state, batch, kOwnLikelihood);
+      const SolverGradient slope = gradient(problem, state, batch, options_.batches.gradient);
       loss += slope.loss;
       move(problem, state, batch, slope, move_probe);
-      side_.after_batch(problem, state, batch, slope, pass.total > 0 ? factor : 0);
+      auxiliary_.after_batch(problem, state, batch, slope, pass.total > 0 ? factor : 0);
       constrain(problem, state);
     }
-    side_.after_pass(problem, state, pass, factor);
+    auxiliary_.after_pass(problem, state, pass, factor);
     return loss;
   }
+
+  Plateau plateau() const override { return {options_.plateau}; }
 
   void save(Hdf5File& file, const std::string& group) const override {
     if (object_.defined()) file.write(group + "/object", object_);
     if (probe_.defined()) file.write(group + "/probe", probe_);
-    side_.save(file, group);
+    auxiliary_.save(file, group);
   }
 
   void load(const Hdf5File& file, const std::string& group) override {
     if (file.has(group + "/object")) object_ = file.read(group + "/object").values;
     if (file.has(group + "/probe")) probe_ = file.read(group + "/probe").values;
-    side_.load(file, group);
+    auxiliary_.load(file, group);
   }
 
  private:
   /// Its steps have the length that fits a whole batch: large ones cost no passes and less time.
-  static std::int64_t batch_of(const SolverProblem& problem) {
-    const std::int64_t batch = problem.options.batch;
+  std::int64_t batch_of(const SolverProblem& problem) const {
+    const std::int64_t batch = options_.batches.batch;
     return std::clamp(problem.patterns() / kBatchesPerPass, batch, kLargeBatch * batch);
-  }
-
-  static LossKind likelihood_of(const SolverProblem& problem) {
-    return problem.options.likelihood.value_or(kOwnLikelihood);
   }
 
   void start_velocities(const SolverState& state) {
@@ -166,21 +176,24 @@ class Lsqml : public Solver {
   void move(const SolverProblem& problem, SolverState& state, const at::Tensor& batch,
             const SolverGradient& slope, bool move_probe) {
     const at::Tensor corners = whole_corners(problem, state, batch);
-    const LossKind likelihood = likelihood_of(problem);
+    const LossKind likelihood = options_.batches.gradient.likelihood;
     const Directions along = directions_of(problem, state, corners, slope, likelihood);
     const StepLengths length = best_lengths(problem, state, corners, slope, along, likelihood);
-    const double momentum = problem.options.momentum.value_or(kMomentum), fresh = 1 - momentum;
+    const double momentum = options_.momentum, fresh = 1 - momentum;
     move_along(state.object, object_, along.object, momentum, fresh * length.object);
     if (move_probe)
       move_along(state.probe, probe_, along.probe, momentum, fresh * kProbeShare * length.probe);
   }
 
+  Options options_;
   at::Tensor object_, probe_;  // velocities
-  SideSteps side_;
+  AuxiliaryUpdates auxiliary_;
 };
 
 }  // namespace
 
-std::unique_ptr<Solver> make_lsqml() { return std::make_unique<Lsqml>(); }
+SolverEntry lsqml_solver() {
+  return describe_solver<Lsqml>("lsqml", "least-squares maximum likelihood with optimal steps");
+}
 
 }  // namespace ptyche

@@ -1,10 +1,15 @@
+// Pattern by pattern: ePIE (Maiden & Rodenburg, Ultramicroscopy 109, 1256 (2009), eqs. 5 and 6),
+// and rPIE (Maiden, Johnson & Li, Optica 4, 736 (2017), eqs. 9 and 13), whose denominators are the
+// mean of the local and the largest power, with momentum (the same, sec. 2C: mPIE). The updates of
+// some patterns are merged (engine/cpu/pie_sweep.h), so that threads can share the work.
 #include "ptyche/solve/pie.h"
 
 #include <algorithm>
 #include <span>
 
 #include "ptyche/core/random.h"
-#include "ptyche/solve/side_steps.h"
+#include "ptyche/solve/auxiliary_updates.h"
+#include "ptyche/solve/projection_kernels.h"
 
 namespace ptyche {
 namespace {
@@ -26,17 +31,39 @@ void carry_on(at::Tensor& value, const at::Tensor& before, at::Tensor& velocity,
   value = value + momentum * velocity;
 }
 
+struct PieSolverOptions {
+  cpu::PieOptions steps;
+  double momentum = 0;  ///< 0..0.99
+  double plateau = 0;   ///< 0..1; 0 = all passes are made
+  BatchOptions batches = {};
+};
+
+std::vector<Field> fields(PieSolverOptions& o, const SolverOptions& common) {
+  const auto of_paper = [](const char* name, double& target, const char* help) {
+    return Field{.name = name, .target = &target, .help = help, .range = {0, 1}, .internal = true};
+  };
+  return joined({{momentum_field(o.momentum), plateau_field(o.plateau, /*skips_passes=*/true),
+                  of_paper("object-beta", o.steps.object_step, "step of the object"),
+                  of_paper("object-alpha", o.steps.object_regularisation,
+                           "share of the largest power in the object's denominator"),
+                  of_paper("probe-beta", o.steps.probe_step, "step of the probe"),
+                  of_paper("probe-alpha", o.steps.probe_regularisation,
+                           "share of the largest power in the probe's denominator")},
+                 auxiliary_fields(o.batches, common)});
+}
+
 class PieSolver : public Solver {
  public:
-  explicit PieSolver(const cpu::PieOptions& options) : options_(options) {}
+  using Options = PieSolverOptions;
+  explicit PieSolver(const Options& options) : options_(options), auxiliary_(options.batches) {}
 
   double pass(const SolverProblem& problem, SolverState& state, const Pass& pass) override {
-    cpu::PieOptions options = options_;
+    cpu::PieOptions options = options_.steps;
     const double factor = pass.step_factor(problem.options.last_step);
     options.object_step *= factor;
     options.probe_step *= problem.options.fixed_probe ? 0 : factor;
     const auto order = order_of(problem.patterns(), problem.options.seed, pass.total);
-    const double momentum = problem.options.momentum.value_or(0);
+    const double momentum = options_.momentum;
     const std::size_t most = momentum > 0 ? kMomentumPatterns : order.size();
     double misfit = 0;
     for (std::size_t first = 0; first < order.size(); first += most)
@@ -44,19 +71,19 @@ class PieSolver : public Solver {
                       std::span(order).subspan(first).first(std::min(most, order.size() - first)),
                       options, momentum);
     constrain(problem, state);
-    side_.after_projections(problem, state, pass);
+    auxiliary_.after_projections(problem, state, pass);
     return misfit;
   }
 
-  AtPlateau at_plateau() const override { return AtPlateau::steps_fall; }
+  Plateau plateau() const override { return {options_.plateau, /*skips_passes=*/true}; }
 
   void save(Hdf5File& file, const std::string& group) const override {
-    side_.save(file, group);
+    auxiliary_.save(file, group);
     if (object_velocity_.defined()) file.write(group + "/object_velocity", object_velocity_);
     if (probe_velocity_.defined()) file.write(group + "/probe_velocity", probe_velocity_);
   }
   void load(const Hdf5File& file, const std::string& group) override {
-    side_.load(file, group);
+    auxiliary_.load(file, group);
     if (file.has(group + "/object_velocity"))
       object_velocity_ = file.read(group + "/object_velocity").values;
     if (file.has(group + "/probe_velocity"))
@@ -68,17 +95,17 @@ class PieSolver : public Solver {
                std::span<const std::int64_t> patterns, const cpu::PieOptions& options,
                double momentum) {
     const SolverState before = state;
-    const double misfit = cpu::pie_sweep(projection_.enter(problem, state), patterns, options);
-    projection_.leave(state);
+    const double misfit = cpu::pie_sweep(kernels_.load(problem, state), patterns, options);
+    kernels_.store(state);
     if (momentum == 0) return misfit;
     carry_on(state.object, before.object, object_velocity_, momentum);
     if (options.probe_step > 0) carry_on(state.probe, before.probe, probe_velocity_, momentum);
     return misfit;
   }
 
-  cpu::PieOptions options_;
-  Projection projection_{false, kPieBatch};
-  SideSteps side_;
+  Options options_;
+  ProjectionKernels kernels_{false, kPieBatch};
+  AuxiliaryUpdates auxiliary_;
   at::Tensor object_velocity_, probe_velocity_;
 };
 
@@ -90,8 +117,22 @@ double pie_pass(cpu::ProjectionMemory<float>& memory, const cpu::PieOptions& opt
       memory, order_of(static_cast<std::int64_t>(memory.places.size()), seed, pass), options);
 }
 
-std::unique_ptr<Solver> make_pie(const cpu::PieOptions& options) {
-  return std::make_unique<PieSolver>(options);
+/// Both denominators are the largest power alone.
+SolverEntry epie_solver() {
+  return describe_solver<PieSolver>("epie", "ePIE: pattern by pattern, the classic",
+                                    {.steps = {.object_step = 1,
+                                               .object_regularisation = 1,
+                                               .probe_step = 0.2,
+                                               .probe_regularisation = 1}});
+}
+
+SolverEntry rpie_solver() {
+  return describe_solver<PieSolver>(
+      "rpie", "rPIE: pattern by pattern, steps bounded where the probe is dim",
+      {.steps = {.object_step = 1,
+                 .object_regularisation = 0.3,
+                 .probe_step = 0.2,
+                 .probe_regularisation = 1}});
 }
 
 }  // namespace ptyche

@@ -9,18 +9,18 @@
 namespace ptyche {
 namespace {
 
-constexpr std::int64_t kModes = 3;
+constexpr std::int64_t kModes = 3, kBatch = 16;
 // Short ones: the network's image is near, and what longer steps undo, 20 passes do not bring back
 // (demo scan, error over contrast: network .20, these .08, those of a cold start .33).
-constexpr double kObjectStep = 0.02, kProbeStep = 0.02;
+constexpr const char *kObjectStep = "0.02", *kProbeStep = "0.02";
 
 }  // namespace
 
 std::int64_t refine_passes(const std::string& how, std::int64_t patterns) {
   if (how == "none") return 0;
   if (how == "auto")
-    return std::clamp(kEnoughSteps * SolverOptions().batch / std::max<std::int64_t>(patterns, 1),
-                      kFewestPasses, kMostPasses);
+    return std::clamp(kEnoughSteps * kBatch / std::max<std::int64_t>(patterns, 1), kFewestPasses,
+                      kMostPasses);
   std::int64_t passes = 0;
   const auto [end, error] = std::from_chars(how.data(), how.data() + how.size(), passes);
   require(error == std::errc() && end == how.data() + how.size() && passes >= 1,
@@ -32,13 +32,14 @@ Reconstruction refine(const Scan& scan, const Reconstruction& image, const Refin
   if (how.passes == 0) return image;
   SolverOptions options;
   options.chain = {{"ml", how.passes}};
-  options.object_step = kObjectStep;
-  options.probe_step = kProbeStep;
   options.fixed_probe = how.fixed_probe;
   options.modes = how.fixed_probe ? image.probe.size(0) : std::max(kModes, image.probe.size(0));
   options.background = how.background;
   options.positions = PositionFreedom::jitter;
   options.seed = how.seed;
+  set_option(options, "object-step", kObjectStep);
+  set_option(options, "probe-step", kProbeStep);
+  set_option(options, "batch", std::to_string(kBatch));
   const SolveResult result = solve(scan, image, options);
   if (result.end == ChainEnd::interrupted) throw InterruptedRefinement(result.image);
   return result.image;

@@ -10,6 +10,7 @@
 #include "ptyche/core/progress.h"
 #include "ptyche/physics/propagation.h"
 #include "ptyche/solve/pie.h"
+#include "ptyche/solve/projection_kernels.h"
 
 namespace ptyche {
 namespace {
@@ -39,7 +40,7 @@ SolverState state_of(const SolverProblem& problem, const Reconstruction& start) 
   state.object = start.object;
   state.probe = start.probe;
   if (start.background.defined()) state.background_root = to_fft_order(start.background).sqrt();
-  state.moves = start.positions.index_select(0, problem.frames) - problem.positions;
+  state.position_corrections = start.positions.index_select(0, problem.frames) - problem.positions;
   state.origin_row = start.origin_row;
   state.origin_col = start.origin_col;
   return state;
@@ -59,8 +60,8 @@ Reconstruction rpie(const Scan& scan, const Reconstruction& start, const RpieOpt
   solver.seed = options.seed;
   const SolverProblem problem = make_problem(scan, solver);
   SolverState state = state_of(problem, start);
-  Projection projection(false, options.batch);
-  cpu::ProjectionMemory<float>& memory = projection.enter(problem, state);
+  ProjectionKernels projection(false, options.batch);
+  cpu::ProjectionMemory<float>& memory = projection.load(problem, state);
   Progress progress("rPIE", options.epochs, "patterns");
   for (std::int64_t epoch = 0; epoch < options.epochs; ++epoch) {
     if (interrupted()) throw Interrupted("stopped during rPIE, before there was anything to keep");
@@ -71,21 +72,13 @@ Reconstruction rpie(const Scan& scan, const Reconstruction& start, const RpieOpt
     progress.step(epoch + 1, (epoch + 1) * problem.patterns(),
                   fmt::format("misfit {:.4f}", misfit / problem.photons));
   }
-  projection.leave(state);
+  projection.store(state);
   require_finite(state.object);
   require_finite(state.probe);
   Reconstruction image = start;
   image.object = state.object;
   image.probe = state.probe;
   return image;
-}
-
-std::unique_ptr<Solver> make_rpie() {
-  const RpieOptions defaults;
-  return make_pie({.object_step = defaults.object_step,
-                   .object_regularisation = defaults.object_regularisation,
-                   .probe_step = defaults.probe_step,
-                   .probe_regularisation = defaults.probe_regularisation});
 }
 
 }  // namespace ptyche

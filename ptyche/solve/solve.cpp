@@ -5,17 +5,21 @@
 #include <algorithm>
 #include <cmath>
 #include <exception>
+#include <memory>
+#include <string>
 #include <system_error>
 
 #include "ptyche/core/error.h"
+#include "ptyche/core/files.h"
 #include "ptyche/core/interrupt.h"
 #include "ptyche/core/log.h"
 #include "ptyche/core/progress.h"
 #include "ptyche/core/stopwatch.h"
+#include "ptyche/data/fingerprint.h"
 #include "ptyche/evaluate/data_fit.h"
-#include "ptyche/solve/chain_state.h"
+#include "ptyche/io/hdf5.h"
 #include "ptyche/solve/probe_modes.h"
-#include "ptyche/solve/solver_state.h"
+#include "ptyche/solve/problem.h"
 
 namespace ptyche {
 namespace {
@@ -25,14 +29,162 @@ constexpr double kDivergence = 4;  // times the least loss of the link
 // Loss per photon, about what the mean pattern leaves over. A link that begins with an image that
 // fits better may undo that for a while: its first steps are its longest.
 constexpr double kPoorFit = 0.25;
-constexpr std::int64_t kGlance = 64;  // patterns that tell how good the start of a link is
+constexpr std::int64_t kStartPatterns = 64;  // patterns that tell how good the start of a link is
 constexpr std::int64_t kPassesBeforeModes = 3;
 constexpr std::size_t kPlateauPasses = 10;
 
-std::int64_t passes_of(const std::vector<ChainLink>& chain) {
-  std::int64_t passes = 0;
-  for (const ChainLink& link : chain) passes += link.epochs;
-  return passes;
+constexpr const char* kGroup = "chain";
+constexpr const char* kSolver = "chain/solver";
+
+/// Everything that changes while a chain runs.
+struct ChainState {
+  SolverState state;
+  SolverState best;      ///< before the pass with the least loss of this link: solvers judge by
+                         ///< different losses
+  double best_loss = 0;  ///< per photon, of that pass
+  bool has_best = false;
+  std::unique_ptr<Solver> solver;
+  std::size_t link = 0;        ///< what comes next: a link of the chain
+  std::int64_t epoch = 0;      ///< and its pass
+  std::int64_t total = 0;      ///< passes made so far
+  std::int64_t stretch = 0;    ///< passes of the link since its schedule was last shortened
+  std::vector<double> losses;  ///< per photon, of every pass
+  std::vector<Evaluation> evaluations;  ///< all, also before a resumption
+  double seconds = 0;                   ///< spent before `state` was written to a checkpoint
+};
+
+/// What two runs must share if one is to go on with the other's checkpoint.
+struct RunKey {
+  std::string scan, start;
+  Key options;
+};
+
+RunKey run_key(const SolverProblem& problem, const std::optional<Reconstruction>& start) {
+  const auto* there = std::get_if<NearField>(&problem.propagation);
+  const NearField near = there ? *there : NearField{};
+  return {.scan = fmt::format("{} near {} {} {}", fingerprint(problem.scan), near.wavelength_m,
+                              near.pixel_m, near.distance_m),
+          .start =
+              start ? fmt::format("{:.17g}", fingerprint(start->object) + fingerprint(start->probe))
+                    : "flat",
+          .options = key_of(problem.options)};
+}
+
+/// Throws InvalidInput that names all that differs.
+void require_same_run(const Hdf5File& file, const RunKey& key) {
+  const auto options = file.text(kGroup, "options");
+  require(
+      options.has_value(), "{}",
+      "expected the state of a chain of solvers, found another file or that of another version; "
+      "remove it");
+  std::vector<std::string> found = differences(key.options, key_from(*options));
+  if (file.text(kGroup, "scan").value_or("") != key.scan)
+    found.insert(found.begin(), "the scan, or how it is read, is another one");
+  if (file.text(kGroup, "start").value_or("") != key.start)
+    found.insert(found.begin(), "--start is another image");
+  require(found.empty(),
+          "the checkpoint is of another run: {}; remove it or repeat the options of that run",
+          fmt::join(found, "; "));
+}
+
+void write_state(Hdf5File& file, const std::string& group, const SolverState& state) {
+  file.write(group + "/object", state.object);
+  file.write(group + "/probe", state.probe);
+  file.write(group + "/position_corrections", state.position_corrections);
+  file.write(group + "/origin", at::tensor({state.origin_row, state.origin_col}, at::kLong));
+  if (state.background_root.defined())
+    file.write(group + "/background_root", state.background_root);
+}
+
+SolverState read_state(const Hdf5File& file, const std::string& group) {
+  const at::Tensor origin = file.read(group + "/origin").values;
+  SolverState state{.object = file.read(group + "/object").values,
+                    .probe = file.read(group + "/probe").values,
+                    .background_root = {},
+                    .position_corrections = file.read(group + "/position_corrections").values,
+                    .origin_row = origin[0].item<std::int64_t>(),
+                    .origin_col = origin[1].item<std::int64_t>()};
+  if (file.has(group + "/background_root"))
+    state.background_root = file.read(group + "/background_root").values;
+  return state;
+}
+
+at::Tensor counters(const ChainState& chain) {
+  return at::tensor(
+      {static_cast<double>(chain.link), static_cast<double>(chain.epoch),
+       static_cast<double>(chain.total), chain.best_loss, static_cast<double>(chain.has_best),
+       static_cast<double>(chain.stretch), chain.seconds},
+      at::kDouble);
+}
+
+/// One row per evaluation: (evaluations, 5) float64.
+at::Tensor table_of(const std::vector<Evaluation>& evaluations) {
+  std::vector<double> numbers;
+  for (const Evaluation& each : evaluations)
+    numbers.insert(numbers.end(),
+                   {static_cast<double>(each.epoch), each.seconds, each.loss_per_photon,
+                    each.held_out_r_factor, each.held_out_deviance_per_photon});
+  return at::tensor(numbers, at::kDouble).view({-1, 5});
+}
+
+std::vector<Evaluation> evaluations_from(const at::Tensor& table) {
+  std::vector<Evaluation> evaluations;
+  const auto* number = table.const_data_ptr<double>();
+  for (std::int64_t row = 0; row < table.size(0); ++row, number += 5)
+    evaluations.push_back(
+        {static_cast<std::int64_t>(number[0]), number[1], number[2], number[3], number[4]});
+  return evaluations;
+}
+
+ChainState read_content(const Hdf5File& file, const SolverProblem& problem) {
+  ChainState chain;
+  chain.state = read_state(file, "chain/state");
+  const at::Tensor values = file.read("chain/counters").values;
+  require(values.numel() == 7, "chain/counters: expected 7 numbers, found {}", values.numel());
+  const auto* value = values.const_data_ptr<double>();
+  chain.link = static_cast<std::size_t>(value[0]);
+  chain.epoch = static_cast<std::int64_t>(value[1]);
+  chain.total = static_cast<std::int64_t>(value[2]);
+  chain.best_loss = value[3];
+  chain.has_best = value[4] != 0;
+  chain.stretch = static_cast<std::int64_t>(value[5]);
+  chain.seconds = value[6];
+  if (file.has("chain/evaluations"))
+    chain.evaluations = evaluations_from(file.read("chain/evaluations").values);
+  if (chain.has_best) chain.best = read_state(file, "chain/best");
+  const at::Tensor losses = file.read("chain/losses").values;
+  chain.losses.assign(losses.const_data_ptr<double>(),
+                      losses.const_data_ptr<double>() + losses.numel());
+  chain.solver = problem.options.chain.at(chain.link).make();
+  chain.solver->load(file, kSolver);
+  return chain;
+}
+
+/// Writes / reads the whole state. Reading throws InvalidInput if the key is another one.
+void write_chain(const std::filesystem::path& file, const ChainState& chain, const RunKey& key) {
+  write_atomically(file, [&](const std::filesystem::path& path) {
+    Hdf5File out = Hdf5File::create(path);
+    out.make_group(kGroup);
+    out.set(kGroup, "scan", key.scan);
+    out.set(kGroup, "start", key.start);
+    out.set(kGroup, "options", to_text(key.options));
+    write_state(out, "chain/state", chain.state);
+    if (chain.has_best) write_state(out, "chain/best", chain.best);
+    out.write("chain/counters", counters(chain));
+    out.write("chain/losses", at::tensor(chain.losses, at::kDouble));
+    if (!chain.evaluations.empty()) out.write("chain/evaluations", table_of(chain.evaluations));
+    chain.solver->save(out, kSolver);
+    out.close();
+  });
+}
+
+ChainState read_chain(const std::filesystem::path& file, const SolverProblem& problem,
+                      const RunKey& key) {
+  return with_context(file.string(), [&] {
+    const Hdf5File in = Hdf5File::open(file);
+    require_same_run(in, key);
+    return read_content(in, problem);
+  });
 }
 
 /// One run of `solve`.
@@ -42,7 +194,7 @@ class ChainRun {
            const SolverOptions& options, const SolverWatch& watch)
       : problem_(make_problem(scan, options, start)),
         watch_(watch),
-        key_(chain_key(problem_, start)),
+        key_(run_key(problem_, start)),
         has_start_(start.has_value()),
         progress_("solve", passes_of(options.chain), "patterns") {
     const bool goes_on =
@@ -58,7 +210,7 @@ class ChainRun {
 
   SolveResult run() {
     while (chain_.link < links().size()) {
-      if (!chain_.solver) chain_.solver = make_solver(link().solver);
+      if (!chain_.solver) chain_.solver = link().make();
       if (!pass()) return finish(ChainEnd::diverged);
       if (interrupted() || (watch_.stop && watch_.stop(chain_.total)))
         return finish(ChainEnd::interrupted);
@@ -70,7 +222,7 @@ class ChainRun {
   }
 
  private:
-  const std::vector<ChainLink>& links() const { return problem_.options.chain; }
+  const Chain& links() const { return problem_.options.chain; }
   const ChainLink& link() const { return links()[chain_.link]; }
 
   /// False if the solver has diverged; then the state is the best one again.
@@ -102,7 +254,7 @@ class ChainRun {
 
   /// Per photon, of a few patterns.
   double loss_at_start(const SolverState& state) const {
-    const std::int64_t few = std::min(kGlance, problem_.patterns());
+    const std::int64_t few = std::min(kStartPatterns, problem_.patterns());
     const at::Tensor batch = at::arange(few) * problem_.patterns() / few;
     const double share = static_cast<double>(few) / static_cast<double>(problem_.patterns());
     const double loss = gradient(problem_, state, batch.to(at::kLong)).loss;
@@ -134,7 +286,7 @@ class ChainRun {
     progress_.step(chain_.total, chain_.total * problem_.patterns(),
                    fmt::format("{}  loss {:.5f}", link().solver, loss));
     const bool ends = chain_.epoch == link().epochs || (on_plateau() && !skips_passes());
-    if (chain_.total % problem_.options.every == 0 || ends) look(loss);
+    if (chain_.total % problem_.options.every == 0 || ends) evaluate_held_out(loss);
     if (!ends) return;
     chain_.solver.reset();
     chain_.epoch = chain_.stretch = 0;
@@ -143,24 +295,18 @@ class ChainRun {
   }
 
   bool on_plateau() {
-    const AtPlateau then_what = chain_.solver->at_plateau();
-    // Loss that hardly falls at long steps still sharpens the image: ml:100 on the Siemens star
-    // kept .707 of its spokes' modulation, and .698 cut short at the default.
-    const bool asked_for = problem_.options.plateau > SolverOptions().plateau;
-    if (problem_.options.plateau == 0 || then_what == AtPlateau::goes_on ||
-        (then_what == AtPlateau::steps_fall && !asked_for) ||
-        chain_.stretch < static_cast<std::int64_t>(2 * kPlateauPasses))
-      return false;
+    const double share = chain_.solver->plateau().share;
+    if (share == 0 || chain_.stretch < static_cast<std::int64_t>(2 * kPlateauPasses)) return false;
     const auto last = chain_.losses.end();
     const double now = *std::min_element(last - kPlateauPasses, last);
     const double then = *std::min_element(last - 2 * kPlateauPasses, last - kPlateauPasses);
-    return then - now <= problem_.options.plateau * std::abs(then);
+    return then - now <= share * std::abs(then);
   }
 
   /// On a plateau: half of the passes that are left where that makes the steps fall sooner. False
   /// if the link ends here.
   bool skips_passes() {
-    const bool skips = chain_.solver->at_plateau() == AtPlateau::steps_fall;
+    const bool skips = chain_.solver->plateau().skips_passes;
     const std::int64_t skipped = skips ? (link().epochs - chain_.epoch) / 2 : 0;
     note("{}: on a plateau after {} passes; {}", link().solver, chain_.epoch,
          skips ? fmt::format("{} are skipped, so that its steps fall", skipped) : "it ends");
@@ -169,21 +315,21 @@ class ChainRun {
     return skips;
   }
 
-  void look(double loss) {
-    SolverLook seen{.epoch = chain_.total,
-                    .seconds = chain_.seconds + running_.seconds(),
-                    .loss_per_photon = loss};
+  void evaluate_held_out(double loss) {
+    Evaluation found{.epoch = chain_.total,
+                     .seconds = chain_.seconds + running_.seconds(),
+                     .loss_per_photon = loss};
     const Reconstruction image = finished(problem_, chain_.state, chain_.losses);
     const at::Tensor held_out = problem_.scan.frames_with(FrameUse::held_out);
     if (held_out.size(0) > 0) {
       const DataFit fit = data_fit(image, problem_.scan, held_out, true);
-      seen.held_out_r_factor = fit.r_factor;
-      seen.held_out_deviance_per_photon = fit.deviance_per_photon;
+      found.held_out_r_factor = fit.r_factor;
+      found.held_out_deviance_per_photon = fit.deviance_per_photon;
       note("pass {} of {} ({}): held-out R {:.4f}, deviance per photon {:.5f}", chain_.total,
            passes_of(links()), link().solver, fit.r_factor, fit.deviance_per_photon);
     }
-    chain_.looks.push_back(seen);
-    if (watch_.look) watch_.look(image, seen);
+    chain_.evaluations.push_back(found);
+    if (watch_.evaluated) watch_.evaluated(image, found);
   }
 
   void checkpoint_now_and_then() {
@@ -195,7 +341,7 @@ class ChainRun {
 
   /// What cannot be written is a warning: the work itself is not lost.
   void write_checkpoint() {
-    if (!chain_.solver) chain_.solver = make_solver(link().solver);
+    if (!chain_.solver) chain_.solver = link().make();
     chain_.seconds += running_.seconds();
     running_ = Stopwatch();
     try {
@@ -210,12 +356,12 @@ class ChainRun {
   SolveResult finish(ChainEnd end) {
     if (end == ChainEnd::interrupted && chain_.link == links().size()) end = ChainEnd::done;
     if (end == ChainEnd::interrupted && !watch_.checkpoint.empty()) write_checkpoint();
-    return {finished(problem_, chain_.state, chain_.losses), end, chain_.looks};
+    return {finished(problem_, chain_.state, chain_.losses), end, chain_.evaluations};
   }
 
   SolverProblem problem_;
   SolverWatch watch_;
-  std::string key_;
+  RunKey key_;
   bool has_start_;
   ChainState chain_;
   Progress progress_;

@@ -1,4 +1,5 @@
-// A chain of iterative solvers on one scan: progress, looks at held-out patterns, checkpoints.
+// A chain of iterative solvers on one scan: progress, evaluations on held-out patterns,
+// checkpoints.
 #pragma once
 
 #include <filesystem>
@@ -8,12 +9,12 @@
 
 #include "ptyche/data/reconstruction.h"
 #include "ptyche/data/scan.h"
-#include "ptyche/solve/solver_options.h"
+#include "ptyche/solve/solver.h"
 
 namespace ptyche {
 
 /// What a chain has come to after some pass; the last two numbers are 0 without a hold-out.
-struct SolverLook {
+struct Evaluation {
   std::int64_t epoch = 0;  ///< passes made by the whole chain
   double seconds = 0;      ///< that the chain has worked, also before it was resumed
   double loss_per_photon = 0;
@@ -23,7 +24,7 @@ struct SolverLook {
 /// Who watches, and where the state is kept.
 struct SolverWatch {
   /// Every `every` passes; throwing from it ends the chain.
-  std::function<void(const Reconstruction&, const SolverLook&)> look = {};
+  std::function<void(const Reconstruction&, const Evaluation&)> evaluated = {};
   /// Asked after every pass with the number of passes made: true ends the chain as Ctrl-C does.
   std::function<bool(std::int64_t)> stop = {};
   std::filesystem::path checkpoint = {};  ///< written every half minute and on Ctrl-C; empty = no
@@ -36,20 +37,19 @@ enum class ChainEnd { done, interrupted, diverged };
 struct SolveResult {
   Reconstruction image;
   ChainEnd end = ChainEnd::done;
-  std::vector<SolverLook> looks;
+  std::vector<Evaluation> evaluations;
 };
 
 /// Runs the chain from `start`, or from a flat object and the scan's probe, on the used patterns.
-/// New probe modes join after a tenth of the passes, at most 3. Where the last ten passes gained
-/// less than the share `plateau`, lsqml and lbfgs give way to the next link; at a share above the
-/// default, ml, epie and rpie, whose steps shrink on a schedule, skip half of the passes that are
-/// left; dm and raar go on. If the loss stops being finite or rises to four times its least value,
-/// the chain ends with a warning and the best state so far; after Ctrl-C with the last one, and its
-/// checkpoint, if that can be written (else a warning). Resumed on the same number of threads it
-/// ends where the uninterrupted chain ends, bit for bit. The checkpoint is removed at the end.
-/// Throws InvalidInput for options out of range, a mask that hides everything, a position whose
-/// patch leaves the canvas, a checkpoint of another run, and where the first pass of all diverges
-/// and there is no start to fall back on.
+/// New probe modes join after a tenth of the passes, at most 3. On its plateau a solver gives way
+/// to the next link or skips half of the passes that are left (see Plateau). If the loss stops
+/// being finite or rises to four times its least value, the chain ends with a warning and the best
+/// state so far; after Ctrl-C with the last one, and its checkpoint, if that can be written (else a
+/// warning). Resumed on the same number of threads it ends where the uninterrupted chain ends, bit
+/// for bit. The checkpoint is removed at the end. Throws InvalidInput for options out of range, a
+/// mask that hides everything, a position whose patch leaves the canvas, a checkpoint of another
+/// run (naming the options that differ), and where the first pass of all diverges and there is no
+/// start to fall back on.
 SolveResult solve(const Scan& scan, const std::optional<Reconstruction>& start,
                   const SolverOptions& options, const SolverWatch& watch = {});
 

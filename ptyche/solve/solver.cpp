@@ -1,43 +1,96 @@
 #include "ptyche/solve/solver.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
+#include <charconv>
 #include <cmath>
+#include <map>
 #include <utility>
 
 #include "ptyche/core/error.h"
-#include "ptyche/core/random.h"
+#include "ptyche/core/text.h"
+
+// Every solver's name, which is that of its entry: `SolverEntry NAME_solver()` in the solver's
+// file.
+#define PTYCHE_SOLVERS(ENTRY) \
+  ENTRY(ml) ENTRY(lbfgs) ENTRY(lsqml) ENTRY(epie) ENTRY(rpie) ENTRY(dm) ENTRY(raar)
 
 namespace ptyche {
-namespace {
 
-/// Of the options that not every solver looks at, those that differ from their defaults.
-std::vector<std::string> changed_options(const SolverOptions& options) {
-  const SolverOptions plain;
-  const std::vector<std::pair<const char*, bool>> all{
-      {"likelihood", options.likelihood.has_value()},
-      {"engine", options.engine != plain.engine},
-      {"batch", options.batch != plain.batch},
-      {"object-step", options.object_step != plain.object_step},
-      {"probe-step", options.probe_step != plain.probe_step},
-      {"momentum", options.momentum.has_value()},
-      {"object-slope", options.object_slope != plain.object_slope},
-      {"position-step", options.position_step != plain.position_step},
-      {"plateau", options.plateau != plain.plateau && options.plateau > 0}};
-  std::vector<std::string> changed;
-  for (const auto& [name, differs] : all)
-    if (differs) changed.push_back(name);
-  return changed;
+#define PTYCHE_DECLARE(name) SolverEntry name##_solver();
+PTYCHE_SOLVERS(PTYCHE_DECLARE)
+#undef PTYCHE_DECLARE
+
+const std::vector<SolverEntry>& solvers() {
+#define PTYCHE_CALL(name) name##_solver(),
+  static const std::vector<SolverEntry> all{PTYCHE_SOLVERS(PTYCHE_CALL)};
+#undef PTYCHE_CALL
+  return all;
 }
 
-/// Whether the solver looks at the option, itself or in its side steps.
-bool counts(const std::string& name, const SolverEntry& solver, const SolverOptions& options) {
-  const auto is_in = [&](const std::vector<std::string>& names) {
-    return std::find(names.begin(), names.end(), name) != names.end();
-  };
-  // lbfgs moves positions and background with all the rest, by whole passes.
-  const bool steps_aside =
-      solver.name != "lbfgs" && (options.background || options.positions != PositionFreedom::none);
-  return is_in(solver.knows) || (steps_aside && is_in({"likelihood", "engine", "batch"}));
+namespace {
+
+ChainLink link_from(const std::string& text) {
+  const std::size_t colon = text.find(':');
+  const std::string number = colon == std::string::npos ? "" : text.substr(colon + 1);
+  const char* last = number.data() + number.size();
+  std::int64_t epochs = 0;
+  const auto [end, error] = std::from_chars(number.data(), last, epochs);
+  require(error == std::errc() && end == last && epochs >= 1 && epochs <= 1'000'000,
+          "solver chain: expected SOLVER:EPOCHS, e.g. {0}:40 or {1}:20,{0}:40, found \"{2}\"",
+          solvers()[0].name, solvers()[1].name, text);
+  return {text.substr(0, colon), epochs};
+}
+
+/// "ml (what it is), ..."
+std::string solver_list() {
+  std::vector<std::string> all;
+  for (const SolverEntry& entry : solvers())
+    all.push_back(fmt::format("{} ({})", entry.name, entry.summary));
+  return fmt::format("{}", fmt::join(all, ", "));
+}
+
+/// Common options with which every solver looks at all of its own.
+SolverOptions that_refine_everything() {
+  return {.background = true, .positions = PositionFreedom::affine};
+}
+
+/// Names of the solvers that have the option, whatever else is chosen.
+std::vector<std::string> solvers_with(const std::string& option) {
+  std::vector<std::string> names;
+  for (const SolverEntry& entry : solvers()) {
+    std::any options = entry.options;
+    if (find_field(entry.fields(options, that_refine_everything()), option))
+      names.push_back(entry.name);
+  }
+  return names;
+}
+
+[[noreturn]] void refuse_option(const SolverOptions& options, const std::string& name) {
+  SolverOptions refining = options;
+  refining.background = true;
+  refining.positions = PositionFreedom::affine;
+  const bool would_do = std::ranges::any_of(refining.chain, [&](ChainLink& link) {
+    return find_field(fields(link, refining), name) != nullptr;
+  });
+  const std::vector<std::string> others = solvers_with(name);
+  throw InvalidInput(
+      fmt::format("--{}: no solver of {} looks at it{}; {}", name, to_string(options.chain),
+                  would_do ? " unless positions or a background are refined" : "",
+                  others.empty() ? "it is no solver's option"
+                                 : fmt::format("it is an option of {}", fmt::join(others, ", "))));
+}
+
+/// "lsqml 0.5, rpie 0", or "0.5" where all are alike.
+std::string joined_values(const std::vector<std::pair<std::string, std::string>>& values) {
+  std::vector<std::string> all;
+  bool alike = true;
+  for (const auto& [solver, value] : values) {
+    alike = alike && value == values[0].second;
+    all.push_back(solver + " " + value);
+  }
+  return alike ? values[0].second : fmt::format("{}", fmt::join(all, ", "));
 }
 
 }  // namespace
@@ -48,72 +101,174 @@ double Pass::step_factor(double last) const {
   return last + (1 - last) * 0.5 * (1 + std::cos(M_PI * progress));
 }
 
-const std::vector<SolverEntry>& solvers() {
-  static const std::vector<SolverEntry> all{
-      {"ml",
-       "maximum likelihood by mini-batches: the best image",
-       {"likelihood", "engine", "batch", "object-step", "probe-step", "object-slope",
-        "position-step", "plateau"},
-       make_ml},
-      {"lbfgs",
-       "maximum likelihood by whole passes of L-BFGS: a last polish",
-       {"likelihood", "engine", "object-slope", "plateau"},
-       make_lbfgs},
-      {"lsqml",
-       "least-squares maximum likelihood with optimal steps",
-       {"likelihood", "engine", "batch", "momentum", "position-step", "plateau"},
-       make_lsqml},
-      {"epie",
-       "ePIE: pattern by pattern, the classic",
-       {"momentum", "position-step", "plateau"},
-       make_epie},
-      {"rpie",
-       "rPIE: pattern by pattern, steps bounded where the probe is dim",
-       {"momentum", "position-step", "plateau"},
-       make_rpie},
-      {"dm",
-       "difference map: far from the solution the surest, never at rest",
-       {"position-step"},
-       make_dm},
-      {"raar",
-       "relaxed averaged alternating reflections: calmer than dm",
-       {"position-step"},
-       make_raar}};
-  return all;
-}
-
-std::vector<std::string> ignored_options(const SolverOptions& options) {
-  std::vector<std::string> texts;
-  for (const SolverEntry& solver : solvers()) {
-    const bool runs =
-        std::any_of(options.chain.begin(), options.chain.end(),
-                    [&](const ChainLink& link) { return link.solver == solver.name; });
-    std::vector<std::string> ignored;
-    for (const std::string& name : changed_options(options))
-      if (runs && !counts(name, solver, options)) ignored.push_back("--" + name);
-    if (!ignored.empty())
-      texts.push_back(fmt::format("{}: {}", solver.name, fmt::join(ignored, ", ")));
-  }
-  return texts;
-}
-
-std::unique_ptr<Solver> make_solver(const std::string& name) {
+const SolverEntry& solver_entry(const std::string& name) {
   std::vector<std::string> names;
   for (const SolverEntry& entry : solvers()) {
-    if (entry.name == name) return entry.make();
+    if (entry.name == name) return entry;
     names.push_back(entry.name);
   }
   throw InvalidInput(
       fmt::format("solver: expected one of {}, found \"{}\"", fmt::join(names, ", "), name));
 }
 
-void require_solver(const std::string& name) { make_solver(name); }
+ChainLink::ChainLink(const std::string& solver_name, std::int64_t passes)
+    : solver(solver_name), epochs(passes), options(solver_entry(solver_name).options) {}
 
-std::vector<at::Tensor> shuffled_batches(const SolverProblem& problem, std::int64_t size,
-                                         const Pass& pass) {
-  const RandomStream stream(problem.options.seed, Purpose::solver_order,
-                            static_cast<std::uint64_t>(pass.total));
-  return at::tensor(permutation(problem.patterns(), stream), at::kLong).split(size);
+Chain chain_from(const std::string& text) {
+  Chain chain;
+  for (const std::string& link : split(text, ',')) chain.push_back(link_from(link));
+  return chain;
+}
+
+std::string to_string(const Chain& chain) {
+  std::vector<std::string> links;
+  for (const ChainLink& link : chain)
+    links.push_back(fmt::format("{}:{}", link.solver, link.epochs));
+  return fmt::format("{}", fmt::join(links, ","));
+}
+
+std::int64_t passes_of(const Chain& chain) {
+  std::int64_t passes = 0;
+  for (const ChainLink& link : chain) passes += link.epochs;
+  return passes;
+}
+
+PositionFreedom position_freedom_from(const std::string& name) {
+  if (name == "none") return PositionFreedom::none;
+  if (name == "jitter") return PositionFreedom::jitter;
+  if (name == "affine") return PositionFreedom::affine;
+  throw InvalidInput(
+      fmt::format("refined positions: expected none, jitter or affine, found {}", name));
+}
+
+std::vector<Field> fields(SolverOptions& options) {
+  const auto chain = [&options] { return to_string(options.chain); };
+  const auto set_chain = [&options](const std::string& text) { options.chain = chain_from(text); };
+  return {
+      {.name = "solver",
+       .target = TextTarget{.get = chain, .set = set_chain},
+       .help = "SOLVER:PASSES, several joined by commas; solvers: " + solver_list()},
+      {.name = "probe-modes",
+       .target = &options.modes,
+       .help = "number of incoherent probe modes",
+       .range = {1, 32}},
+      {.name = "mode-power",
+       .target = &options.mode_power,
+       .help = "power of a new probe mode, in shares of the first mode's",
+       .range = {1e-9, 1e6},
+       .internal = true},
+      {.name = "fixed-probe",
+       .target = &options.fixed_probe,
+       .help = "keep the probe that the chain starts from"},
+      {.name = "background",
+       .target = &options.background,
+       .help = "fit a background per detector pixel"},
+      {.name = "background-step",
+       .target = &options.background_step,
+       .unit = "sqrt(counts)",
+       .help = "step size of the background's square root",
+       .range = {0, 1e6},
+       .internal = true},
+      {.name = "refine-positions",
+       .target = choice(options.positions, {{"none", PositionFreedom::none},
+                                            {"jitter", PositionFreedom::jitter},
+                                            {"affine", PositionFreedom::affine}}),
+       .help = "none, jitter (each pattern's own error; what the bare option means) or affine "
+               "(scale, rotation, shear too)",
+       .implied = "jitter"},
+      {.name = "interpolation",
+       .target = choice(options.interpolation, {{"probe_fourier", Interpolation::probe_fourier},
+                                                {"bilinear", Interpolation::bilinear}}),
+       .help = "of patches between pixels: move the probe (does not blur) or interpolate the "
+               "object"},
+      {.name = "max-amplitude",
+       .target = &options.max_amplitude,
+       .help = "largest amplitude of the object; 0 = not limited",
+       .range = {0, 1e6}},
+      {.name = "probe-support",
+       .target = &options.probe_support,
+       .unit = "N/2",
+       .help = "radius outside which the probe is set to zero; 0 = not limited",
+       .range = {0, 2}},
+      {.name = "last-step",
+       .target = &options.last_step,
+       .help = "step size in the last pass of a link, in shares of the first pass's",
+       .range = {0, 1},
+       .internal = true},
+      {.name = "every",
+       .target = &options.every,
+       .unit = "passes",
+       .help = "interval of the evaluations: held-out R-factor, pictures, a line of progress.csv",
+       .range = {1, 1e6},
+       .affects_result = false},
+      {.name = "seed",
+       .target = &options.seed,
+       .help = "of the order of patterns and the hold-out"},
+  };
+}
+
+Field plateau_field(double& share, bool skips_passes) {
+  return {.name = "plateau",
+          .target = &share,
+          .help = skips_passes
+                      ? "where ten passes lower the loss by less than this share, half of the "
+                        "passes left are skipped, so that the steps become short sooner; 0 = never"
+                      : "where ten passes lower the loss by less than this share, the solver "
+                        "ends; 0 = never",
+          .range = {0, 1}};
+}
+
+Field momentum_field(double& momentum) {
+  return {.name = "momentum",
+          .target = &momentum,
+          .help = "momentum coefficient: share of the last update that is added to the next one",
+          .range = {0, 0.99}};
+}
+
+Field object_slope_field(double& slope) {
+  return {.name = "object-slope",
+          .target = &slope,
+          .unit = "|object|/px",
+          .help =
+              "expected change of the object from pixel to pixel, root mean square; smooths where "
+              "photons are few; 0 = no such prior",
+          .range = {0, 1e6}};
+}
+
+std::vector<Field> fields(ChainLink& link, const SolverOptions& common) {
+  return solver_entry(link.solver).fields(link.options, common);
+}
+
+void check(const SolverOptions& options) {
+  require(!options.chain.empty(), "solver chain: expected at least one solver, found none");
+  SolverOptions copy = options;
+  for (ChainLink& link : copy.chain) require_in_range(fields(link, options));
+  require_in_range(fields(copy));
+}
+
+void set_option(SolverOptions& options, const std::string& name, const std::string& value) {
+  bool found = false;
+  for (ChainLink& link : options.chain)
+    if (const std::vector<Field> own = fields(link, options);
+        const Field* field = find_field(own, name)) {
+      assign(*field, value);
+      found = true;
+    }
+  if (!found) refuse_option(options, name);
+}
+
+Key key_of(const SolverOptions& options) {
+  SolverOptions copy = options;
+  Key key = key_of(fields(copy));
+  std::vector<std::string> names;
+  std::map<std::string, std::vector<std::pair<std::string, std::string>>> values;
+  for (ChainLink& link : copy.chain)
+    for (const auto& [name, value] : key_of(fields(link, options))) {
+      if (values[name].empty()) names.push_back(name);
+      values[name].emplace_back(link.solver, value);
+    }
+  for (const std::string& name : names) key.emplace_back(name, joined_values(values[name]));
+  return key;
 }
 
 }  // namespace ptyche

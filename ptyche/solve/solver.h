@@ -1,14 +1,22 @@
-// What every iterative solver is: a way to make one pass over the patterns. One file per solver.
+// What an iterative solver is, what a user chooses about a chain of them, and the list of them all.
+// One file per solver; docs/extend.md shows how to add one.
 #pragma once
 
+#include <any>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "ptyche/core/field.h"
+#include "ptyche/data/interpolation.h"
 #include "ptyche/io/hdf5.h"
-#include "ptyche/solve/solver_problem.h"
 
 namespace ptyche {
+
+struct SolverOptions;
+struct SolverProblem;
+struct SolverState;
 
 /// Where a pass stands in its link of the chain.
 struct Pass {
@@ -19,11 +27,11 @@ struct Pass {
   double step_factor(double last) const;
 };
 
-/// What a plateau of the loss means to a solver.
-enum class AtPlateau {
-  ends,        ///< it has come to rest
-  steps_fall,  ///< shorter steps are due: its steps shrink on a schedule
-  goes_on,     ///< nothing: its loss rises and falls on the way
+/// What a solver does where its loss hardly falls any more.
+struct Plateau {
+  double share = 0;           ///< of the loss, that ten passes gain at least; 0 = go on in any case
+  bool skips_passes = false;  ///< half of the passes that are left, so that a schedule of falling
+                              ///< steps ends sooner; otherwise the link ends
 };
 
 class Solver {
@@ -34,43 +42,115 @@ class Solver {
   /// when the pass came to it.
   virtual double pass(const SolverProblem& problem, SolverState& state, const Pass& pass) = 0;
 
-  virtual AtPlateau at_plateau() const { return AtPlateau::ends; }
+  virtual Plateau plateau() const { return {}; }
 
   /// What the next pass needs beside the state, under `group` of a checkpoint.
   virtual void save(Hdf5File& file, const std::string& group) const = 0;
   virtual void load(const Hdf5File& file, const std::string& group) = 0;
 };
 
-/// All solvers that exist, by the name that a chain gives them.
+/// A solver that exists. Its options are a struct of its own, held as std::any.
 struct SolverEntry {
   std::string name, summary;
-  /// Which of the options that not every solver looks at it does, by their names at the command
-  /// line; ignored_options is made from it.
-  std::vector<std::string> knows;
-  std::unique_ptr<Solver> (*make)();
+  std::any options;  ///< the defaults
+  /// The options that the solver looks at in a chain with these common ones.
+  std::vector<Field> (*fields)(std::any& options, const SolverOptions& common) = nullptr;
+  std::unique_ptr<Solver> (*make)(const std::any& options) = nullptr;
 };
+
+/// The entry of a class S that is made from an S::Options, which declares its fields in
+/// `std::vector<Field> fields(S::Options&, const SolverOptions&)`.
+template <class S>
+SolverEntry describe_solver(const char* name, const char* summary,
+                            const typename S::Options& defaults = {}) {
+  using Options = typename S::Options;
+  return {.name = name,
+          .summary = summary,
+          .options = defaults,
+          .fields = [](std::any& options, const SolverOptions& common) -> std::vector<Field> {
+            return fields(std::any_cast<Options&>(options), common);
+          },
+          .make = [](const std::any& options) -> std::unique_ptr<Solver> {
+            return std::make_unique<S>(std::any_cast<const Options&>(options));
+          }};
+}
+
 const std::vector<SolverEntry>& solvers();
-
 /// Throws InvalidInput listing the solvers that exist.
-std::unique_ptr<Solver> make_solver(const std::string& name);
-void require_solver(const std::string& name);
+const SolverEntry& solver_entry(const std::string& name);
 
-/// "dm, raar: --batch, --object-step": which options differ from their defaults although solvers of
-/// the chain do not look at them; one text per solver. The likelihood, the engine and the batch
-/// count in every solver where positions or a background are refined.
-std::vector<std::string> ignored_options(const SolverOptions& options);
+/// One solver of a chain, how many passes over the used patterns it makes, and its own options: the
+/// defaults, or an Options of the solver. Throws InvalidInput for a solver that does not exist.
+struct ChainLink {
+  ChainLink(const std::string& solver, std::int64_t epochs);
 
-/// The used patterns in random order, in batches of at most `size`: each (k) int64.
-std::vector<at::Tensor> shuffled_batches(const SolverProblem& problem, std::int64_t size,
-                                         const Pass& pass);
+  std::unique_ptr<Solver> make() const { return solver_entry(solver).make(options); }
 
-// One per file.
-std::unique_ptr<Solver> make_ml();
-std::unique_ptr<Solver> make_lbfgs();
-std::unique_ptr<Solver> make_lsqml();
-std::unique_ptr<Solver> make_epie();
-std::unique_ptr<Solver> make_rpie();
-std::unique_ptr<Solver> make_dm();
-std::unique_ptr<Solver> make_raar();
+  std::string solver;
+  std::int64_t epochs = 0;
+  std::any options;
+};
+
+using Chain = std::vector<ChainLink>;
+
+/// "dm:50,lsqml:100" -> links with default options. Throws InvalidInput for another form, a count
+/// below 1 or a solver that does not exist.
+Chain chain_from(const std::string& text);
+std::string to_string(const Chain& chain);
+/// Passes of all links.
+std::int64_t passes_of(const Chain& chain);
+
+/// Which corrections of the positions are looked for.
+enum class PositionFreedom {
+  none,    ///< the given ones are kept
+  jitter,  ///< each pattern's own; the grid as a whole keeps its place, scale, rotation and shear
+  affine,  ///< these too; only the common shift, which no pattern can tell, is kept
+};
+
+/// "none", "jitter" or "affine"; throws InvalidInput for another text.
+PositionFreedom position_freedom_from(const std::string& name);
+
+/// What a user chooses for a chain as a whole; what only some solvers look at is in their links.
+struct SolverOptions {
+  Chain chain = {{"ml", 40}};
+  std::int64_t modes = 1;    ///< incoherent probe modes, 1..32
+  double mode_power = 0.1;   ///< share of the first mode that each new one starts with
+  bool fixed_probe = false;  ///< keep the probe that the chain starts from
+  bool background = false;   ///< fit a background per detector pixel, in counts
+  PositionFreedom positions = PositionFreedom::none;
+  Interpolation interpolation = Interpolation::probe_fourier;
+
+  double background_step = 0.1;  ///< per step, of the background's square root, sqrt(counts)
+  double last_step = 0.02;       ///< what is left of all steps in a link's last epoch, 0..1
+  double max_amplitude = 0;      ///< of the object, > 0; 0 = free
+  double probe_support = 0;  ///< radius in shares of N / 2 outside which the probe is 0; 0 = free
+
+  std::int64_t every = 10;  ///< passes between two evaluations on the held-out patterns
+  std::uint64_t seed = 1;   ///< of the order of the patterns
+
+  /// Whether anything beside object and probe is refined.
+  bool refines_more() const { return background || positions != PositionFreedom::none; }
+};
+std::vector<Field> fields(SolverOptions& options);
+
+/// Options that several solvers have.
+Field plateau_field(double& share, bool skips_passes);
+Field momentum_field(double& momentum);
+Field object_slope_field(double& slope);
+
+/// The options of one link that its solver looks at.
+std::vector<Field> fields(ChainLink& link, const SolverOptions& common);
+
+/// Throws InvalidInput naming the first option that is out of range.
+void check(const SolverOptions& options);
+
+/// Sets the option `name` ("batch") in every solver of the chain that looks at it. Throws
+/// InvalidInput, naming the solvers that have the option, where none of the chain does, and for a
+/// value out of range.
+void set_option(SolverOptions& options, const std::string& name, const std::string& value);
+
+/// All that the result depends on. An option of several links is one entry: "0.5", or, where they
+/// differ, "lsqml 0.5, rpie 0".
+Key key_of(const SolverOptions& options);
 
 }  // namespace ptyche

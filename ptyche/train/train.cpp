@@ -51,8 +51,7 @@ void end_epoch(TrainingState& state, std::int64_t batches, double learning_rate)
 /// Writes the checkpoint now and then, and when the user wants to stop.
 class Checkpoints {
  public:
-  Checkpoints(std::filesystem::path file, Key key)
-      : file_(std::move(file)), key_(std::move(key)) {}
+  Checkpoints(std::filesystem::path file, Key key) : file_(std::move(file)), key_(std::move(key)) {}
 
   void after_step(const TrainingState& state) {
     const bool stop = interrupted();

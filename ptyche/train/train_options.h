@@ -13,7 +13,7 @@
 #include "ptyche/nn/physics_stem.h"
 #include "ptyche/physics/losses.h"
 #include "ptyche/solve/rpie.h"
-#include "ptyche/solve/solver_options.h"
+#include "ptyche/solve/solver.h"
 
 namespace ptyche {
 

@@ -9,7 +9,7 @@
 #include "ptyche/engine/group_loss.h"
 #include "ptyche/nn/patch_network.h"
 #include "ptyche/physics/canvas.h"
-#include "ptyche/solve/position_step.h"
+#include "ptyche/solve/auxiliary_updates.h"
 
 namespace ptyche {
 namespace {
@@ -195,7 +195,7 @@ void move_positions(TrainingState& state, const Scan& scan, const TrainOptions& 
                            position_curvature(at::view_as_complex(state.probe_parts.detach()));
   at::Tensor mean = of_used(state.mean_slopes);
   if (limit > 0)
-    state.moves = moves_of_all(
+    state.moves = corrections_of_all(
         scan, used,
         of_used(state.moves) + position_step(of_used(state.slopes), mean, of_used(scan.positions()),
                                              curvature, limit, options.positions));

@@ -62,6 +62,6 @@ void move_positions(TrainingState& state, const Scan& scan, const TrainOptions& 
 /// `loss` is the sum over patches of that mean, `contrast` that of the predicted amplitudes. Throws
 /// InvalidInput if the scan has no truth.
 GroupLoss supervised_loss(PatchNetwork& network, const at::Tensor& channels, const Scan& scan,
-                     const at::Tensor& frames);
+                          const at::Tensor& frames);
 
 }  // namespace ptyche

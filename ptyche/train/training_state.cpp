@@ -21,7 +21,7 @@ namespace ptyche {
 namespace {
 
 constexpr const char* kGroup = "training";
-constexpr double kCollapsed = 0.2;  // of the stem's own contrast
+constexpr double kCollapsed = 0.2;            // of the stem's own contrast
 constexpr double kFirstBackgroundRoot = 0.2;  // sqrt(counts); at 0 its gradient would be 0 for ever
 
 at::Tensor starting_probe(const Scan& scan, const TrainOptions& options) {

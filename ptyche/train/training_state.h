@@ -45,8 +45,8 @@ void require_gradients(TrainingState& state, const TrainOptions& options);
 Model finish_training(const TrainingState& state, const TrainOptions& options);
 
 /// True if training has collapsed to a flat object, a state from which it does not come back by
-/// itself: the last epoch's merged objects have less than a fifth of the contrast that the stem alone gave in the
-/// first epoch, while probe or background explain the patterns instead.
+/// itself: the last epoch's merged objects have less than a fifth of the contrast that the stem
+/// alone gave in the first epoch, while probe or background explain the patterns instead.
 bool collapsed(const Model& model);
 
 /// Back to the stem's image: network weights drawn anew, probe and background as at the start, the
@@ -57,8 +57,8 @@ void restart_from_stem(TrainingState& state, const TrainOptions& options);
 /// options that affect the result.
 Key training_key(const Scan& scan, const Groups& groups, const TrainOptions& options);
 
-/// Writes / reads the whole state. Reading throws InvalidInput naming the options that differ if the
-/// key is another one.
+/// Writes / reads the whole state. Reading throws InvalidInput naming the options that differ if
+/// the key is another one.
 void write_checkpoint(const std::filesystem::path& file, const TrainingState& state,
                       const Key& key);
 TrainingState read_checkpoint(const std::filesystem::path& file, const Key& key,

@@ -116,11 +116,13 @@ TEST_F(SolveCommand, HalfSetsThatCannotBeMadeAreRefusedBeforeAnyWork) {
   }
 }
 
-TEST_F(SolveCommand, WarnsOfOptionsThatItsSolversDoNotLookAt) {
-  const Outcome done = run_ptyche(solve("ignored") + "--solver rpie:2 --batch 5 --momentum 0.5");
-  EXPECT_EQ(done.code, 0) << done.error;
-  EXPECT_TRUE(says(done, "options without effect: rpie: --batch")) << done.error;
-  EXPECT_FALSE(says(done, "--momentum")) << done.error;
+TEST_F(SolveCommand, RefusesOptionsThatItsSolversDoNotLookAt) {
+  const Outcome refused = run_ptyche(solve("ignored") + "--solver rpie:2 --batch 5 --momentum 0.5");
+  EXPECT_EQ(refused.code, 1);
+  EXPECT_TRUE(says(refused, "--batch: no solver of rpie:2 looks at it unless")) << refused.error;
+  EXPECT_FALSE(says(refused, "--momentum")) << refused.error;
+  EXPECT_FALSE(is_there("ignored/reconstruction.h5"));
+  EXPECT_EQ(run_ptyche(solve("ignored") + "--solver rpie:2 --batch 5 --background").code, 0);
   EXPECT_EQ(run_ptyche(solve("ignored") + "--momentum fast").code, 1);
 }
 

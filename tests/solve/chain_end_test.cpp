@@ -10,10 +10,10 @@
 
 #include "ptyche/core/error.h"
 #include "ptyche/evaluate/data_fit.h"
-#include "ptyche/solve/projection.h"
+#include "ptyche/solve/problem.h"
+#include "ptyche/solve/projection_kernels.h"
 #include "ptyche/solve/solve.h"
 #include "ptyche/solve/solver.h"
-#include "ptyche/solve/solver_state.h"
 #include "ptyche/stitch/stitch.h"
 #include "tests/support/plain_solver.h"
 #include "tests/support/small_scan.h"
@@ -38,7 +38,7 @@ TEST(ChainStart, ThatIsNotFiniteOrHasNoLightIsRefused) {
 
 TEST(ChainEnd, InAFirstPassThatDivergesFromAFlatObjectLeavesNoImage) {
   SolverOptions wild = plain({{"ml", 3}});
-  wild.object_step = 1e10;
+  set_option(wild, "object-step", "1e10");
   EXPECT_THROW(solve(small_scan(), {}, wild), InvalidInput);
 }
 
@@ -59,7 +59,7 @@ TEST(ChainEnd, OnAPlateauIsTheLinksEndOrItsShorterStepsOrNothing) {
                                                       {"dm", 100},
                                                       {"raar", 100}}) {
     SolverOptions options = plain({{expected.solver, 100}});
-    options.plateau = 1;
+    set_where_known(options, "plateau", "1");
     const SolveResult result = solve(small_scan(), {}, options);
     EXPECT_EQ(result.image.loss.size(), expected.passes) << expected.solver;
     EXPECT_EQ(result.end, ChainEnd::done) << expected.solver;
@@ -69,7 +69,7 @@ TEST(ChainEnd, OnAPlateauIsTheLinksEndOrItsShorterStepsOrNothing) {
 TEST(ChainEnd, WithAScheduleThatWasShortenedStillFits) {
   const Scan scan = small_scan();
   SolverOptions options = plain({{"ml", 400}});
-  options.plateau = 0.3;
+  set_option(options, "plateau", "0.3");
   const SolveResult result = solve(scan, {}, options);
   EXPECT_LT(result.image.loss.size(), 400u);
   EXPECT_LT(r_factor(result.image, scan), 0.2 * r_factor(flat(scan), scan));
@@ -104,20 +104,20 @@ class ResumedChain : public testing::Test {
       std::filesystem::temp_directory_path() / ("ptyche chain " + std::to_string(getpid()));
 };
 
-TEST_F(ResumedChain, KeepsTheLooksThatWereTakenBeforeAndItsClock) {
+TEST_F(ResumedChain, KeepsTheEvaluationsThatWereMadeBeforeAndItsClock) {
   SolverOptions options = plain({{"ml", 6}});
   options.every = 1;
-  const std::vector<SolverLook> looks = stopped_and_resumed(options).looks;
-  ASSERT_EQ(looks.size(), 6u);
-  for (std::size_t i = 0; i < looks.size(); ++i) {
-    EXPECT_EQ(looks[i].epoch, static_cast<std::int64_t>(i) + 1);
-    EXPECT_GT(looks[i].seconds, i == 0 ? 0 : looks[i - 1].seconds);
+  const std::vector<Evaluation> all = stopped_and_resumed(options).evaluations;
+  ASSERT_EQ(all.size(), 6u);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    EXPECT_EQ(all[i].epoch, static_cast<std::int64_t>(i) + 1);
+    EXPECT_GT(all[i].seconds, i == 0 ? 0 : all[i - 1].seconds);
   }
 }
 
 TEST_F(ResumedChain, WithMomentumEndsWhereTheUninterruptedOneEnds) {
   SolverOptions options = plain({{"rpie", 6}});
-  options.momentum = 0.6;
+  set_option(options, "momentum", "0.6");
   options.fixed_probe = false;
   const Reconstruction straight = solve(small_scan(), {}, options).image;
   const Reconstruction resumed = stopped_and_resumed(options).image;
@@ -139,38 +139,105 @@ TEST(Momentum, OfThePieSolversChangesThePathAndStillConverges) {
     SolverOptions options = plain({{solver, 20}});
     options.fixed_probe = false;
     const Reconstruction plainly = solve(scan, {}, options).image;
-    options.momentum = 0;
+    set_option(options, "momentum", "0");
     EXPECT_TRUE(at::equal(solve(scan, {}, options).image.object, plainly.object)) << solver;
-    options.momentum = 0.5;
+    set_option(options, "momentum", "0.5");
     const Reconstruction carried = solve(scan, {}, options).image;
     EXPECT_FALSE(at::allclose(carried.object, plainly.object, 1e-3, 1e-3)) << solver;
     EXPECT_LT(r_factor(carried, scan), 0.3 * r_factor(flat(scan), scan)) << solver;
   }
 }
 
-TEST(IgnoredOptions, AreNamedWithTheSolversThatDoNotLookAtThem) {
-  SolverOptions options = plain({{"dm", 5}, {"ml", 5}, {"epie", 2}, {"dm", 3}});
-  options.batch = SolverOptions().batch;
-  EXPECT_TRUE(ignored_options(options).empty());
-  options.likelihood = LossKind::poisson;
-  options.engine = Engine::reference;
-  options.batch = 5;
-  options.object_step = options.probe_step = options.object_slope = 0.01;
-  EXPECT_EQ(
-      ignored_options(options),
-      (std::vector<std::string>{
-          "epie: --likelihood, --engine, --batch, --object-step, --probe-step, --object-slope",
-          "dm: --likelihood, --engine, --batch, --object-step, --probe-step, --object-slope"}));
+std::string refusal_of(const std::function<void()>& work) {
+  try {
+    work();
+  } catch (const InvalidInput& error) {
+    return error.what();
+  }
+  return "";
 }
 
-TEST(IgnoredOptions, AreFewerWherePositionsOrBackgroundFollowTheLikelihood) {
-  SolverOptions options = plain({{"raar", 5}});
-  options.likelihood = LossKind::poisson;
-  options.momentum = 0.3;
-  EXPECT_EQ(ignored_options(options), (std::vector<std::string>{"raar: --likelihood, --batch, "
-                                                                "--momentum"}));
+TEST(SolverOption, GoesToEverySolverOfTheChainThatHasIt) {
+  SolverOptions options = plain({{"dm", 5}, {"lsqml", 5}, {"epie", 2}});
+  set_option(options, "momentum", "0.3");
+  for (std::size_t link : {1, 2}) {
+    const std::vector<Field> own = fields(options.chain[link], options);
+    EXPECT_EQ(value_text(*find_field(own, "momentum")), "0.3");
+  }
+}
+
+TEST(SolverOption, ThatNoSolverOfTheChainLooksAtIsRefusedWithThoseThatDo) {
+  SolverOptions options = plain({{"dm", 5}, {"epie", 2}});
+  EXPECT_EQ(refusal_of([&] { set_option(options, "object-slope", "0.1"); }),
+            "--object-slope: no solver of dm:5,epie:2 looks at it; it is an option of ml, lbfgs");
+  const std::string batch = refusal_of([&] { set_option(options, "batch", "5"); });
+  EXPECT_NE(batch.find("looks at it unless positions or a background are refined; it is an option "
+                       "of ml, lsqml, epie, rpie, dm, raar"),
+            std::string::npos)
+      << batch;
   options.background = true;
-  EXPECT_EQ(ignored_options(options), std::vector<std::string>{"raar: --momentum"});
+  EXPECT_EQ(refusal_of([&] { set_option(options, "batch", "5"); }), "");
+  EXPECT_NE(refusal_of([&] { set_option(options, "speed", "5"); }).find("no solver's option"),
+            std::string::npos);
+}
+
+TEST(SolverOption, OutOfItsRangeIsRefusedByNameWhicheverSolverHasIt) {
+  for (const SolverEntry& entry : solvers()) {
+    SolverOptions options = plain({{entry.name, 2}}, PositionFreedom::affine, true);
+    for (const Field& field : fields(options.chain[0], options)) {
+      if (!std::isfinite(field.range.low)) continue;
+      const std::string low = fmt::format("{}", field.range.low - 1);
+      EXPECT_NE(refusal_of([&] { assign(field, low); }).find("--" + field.name), std::string::npos)
+          << entry.name;
+    }
+  }
+}
+
+/// Another value than the present one that the field takes; nothing for the chain.
+std::string other_value(const Field& field) {
+  const std::string now = value_text(field);
+  for (const std::string& word : choices_of(field))
+    if (word != now) return word;
+  if (std::holds_alternative<bool*>(field.target)) return now == "true" ? "false" : "true";
+  for (const char* number : {"1", "2", "0.5"})
+    if (number != now) return number;
+  return "";
+}
+
+TEST(ResumeKey, ChangesWithEveryFieldThatAffectsTheResultAndNoOther) {
+  const auto judge = [](SolverOptions& options, const Field& field) {
+    const Key before = key_of(options);
+    const std::string value = value_text(field);
+    assign(field, field.name == "solver" ? value + ",ml:7" : other_value(field));
+    EXPECT_EQ(key_of(options) != before, field.affects_result) << field.name;
+    assign(field, value);
+  };
+  for (const SolverEntry& entry : solvers()) {
+    SolverOptions options = plain({{entry.name, 5}}, PositionFreedom::affine, true);
+    for (const Field& field : fields(options.chain[0], options)) judge(options, field);
+    for (const Field& field : fields(options)) judge(options, field);
+  }
+}
+
+TEST(ResumeKey, NamesWhatDiffersWithBothValues) {
+  SolverOptions now = plain({{"lsqml", 5}, {"rpie", 5}}), then = now;
+  EXPECT_TRUE(differences(key_of(now), key_of(then)).empty());
+  set_option(then, "momentum", "0.2");
+  set_option(then, "engine", "reference");
+  EXPECT_EQ(differences(key_of(now), key_of(then)),
+            (std::vector<std::string>{"--engine is fused and was reference",
+                                      "--momentum is lsqml 0.5, rpie 0 and was 0.2"}));
+}
+
+TEST_F(ResumedChain, OfAnotherEngineIsRefusedByName) {
+  SolverOptions options = plain({{"ml", 6}});
+  SolverWatch watch{.stop = [](std::int64_t passes) { return passes == 3; },
+                    .checkpoint = folder_ / "checkpoint.h5",
+                    .resume = true};
+  solve(small_scan(), {}, options, watch);
+  set_option(options, "engine", "reference");
+  const std::string refused = refusal_of([&] { solve(small_scan(), {}, options, watch); });
+  EXPECT_NE(refused.find("--engine is reference and was fused"), std::string::npos) << refused;
 }
 
 TEST(Canvas, ThatAPatchLeavesIsRefusedInTheSameWordsByEverySolver) {
@@ -180,19 +247,11 @@ TEST(Canvas, ThatAPatchLeavesIsRefusedInTheSameWordsByEverySolver) {
     options.interpolation = way;
     const SolverProblem problem = make_problem(scan, options);
     SolverState state = start_state(problem, {});
-    state.moves[2][1] = 500;
-    const auto words = [](const std::function<void()>& work) -> std::string {
-      try {
-        work();
-      } catch (const InvalidInput& error) {
-        return error.what();
-      }
-      return "";
-    };
+    state.position_corrections[2][1] = 500;
     const at::Tensor all = at::arange(problem.patterns(), at::kLong);
-    Projection projection(false, 4);
-    const std::string kernels = words([&] { projection.enter(problem, state); });
-    const std::string gradients = words([&] { whole_corners(problem, state, all); });
+    ProjectionKernels projection(false, 4);
+    const std::string kernels = refusal_of([&] { projection.load(problem, state); });
+    const std::string gradients = refusal_of([&] { whole_corners(problem, state, all); });
     EXPECT_TRUE(kernels.starts_with("pattern 2: its patch, rows ")) << kernels;
     EXPECT_TRUE(gradients.starts_with("pattern 2: its patch, rows ")) << gradients;
   }

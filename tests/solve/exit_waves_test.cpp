@@ -3,9 +3,8 @@
 
 #include "ptyche/core/error.h"
 #include "ptyche/io/hdf5.h"
-#include "ptyche/solve/projection.h"
-#include "ptyche/solve/solver.h"
-#include "ptyche/solve/solver_state.h"
+#include "ptyche/solve/problem.h"
+#include "ptyche/solve/projection_kernels.h"
 #include "tests/support/small_scan.h"
 
 namespace ptyche {
@@ -25,7 +24,8 @@ TEST(ExitWaves, OutOfACheckpointGoOnBitForBit) {
   const SolverProblem problem = make_problem(small_scan(), {.background = false});
   for (const char* name : {"dm", "raar"}) {
     SolverState state = start_state(problem, {});
-    const auto solver = make_solver(name), resumed = make_solver(name);
+    const ChainLink link(name, 6);
+    const auto solver = link.make(), resumed = link.make();
     for (std::int64_t epoch = 0; epoch < 4; ++epoch)
       solver->pass(problem, state, {epoch, 6, epoch});
     SolverState other = state.clone();

@@ -43,7 +43,7 @@ INSTANTIATE_TEST_SUITE_P(Registry, PrimePatterns,
 
 TEST(PatternSizes, WithALargePrimeAreSolvedByTheReferenceEngine) {
   SolverOptions options = one_pass("ml");
-  options.engine = Engine::reference;
+  set_option(options, "engine", "reference");
   EXPECT_EQ(solve(scan_of(134, 4, 4), {}, options).end, ChainEnd::done);
 }
 

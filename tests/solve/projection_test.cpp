@@ -12,8 +12,8 @@
 #include "ptyche/physics/canvas.h"
 #include "ptyche/physics/propagation.h"
 #include "ptyche/solve/pie.h"
+#include "ptyche/solve/problem.h"
 #include "ptyche/solve/solve.h"
-#include "ptyche/solve/solver.h"
 #include "ptyche/stitch/stitch.h"
 #include "tests/support/plain_solver.h"
 #include "tests/support/small_scan.h"
@@ -43,7 +43,7 @@ Case two_modes(Interpolation interpolation) {
   made.state.object = flat.object;
   made.state.probe = flat.probe;
   made.state.background_root = at::full({16, 16}, 0.5, at::kFloat);
-  made.state.moves = at::zeros_like(made.problem.positions);
+  made.state.position_corrections = at::zeros_like(made.problem.positions);
   made.state.origin_row = flat.origin_row;
   made.state.origin_col = flat.origin_col;
   return made;
@@ -173,6 +173,18 @@ double difference(const at::Tensor& found, const at::Tensor& expected) {
          expected.abs().max().item<double>();
 }
 
+/// rPIE with other steps and denominators than its own.
+std::unique_ptr<Solver> pie_solver(const cpu::PieOptions& steps) {
+  ChainLink link("rpie", 1);
+  const std::vector<Field> own = fields(link, {});
+  for (const auto& [name, value] : {std::pair{"object-beta", steps.object_step},
+                                    {"object-alpha", steps.object_regularisation},
+                                    {"probe-beta", steps.probe_step},
+                                    {"probe-alpha", steps.probe_regularisation}})
+    assign(*find_field(own, name), fmt::format("{}", value));
+  return link.make();
+}
+
 class Projections : public testing::TestWithParam<Interpolation> {};
 
 TEST_P(Projections, PieKernelsDoWhatTheAlgorithmSays) {
@@ -182,7 +194,7 @@ TEST_P(Projections, PieKernelsDoWhatTheAlgorithmSays) {
                                 .object_regularisation = 0.3,
                                 .probe_step = 0.2,
                                 .probe_regularisation = 0.6};
-  make_pie(options)->pass(made.problem, made.state, {});
+  pie_solver(options)->pass(made.problem, made.state, {});
   reference.pie_pass(options, permutation(36, RandomStream(1, Purpose::solver_order)), kPieBatch);
   EXPECT_LT(difference(made.state.object, reference.object_), 2e-4);
   EXPECT_LT(difference(made.state.probe, reference.probe_), 2e-4);
@@ -191,7 +203,7 @@ TEST_P(Projections, PieKernelsDoWhatTheAlgorithmSays) {
 TEST_P(Projections, DifferenceMapKernelsDoWhatTheAlgorithmSays) {
   Case made = two_modes(GetParam());
   Reference reference(made);
-  const auto solver = make_solver("dm");
+  const auto solver = ChainLink("dm", 4).make();
   for (std::int64_t epoch = 0; epoch < 4; ++epoch) {
     solver->pass(made.problem, made.state, {epoch, 4, epoch});
     reference.reflect_pass(1, 0.8F, -0.8F, epoch >= 2);

@@ -7,8 +7,7 @@
 
 #include "ptyche/core/error.h"
 #include "ptyche/evaluate/data_fit.h"
-#include "ptyche/solve/solver.h"
-#include "ptyche/solve/solver_state.h"
+#include "ptyche/solve/problem.h"
 #include "ptyche/stitch/stitch.h"
 #include "tests/support/plain_solver.h"
 #include "tests/support/small_scan.h"
@@ -64,8 +63,7 @@ TEST_P(EverySolver, BringsJitteredPositionsNearerToTheTrueOnes) {
   const Scan scan = small_scan();
   const at::Tensor k = at::arange(scan.frames(), at::kDouble);
   const at::Tensor errors = 0.4 * at::stack({(2.3 * k).sin(), (3.1 * k).cos()}, 1);
-  SolverOptions options = plain({{GetParam(), 60}});
-  options.positions = PositionFreedom::jitter;
+  const SolverOptions options = plain({{GetParam(), 60}}, PositionFreedom::jitter);
   const Reconstruction image =
       solve(scan.with_positions(scan.positions() + errors), {}, options).image;
   const auto spread = [](const at::Tensor& error) {
@@ -136,7 +134,7 @@ TEST(Chain, GivesTheSameImageTwice) {
 
 TEST(Chain, EndsOnAPlateau) {
   SolverOptions options = plain({{"lbfgs", 2000}});
-  options.plateau = 0.2;
+  set_option(options, "plateau", "0.2");
   EXPECT_LT(solve(small_scan(), {}, options).image.loss.size(), 1000u);
 }
 
@@ -144,7 +142,7 @@ TEST(Chain, ThatDivergesKeepsItsBestState) {
   const Scan scan = small_scan();
   const Reconstruction good = solve(scan, {}, plain({{"ml", 30}})).image;
   SolverOptions wild = plain({{"ml", 30}});
-  wild.object_step = 1e6;
+  set_option(wild, "object-step", "1e6");
   const SolveResult result = solve(scan, good, wild);
   EXPECT_EQ(result.end, ChainEnd::diverged);
   EXPECT_TRUE(at::isfinite(at::view_as_real(result.image.object)).all().item<bool>());
@@ -166,9 +164,8 @@ TEST(Chain, RefusesAStartOfAnotherPatternSizeWithBothSizes) {
 TEST(Chain, KeepsPositionsThatRunAwayOnItsCanvas) {
   const Scan scan = small_scan();
   for (const char* solver : {"ml", "lsqml", "lbfgs", "rpie", "raar"}) {
-    SolverOptions options = plain({{solver, 20}});
-    options.positions = PositionFreedom::affine;
-    options.position_step = 10;
+    SolverOptions options = plain({{solver, 20}}, PositionFreedom::affine);
+    set_where_known(options, "position-step", "10");
     const Reconstruction image = solve(scan, {}, options).image;
     EXPECT_TRUE(at::isfinite(image.positions).all().item<bool>()) << solver;
     const auto room = static_cast<double>(make_problem(scan, options).room_px);
@@ -181,18 +178,19 @@ TEST(Chain, RefusesAPositionWhosePatchLeavesTheCanvas) {
   const Scan scan = small_scan();
   const SolverProblem problem = make_problem(scan, plain({{"ml", 1}}));
   SolverState state = start_state(problem, {});
-  state.moves[2][0] = 500;
+  state.position_corrections[2][0] = 500;
   EXPECT_THROW(gradient(problem, state, at::arange(4)), InvalidInput);
 }
 
 TEST(Chain, RefusesOptionsOutOfRange) {
   for (const auto& spoil : std::vector<void (*)(SolverOptions&)>{
-           [](SolverOptions& o) { o.batch = 0; }, [](SolverOptions& o) { o.modes = 0; },
-           [](SolverOptions& o) { o.object_step = -1; }, [](SolverOptions& o) { o.chain = {}; },
-           [](SolverOptions& o) { o.momentum = 1; }}) {
-    SolverOptions options = plain({{"ml", 1}});
-    spoil(options);
-    EXPECT_THROW(solve(small_scan(), {}, options), InvalidInput);
+           [](SolverOptions& o) { set_option(o, "batch", "0"); },
+           [](SolverOptions& o) { o.modes = 0; },
+           [](SolverOptions& o) { set_option(o, "object-step", "-1"); },
+           [](SolverOptions& o) { o.chain = {}; },
+           [](SolverOptions& o) { set_option(o, "momentum", "1"); }}) {
+    SolverOptions options = plain({{"ml", 1}, {"lsqml", 1}});
+    EXPECT_THROW((spoil(options), solve(small_scan(), {}, options)), InvalidInput);
   }
 }
 
@@ -215,11 +213,9 @@ class Resume : public testing::TestWithParam<std::string> {
 
 TEST_P(Resume, InTheMiddleOfAChainEndsWhereTheUninterruptedChainEnds) {
   const Scan scan = small_scan();
-  SolverOptions options = plain({{"ml", 4}, {GetParam(), 6}});
+  SolverOptions options = plain({{"ml", 4}, {GetParam(), 6}}, PositionFreedom::jitter, true);
   options.fixed_probe = false;
   options.modes = 2;
-  options.positions = PositionFreedom::jitter;
-  options.background = true;
   const Reconstruction straight = solve(scan, {}, options).image;
   const std::filesystem::path file = folder_ / "checkpoint.h5";
   std::int64_t stop_at = 7;

@@ -1,11 +1,10 @@
-// The parts that solvers share: modes, moments, positions, sums over places, smoothness.
+// The parts that solvers share: modes, Adam, positions, sums over places, smoothness.
 #include <gtest/gtest.h>
 
+#include "ptyche/solve/adam.h"
+#include "ptyche/solve/auxiliary_updates.h"
 #include "ptyche/solve/illumination.h"
-#include "ptyche/solve/moments.h"
 #include "ptyche/solve/probe_modes.h"
-#include "ptyche/solve/side_steps.h"
-#include "ptyche/solve/smoothness.h"
 #include "tests/support/small_scan.h"
 
 namespace ptyche {
@@ -67,29 +66,29 @@ TEST(Positions, WithoutSlopesOrCurvatureStayWhereTheyAre) {
 TEST(Positions, ThoseThatAreNotUsedFollowTheGrid) {
   const Scan scan = small_scan();
   const at::Tensor turn = at::tensor({0.01, 0.02, -0.02, 0.01}, at::kDouble).view({2, 2});
-  const at::Tensor moves = (scan.positions() - scan.positions().mean(0)).matmul(turn) + 0.3;
+  const at::Tensor corrections = (scan.positions() - scan.positions().mean(0)).matmul(turn) + 0.3;
   const at::Tensor used = at::arange(0, scan.frames(), 2, at::kLong);
-  const at::Tensor all = moves_of_all(scan, used, moves.index_select(0, used));
-  EXPECT_LT((all - moves).abs().max().item<double>(), 1e-9);
+  const at::Tensor all = corrections_of_all(scan, used, corrections.index_select(0, used));
+  EXPECT_LT((all - corrections).abs().max().item<double>(), 1e-9);
 }
 
-TEST(Moments, AStepHasTheLengthOfTheRateWhateverTheScaleOfTheGradient) {
+TEST(Adam, AStepHasTheLengthOfTheRateWhateverTheScaleOfTheGradient) {
   for (const double scale : {1e-3, 1.0, 1e4}) {
     at::Tensor value = at::zeros({5}, at::kComplexFloat);
-    Moments moments;
-    moment_step(value, at::full({5}, c10::complex<float>(3, 4), at::kComplexFloat) * scale, moments,
-                0.1, {.floor = 0});
+    ComplexAdam moments;
+    adam_step(value, at::full({5}, c10::complex<float>(3, 4), at::kComplexFloat) * scale, moments,
+              0.1, {.floor = 0});
     EXPECT_NEAR(value.abs().max().item<float>(), 0.1, 1e-5);
     EXPECT_NEAR(at::real(value)[0].item<float>(), -0.06, 1e-5);
   }
 }
 
-TEST(Moments, NewEntriesOfAGrownValueDoNotLeapAlongNoise) {
+TEST(Adam, NewEntriesOfAGrownValueDoNotLeapAlongNoise) {
   at::Tensor value = at::zeros({1, 4});
-  Moments moments;
-  moment_step(value, at::full({1, 4}, 100.0f), moments, 0.1);
+  ComplexAdam moments;
+  adam_step(value, at::full({1, 4}, 100.0f), moments, 0.1);
   at::Tensor grown = at::zeros({2, 4});
-  moment_step(grown, at::full({2, 4}, 0.1f), moments, 0.1);
+  adam_step(grown, at::full({2, 4}, 0.1f), moments, 0.1);
   EXPECT_LT(grown[1].abs().max().item<float>(), 1e-3);
 }
 
@@ -97,11 +96,12 @@ TEST(Positions, JitterHasNoShiftScaleRotationOrShear) {
   const at::Tensor positions = small_scan().positions();
   const at::Tensor linear = at::tensor({0.01, 0.02, -0.02, 0.01}, at::kDouble).view({2, 2});
   const at::Tensor affine = positions.matmul(linear) + 3, own = noise({36, 2}, at::kDouble);
-  const at::Tensor allowed = allowed_moves(affine + own, positions, PositionFreedom::jitter);
-  EXPECT_TRUE(at::allclose(allowed, allowed_moves(own, positions, PositionFreedom::jitter)));
-  EXPECT_TRUE(at::allclose(allowed_moves(affine, positions, PositionFreedom::affine),
+  const at::Tensor allowed = allowed_corrections(affine + own, positions, PositionFreedom::jitter);
+  EXPECT_TRUE(at::allclose(allowed, allowed_corrections(own, positions, PositionFreedom::jitter)));
+  EXPECT_TRUE(at::allclose(allowed_corrections(affine, positions, PositionFreedom::affine),
                            affine - affine.mean(0)));
-  EXPECT_EQ(allowed_moves(own, positions, PositionFreedom::none).abs().max().item<double>(), 0);
+  EXPECT_EQ(allowed_corrections(own, positions, PositionFreedom::none).abs().max().item<double>(),
+            0);
 }
 
 TEST(Illumination, GatheringIsTheAdjointOfSpreading) {

@@ -1,22 +1,41 @@
 // Runs of solvers that are cheap enough for quick tests.
 #pragma once
 
-#include <vector>
+#include <string>
+#include <utility>
 
 #include "ptyche/evaluate/data_fit.h"
-#include "ptyche/solve/solver_options.h"
+#include "ptyche/solve/solver.h"
 #include "ptyche/stitch/stitch.h"
 
 namespace ptyche {
 
+/// Sets the option in those links of the chain that have it.
+inline void set_where_known(SolverOptions& options, const std::string& name,
+                            const std::string& value) {
+  for (ChainLink& link : options.chain)
+    if (const auto own = fields(link, options); const Field* field = find_field(own, name))
+      assign(*field, value);
+}
+
 /// A chain of its own for every test: cheap, and with nothing that refines more than the object.
-inline SolverOptions plain(std::vector<ChainLink> chain) {
+inline SolverOptions plain(Chain chain) {
   SolverOptions options;
   options.chain = std::move(chain);
   options.fixed_probe = true;
-  options.batch = 6;
   options.every = 1000;
-  options.plateau = 0;
+  set_where_known(options, "batch", "6");
+  set_where_known(options, "plateau", "0");
+  return options;
+}
+
+/// The same for a chain that refines positions or a background as well: their batches are small
+/// too.
+inline SolverOptions plain(Chain chain, PositionFreedom positions, bool background = false) {
+  SolverOptions options = plain(std::move(chain));
+  options.positions = positions;
+  options.background = background;
+  set_where_known(options, "batch", "6");
   return options;
 }
 

@@ -11,12 +11,12 @@
 namespace ptyche {
 
 /// Running means of one array's gradient and of its squared magnitude; empty before the first step.
-struct Moments {
+struct ComplexAdam {
   at::Tensor mean, square;
   std::int64_t steps = 0;
 };
 
-struct MomentOptions {
+struct ComplexAdamOptions {
   double keep_mean = 0.9, keep_square = 0.99;  ///< shares of the old means that a step keeps
   double floor = 0.001;  ///< share of the largest root mean square: damps what no pattern lights
 };
@@ -26,12 +26,12 @@ struct MomentOptions {
 /// `value` float32, float64 or complex64, contiguous, written in place. Where the first axis has
 /// grown, the new entries begin with the squares of the first one; a value of any other shape than
 /// before starts anew.
-void moment_step(at::Tensor& value, const at::Tensor& gradient, Moments& moments, double rate,
-                 const MomentOptions& options = {});
+void adam_step(at::Tensor& value, const at::Tensor& gradient, ComplexAdam& moments, double rate,
+               const ComplexAdamOptions& options = {});
 
 /// Under `path` in a checkpoint. Nothing is written, and empty moments are read, before the first
 /// step.
-void write_moments(Hdf5File& file, const std::string& path, const Moments& moments);
-Moments read_moments(const Hdf5File& file, const std::string& path);
+void write_adam(Hdf5File& file, const std::string& path, const ComplexAdam& moments);
+ComplexAdam read_adam(const Hdf5File& file, const std::string& path);
 
 }  // namespace ptyche

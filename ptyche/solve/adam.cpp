@@ -1,4 +1,4 @@
-#include "ptyche/solve/moments.h"
+#include "ptyche/solve/adam.h"
 
 #include <ATen/Parallel.h>
 
@@ -51,16 +51,16 @@ void step(T* value, const T* gradient, T* mean, const T* square, std::int64_t fi
   }
 }
 
-Moments new_moments(const at::Tensor& value) {
+ComplexAdam new_moments(const at::Tensor& value) {
   return {at::zeros_like(value),
           at::zeros(value.sizes(), c10::toRealValueType(value.scalar_type())), 0};
 }
 
-/// Moments for a value that is new, or whose first axis has grown (probe modes): what is new starts
-/// at rest, with the squares of the first entry, so that it does not begin with a step of full
-/// length along noise.
-Moments grown(const Moments& old, const at::Tensor& value) {
-  Moments moments = new_moments(value);
+/// ComplexAdam for a value that is new, or whose first axis has grown (probe modes): what is new
+/// starts at rest, with the squares of the first entry, so that it does not begin with a step of
+/// full length along noise.
+ComplexAdam grown(const ComplexAdam& old, const at::Tensor& value) {
+  ComplexAdam moments = new_moments(value);
   const bool has_grown = old.mean.defined() && old.mean.dim() == value.dim() && value.dim() > 0 &&
                          old.mean.size(0) < value.size(0) &&
                          old.mean.sizes().slice(1) == value.sizes().slice(1);
@@ -73,7 +73,8 @@ Moments grown(const Moments& old, const at::Tensor& value) {
 }
 
 template <class T>
-StepFactors<T> factors(Moments& moments, double most, double rate, const MomentOptions& options) {
+StepFactors<T> factors(ComplexAdam& moments, double most, double rate,
+                       const ComplexAdamOptions& options) {
   const auto steps = static_cast<double>(++moments.steps);
   const double mean_scale = 1 - std::pow(options.keep_mean, steps);
   const double square_scale = 1 / (1 - std::pow(options.keep_square, steps));
@@ -83,8 +84,8 @@ StepFactors<T> factors(Moments& moments, double most, double rate, const MomentO
 }
 
 template <class T, int parts>
-void step_all(at::Tensor& value, const at::Tensor& gradient, Moments& moments, double rate,
-              const MomentOptions& options) {
+void step_all(at::Tensor& value, const at::Tensor& gradient, ComplexAdam& moments, double rate,
+              const ComplexAdamOptions& options) {
   const at::Tensor along = gradient.contiguous();
   const std::int64_t count = value.numel();
   T *to = static_cast<T*>(value.data_ptr()), *mean = static_cast<T*>(moments.mean.data_ptr());
@@ -105,8 +106,8 @@ void step_all(at::Tensor& value, const at::Tensor& gradient, Moments& moments, d
 
 }  // namespace
 
-void moment_step(at::Tensor& value, const at::Tensor& gradient, Moments& moments, double rate,
-                 const MomentOptions& options) {
+void adam_step(at::Tensor& value, const at::Tensor& gradient, ComplexAdam& moments, double rate,
+               const ComplexAdamOptions& options) {
   if (!moments.mean.defined() || moments.mean.sizes() != value.sizes())
     moments = grown(moments, value);
   if (value.scalar_type() == at::kDouble)
@@ -117,14 +118,14 @@ void moment_step(at::Tensor& value, const at::Tensor& gradient, Moments& moments
     step_all<float, 1>(value, gradient, moments, rate, options);
 }
 
-void write_moments(Hdf5File& file, const std::string& path, const Moments& moments) {
+void write_adam(Hdf5File& file, const std::string& path, const ComplexAdam& moments) {
   if (moments.steps == 0) return;
   file.write(path + "/mean", moments.mean);
   file.write(path + "/square", moments.square);
   file.write(path + "/steps", at::tensor({moments.steps}, at::kLong));
 }
 
-Moments read_moments(const Hdf5File& file, const std::string& path) {
+ComplexAdam read_adam(const Hdf5File& file, const std::string& path) {
   if (!file.has(path + "/steps")) return {};
   return {file.read(path + "/mean").values, file.read(path + "/square").values,
           file.read(path + "/steps").values.item<std::int64_t>()};

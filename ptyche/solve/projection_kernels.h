@@ -1,11 +1,11 @@
-// What ePIE, rPIE, difference map and RAAR have in common: the way from a solver's tensors into the
-// layouts of the fused kernels and back.
+// What solvers that project onto the measured amplitudes have in common: the way from their tensors
+// into the layouts of the fused kernels and back.
 #pragma once
 
 #include <memory>
 
 #include "ptyche/engine/cpu/projection_memory.h"
-#include "ptyche/solve/solver_problem.h"
+#include "ptyche/solve/problem.h"
 
 namespace ptyche {
 
@@ -15,27 +15,27 @@ void require_projection_memory(std::int64_t patterns, std::int64_t size, std::in
                                bool keep_waves);
 
 /// The kernels' state of one solver, kept from pass to pass with the amplitudes that it holds.
-class Projection {
+class ProjectionKernels {
  public:
   /// batch: patterns whose updates are merged, see ProjectionMemory.
-  Projection(bool keep_waves, std::int64_t batch) : keep_waves_(keep_waves), batch_(batch) {}
+  ProjectionKernels(bool keep_waves, std::int64_t batch) : keep_waves_(keep_waves), batch_(batch) {}
 
   /// Takes object, probe, background and positions from the state. The memory, and with it the exit
   /// waves, is new (`fresh`) at the first call and where an array has got another shape. Throws
   /// InvalidInput naming a pattern whose patch leaves the object, and, before it asks for it, the
   /// memory that is needed where the machine does not have it.
-  cpu::ProjectionMemory<float>& enter(const SolverProblem& problem, const SolverState& state);
+  cpu::ProjectionMemory<float>& load(const SolverProblem& problem, const SolverState& state);
   bool fresh() const { return fresh_; }
   cpu::ProjectionMemory<float>& memory() { return *memory_; }
 
   /// Writes object and probe into the state.
-  void leave(SolverState& state);
+  void store(SolverState& state);
 
   /// The kept exit waves as they lie in memory, (patterns, numbers) float32, and the misfit of each
   /// pattern in the last pass, (patterns) float64; and back.
   at::Tensor waves() const;
   at::Tensor misfit() const;
-  void take_waves(const at::Tensor& waves, const at::Tensor& misfit);
+  void load_waves(const at::Tensor& waves, const at::Tensor& misfit);
 
  private:
   void renew(const SolverProblem& problem, const SolverState& state);

@@ -1,4 +1,4 @@
-#include "ptyche/solve/projection.h"
+#include "ptyche/solve/projection_kernels.h"
 
 #include <ATen/Parallel.h>
 
@@ -87,15 +87,17 @@ void require_projection_memory(std::int64_t patterns, std::int64_t size, std::in
           "which {:.1f} GB are free; {}",
           keep_waves ? "exit waves and amplitudes" : "the amplitudes", patterns, size, size, modes,
           needed / 1e9, available / 1e9,
-          keep_waves ? "epie, rpie, lsqml and ml keep no exit waves"
-                     : "lsqml and ml read the counts in batches");
+          keep_waves ? "a solver that keeps no exit waves needs less"
+                     : "a solver that reads the counts in batches needs less");
 }
 
-void Projection::renew(const SolverProblem& problem, const SolverState& state) {
+void ProjectionKernels::renew(const SolverProblem& problem, const SolverState& state) {
   require(
       cpu::has_fft_plan(problem.pattern_size()),
-      "epie, rpie, dm and raar: patterns of {0} x {0} have a prime factor above {1}; --crop a few "
-      "pixels, or take ml, lbfgs or lsqml with --engine reference (training: --probe-start guess)",
+      "this solver needs the fused kernels, and patterns of {0} x {0} have a prime factor above "
+      "{1}; "
+      "--crop a few pixels, or take a solver that has --engine reference (training: --probe-start "
+      "guess)",
       problem.pattern_size(), cpu::kLargestRadix);
   memory_.reset();
   const at::Tensor object = state.object.contiguous(), probe = state.probe.contiguous();
@@ -113,8 +115,8 @@ void Projection::renew(const SolverProblem& problem, const SolverState& state) {
   }
 }
 
-cpu::ProjectionMemory<float>& Projection::enter(const SolverProblem& problem,
-                                                const SolverState& state) {
+cpu::ProjectionMemory<float>& ProjectionKernels::load(const SolverProblem& problem,
+                                                      const SolverState& state) {
   std::vector<cpu::Place> places = places_of(problem, state);
   fresh_ = !memory_ || !fits(*memory_, state);
   if (fresh_) renew(problem, state);
@@ -127,15 +129,15 @@ cpu::ProjectionMemory<float>& Projection::enter(const SolverProblem& problem,
   return *memory_;
 }
 
-at::Tensor Projection::waves() const {
+at::Tensor ProjectionKernels::waves() const {
   return at::from_blob(memory_->waves,
                        {static_cast<std::int64_t>(memory_->places.size()), memory_->mode_numbers()},
                        at::kFloat);
 }
 
-at::Tensor Projection::misfit() const { return at::tensor(memory_->misfit, at::kDouble); }
+at::Tensor ProjectionKernels::misfit() const { return at::tensor(memory_->misfit, at::kDouble); }
 
-void Projection::take_waves(const at::Tensor& waves, const at::Tensor& misfit) {
+void ProjectionKernels::load_waves(const at::Tensor& waves, const at::Tensor& misfit) {
   require(waves.sizes() == this->waves().sizes(),
           "exit waves of the checkpoint: expected {}, found {}", this->waves().sizes(),
           waves.sizes());
@@ -144,7 +146,7 @@ void Projection::take_waves(const at::Tensor& waves, const at::Tensor& misfit) {
   memory_->misfit.assign(first, first + misfit.numel());
 }
 
-void Projection::leave(SolverState& state) {
+void ProjectionKernels::store(SolverState& state) {
   at::Tensor object = at::empty_like(state.object, at::MemoryFormat::Contiguous);
   at::Tensor probe = at::empty_like(state.probe, at::MemoryFormat::Contiguous);
   memory_->give_object(numbers(object));

@@ -1,0 +1,101 @@
+// Projections between what was measured and what overlaps, with memory: every pass brings the exit
+// waves of all patterns, which are kept, to the next ones, then object and probe to what fits them
+// best. The difference map and RAAR differ in three numbers.
+#include "ptyche/engine/cpu/reflect_sweep.h"
+#include "ptyche/solve/auxiliary_updates.h"
+#include "ptyche/solve/projection_kernels.h"
+
+namespace ptyche {
+namespace {
+
+constexpr std::int64_t kBatch = 16;           // patterns between two sums into the object
+constexpr std::int64_t kKeptProbePasses = 2;  // from a flat object nothing can be said of the probe
+
+// Numbers in a checkpoint. It is put together in memory every half minute; a resumed run without
+// exit waves begins anew from object and probe.
+constexpr std::int64_t kLargestSaved = 500'000'000;
+
+constexpr float kBeta = 0.8F;
+
+struct OverlapOptions {
+  cpu::Reflection<float> how;
+  bool within_noise = false;  ///< see cpu::ReflectOptions
+  BatchOptions batches = {};
+};
+
+std::vector<Field> fields(OverlapOptions& o, const SolverOptions& common) {
+  return auxiliary_fields(o.batches, common);
+}
+
+/// The misfit is that of the waves, which rises and falls on the way: no plateau.
+class OverlapProjection : public Solver {
+ public:
+  using Options = OverlapOptions;
+  explicit OverlapProjection(const Options& options)
+      : options_(options), auxiliary_(options.batches) {}
+
+  double pass(const SolverProblem& problem, SolverState& state, const Pass& pass) override {
+    cpu::ProjectionMemory<float>& memory = kernels_.load(problem, state);
+    if (kernels_.fresh()) set_ = false;
+    take_loaded();
+    cpu::ReflectOptions options{
+        .how = options_.how,
+        .refine_probe = !problem.options.fixed_probe && pass.epoch >= kKeptProbePasses,
+        .within_noise = options_.within_noise};
+    options.how.fresh = !set_;
+    const double misfit = cpu::reflect_sweep(memory, options);
+    set_ = true;
+    kernels_.store(state);
+    constrain(problem, state);
+    auxiliary_.after_projections(problem, state, pass);
+    return misfit;
+  }
+
+  void save(Hdf5File& file, const std::string& group) const override {
+    auxiliary_.save(file, group);
+    if (!set_ || kernels_.waves().numel() > kLargestSaved) return;
+    file.write(group + "/exit_waves", kernels_.waves());
+    file.write(group + "/misfit", kernels_.misfit());
+  }
+  void load(const Hdf5File& file, const std::string& group) override {
+    auxiliary_.load(file, group);
+    if (!file.has(group + "/exit_waves")) return;
+    loaded_ = file.read(group + "/exit_waves").values;
+    loaded_misfit_ = file.read(group + "/misfit").values;
+  }
+
+ private:
+  /// Exit waves of a checkpoint, once.
+  void take_loaded() {
+    if (!loaded_.defined()) return;
+    kernels_.load_waves(loaded_, loaded_misfit_);
+    loaded_ = loaded_misfit_ = at::Tensor();
+    set_ = true;
+  }
+
+  Options options_;
+  ProjectionKernels kernels_{true, kBatch};
+  AuxiliaryUpdates auxiliary_;
+  at::Tensor loaded_, loaded_misfit_;
+  bool set_ = false;
+};
+
+}  // namespace
+
+/// Thibault, Dierolf, Bunk, Menzel & Pfeiffer, Ultramicroscopy 109, 338 (2009), eq. 10:
+/// wave <- wave + beta (F(2 P O - wave) - P O).
+SolverEntry dm_solver() {
+  return describe_solver<OverlapProjection>(
+      "dm", "difference map: the surest far from the solution, never at rest",
+      {.how = {.keep = 1, .reflected = kBeta, .product = -kBeta}, .within_noise = true});
+}
+
+/// Relaxed averaged alternating reflections: Luke, Inverse Problems 21, 37 (2005), eq. 13, the
+/// overlap first: wave <- beta (wave + F(2 P O - wave)) + (1 - 2 beta) P O.
+SolverEntry raar_solver() {
+  return describe_solver<OverlapProjection>(
+      "raar", "relaxed averaged alternating reflections: calmer than the difference map",
+      {.how = {.keep = kBeta, .reflected = kBeta, .product = 1 - 2 * kBeta}});
+}
+
+}  // namespace ptyche

@@ -1,0 +1,275 @@
+#include "ptyche/solve/problem.h"
+
+#include <ATen/core/grad_mode.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "ptyche/core/error.h"
+#include "ptyche/core/log.h"
+#include "ptyche/core/random.h"
+#include "ptyche/engine/group_loss.h"
+#include "ptyche/physics/canvas.h"
+#include "ptyche/physics/propagation.h"
+#include "ptyche/solve/auxiliary_updates.h"
+#include "ptyche/solve/illumination.h"
+#include "ptyche/stitch/stitch.h"
+
+namespace ptyche {
+namespace {
+
+constexpr std::int64_t kBatchPatterns = 64;
+constexpr std::int64_t kOwnRoom = 8;    // px
+constexpr double kFarthestStart = 256;  // px; beyond it a start is of another scan
+
+/// Sum of the unmasked counts, a batch of patterns at a time.
+double counted_photons(const Scan& scan, const at::Tensor& frames, const at::Tensor& mask) {
+  double photons = 0;
+  for (const at::Tensor& batch : frames.split(kBatchPatterns))
+    photons += (counts_in_fft_order(scan, batch) * mask).sum(at::kDouble).item<double>();
+  return photons;
+}
+
+/// Each pattern's own error, and what a twentieth of scale, rotation and shear does at the rim.
+std::int64_t room_for(const Scan& scan, PositionFreedom freedom) {
+  if (freedom == PositionFreedom::none) return 0;
+  if (freedom == PositionFreedom::jitter) return kOwnRoom;
+  const at::Tensor extent = scan.positions().amax(0) - scan.positions().amin(0);
+  return kOwnRoom + static_cast<std::int64_t>(std::ceil(extent.max().item<double>() / 20));
+}
+
+/// What the start's positions add to the used patterns', (n, 2) float64; undefined where it has
+/// another number of patterns.
+at::Tensor corrections_of(const Scan& scan, const at::Tensor& frames, const Reconstruction& start) {
+  if (start.positions.size(0) != scan.frames()) return {};
+  return (start.positions - scan.positions()).index_select(0, frames).contiguous();
+}
+
+/// What the start has moved already is not held against it.
+std::int64_t room_of_start(const Scan& scan, const at::Tensor& frames, PositionFreedom freedom,
+                           const std::optional<Reconstruction>& start) {
+  if (freedom == PositionFreedom::none || !start) return 0;
+  const at::Tensor corrections = corrections_of(scan, frames, *start);
+  const double largest = corrections.defined() ? corrections.abs().max().item<double>() : 0;
+  return largest <= kFarthestStart ? static_cast<std::int64_t>(std::ceil(largest)) : 0;
+}
+
+at::Tensor leaf(const at::Tensor& value, bool wanted = true) {
+  return value.detach().requires_grad_(wanted);
+}
+
+// Of the mean counts, what a new background starts with (at 0 its slope would be 0 for ever), and
+// what one that is taken over has at least.
+constexpr double kFirstBackground = 0.05, kLeastBackground = 0.0005;
+constexpr double kSamePosition = 1e-3;  // px
+constexpr std::int64_t kGrid = 16;      // canvases are rounded up to it
+
+at::Tensor rounded_up(const at::Tensor& object) {
+  const auto up = [](std::int64_t length) { return (length + kGrid - 1) / kGrid * kGrid; };
+  at::Tensor canvas = at::ones({up(object.size(0)), up(object.size(1))}, object.options());
+  canvas.narrow(0, 0, object.size(0)).narrow(1, 0, object.size(1)).copy_(object);
+  return canvas;
+}
+
+/// Copies the part of `from` (its pixel (0, 0) at `row`, `col` of the canvas) that lies on it.
+void paste(at::Tensor& canvas, const at::Tensor& from, std::int64_t row, std::int64_t col) {
+  const std::int64_t top = std::max<std::int64_t>(row, 0), left = std::max<std::int64_t>(col, 0);
+  const std::int64_t rows = std::min(canvas.size(0), row + from.size(0)) - top;
+  const std::int64_t cols = std::min(canvas.size(1), col + from.size(1)) - left;
+  if (rows <= 0 || cols <= 0) return;
+  canvas.narrow(0, top, rows)
+      .narrow(1, left, cols)
+      .copy_(from.narrow(0, top - row, rows).narrow(1, left - col, cols));
+}
+
+/// Position corrections that the start brings along; none where its positions are not those of this
+/// scan.
+at::Tensor start_corrections(const SolverProblem& problem, const Reconstruction& start) {
+  const at::Tensor none = at::zeros_like(problem.positions);
+  const at::Tensor corrections = corrections_of(problem.scan, problem.frames, start);
+  if (!corrections.defined()) return none;
+  const double largest = corrections.abs().max().item<double>();
+  const bool kept = problem.options.positions == PositionFreedom::none;
+  if (!kept && largest <= static_cast<double>(problem.room_px)) return corrections;
+  if (largest > kSamePosition)
+    warn("the start's positions are up to {:.3g} px from this scan's, which are taken{}", largest,
+         kept ? "; --refine-positions goes on with the start's" : "");
+  return none;
+}
+
+void take_over(const SolverProblem& problem, const Reconstruction& start, SolverState& state) {
+  require(start.probe.size(-1) == problem.pattern_size(),
+          "solver: the scan's patterns are {0} x {0}, the start's probe is {1} x {1}",
+          problem.pattern_size(), start.probe.size(-1));
+  require(at::isfinite(start.object).all().item<bool>() && std::isfinite(photons(start.probe)),
+          "solver: expected a start of finite numbers, found {}", "others");
+  require(photons(start.probe) > 0, "solver: expected a start whose probe has light, found {}",
+          "none");
+  paste(state.object, start.object, start.origin_row - state.origin_row,
+        start.origin_col - state.origin_col);
+  state.probe = start.probe.clone().contiguous();
+  state.position_corrections = start_corrections(problem, start);
+  if (state.background_root.defined() && start.background.defined())
+    state.background_root = to_fft_order(start.background)
+                                .clamp_min(kLeastBackground * problem.mean_counts())
+                                .sqrt()
+                                .contiguous();
+}
+
+/// Everything that the canvas must hold: the patches of all patterns, wherever they may move to.
+Reconstruction canvas_of(const SolverProblem& problem) {
+  Reconstruction canvas = empty_reconstruction(problem.scan, problem.options.interpolation);
+  const std::int64_t room = problem.room_px;
+  canvas.object = at::constant_pad_nd(canvas.object, {room, room, room, room}, 1);
+  canvas.origin_row -= room;
+  canvas.origin_col -= room;
+  return canvas;
+}
+
+}  // namespace
+
+SolverProblem make_problem(const Scan& scan, const SolverOptions& options,
+                           const std::optional<Reconstruction>& start) {
+  check(options);
+  const at::Tensor frames = scan.frames_with(FrameUse::used), mask = mask_in_fft_order(scan);
+  require(frames.size(0) >= 1, "solver: expected at least one used pattern, found none");
+  const double photons = counted_photons(scan, frames, mask);
+  require(photons > 0, "solver: the mask hides every photon of the {} used patterns",
+          frames.size(0));
+  return {.scan = scan,
+          .frames = frames,
+          .positions = scan.positions().index_select(0, frames),
+          .mask = mask,
+          .photons = photons,
+          .options = options,
+          .propagation = propagation_of(scan.geometry()),
+          .room_px = room_for(scan, options.positions) +
+                     room_of_start(scan, frames, options.positions, start)};
+}
+
+double SolverProblem::mean_counts() const {
+  return photons / static_cast<double>(patterns() * mask.sum().item<std::int64_t>());
+}
+
+SolverState SolverState::clone() const {
+  SolverState copy = *this;
+  for (at::Tensor* tensor :
+       {&copy.object, &copy.probe, &copy.background_root, &copy.position_corrections})
+    if (tensor->defined()) *tensor = tensor->clone();
+  return copy;
+}
+
+SolverGradient gradient(const SolverProblem& problem, const SolverState& state,
+                        const at::Tensor& batch, const GradientOptions& options) {
+  const at::AutoGradMode with_gradients(true);
+  const at::Tensor object = leaf(state.object), probe = leaf(state.probe);
+  const at::Tensor root =
+      state.background_root.defined() ? leaf(state.background_root) : at::Tensor();
+  const at::Tensor corners = corners_of(problem, state, batch), whole = corners.round();
+  const bool moved_probe = problem.options.interpolation == Interpolation::probe_fourier;
+  const at::Tensor place = leaf(moved_probe ? corners - whole : corners,
+                                problem.options.positions != PositionFreedom::none);
+  const at::Tensor loss = object_loss(
+      object, probe, moved_probe ? whole : place, moved_probe ? place : at::Tensor(),
+      {.counts = counts_in_fft_order(problem.scan, problem.frames.index_select(0, batch)),
+       .mask = problem.mask,
+       .background = root.defined() ? root.square() : at::Tensor()},
+      {.engine = options.engine, .kind = options.likelihood, .propagation = problem.propagation});
+  loss.backward();
+  return {.loss = loss.item<double>(),
+          .object = object.grad().contiguous(),
+          .probe = probe.grad(),
+          .background_root = root.defined() ? root.grad() : at::Tensor(),
+          .positions = place.grad().defined() ? place.grad() : at::zeros_like(place)};
+}
+
+std::vector<Field> fields(GradientOptions& options) {
+  return {{.name = "engine",
+           .target =
+               choice(options.engine, {{"fused", Engine::fused}, {"reference", Engine::reference}}),
+           .help = "how the gradient is computed (ptyche info --engines)"},
+          {.name = "likelihood",
+           .target = choice(options.likelihood, {{"poisson", LossKind::poisson},
+                                                 {"amplitude", LossKind::amplitude_square}}),
+           .help = "of the counts: Poisson, or Gaussian noise of the amplitudes"}};
+}
+
+std::vector<at::Tensor> shuffled_batches(const SolverProblem& problem, std::int64_t size,
+                                         const Pass& pass) {
+  const RandomStream stream(problem.options.seed, Purpose::solver_order,
+                            static_cast<std::uint64_t>(pass.total));
+  return at::tensor(permutation(problem.patterns(), stream), at::kLong).split(size);
+}
+
+at::Tensor corners_of(const SolverProblem& problem, const SolverState& state,
+                      const at::Tensor& batch) {
+  const at::Tensor origin =
+      at::tensor({state.origin_row, state.origin_col}, at::kLong).to(at::kDouble);
+  return (problem.positions + state.position_corrections).index_select(0, batch) - origin -
+         static_cast<double>(problem.pattern_size() / 2);
+}
+
+void require_on_canvas(const SolverProblem& problem, const SolverState& state,
+                       const at::Tensor& batch, const at::Tensor& first, const at::Tensor& last) {
+  const at::Tensor length = at::tensor({state.object.size(0), state.object.size(1)}, at::kLong);
+  const at::Tensor outside = (first.lt(0) + last.ge(length)).any(1).nonzero();
+  if (outside.numel() == 0) return;
+  const auto k = outside[0][0].item<std::int64_t>();
+  const auto pixel = [&](const at::Tensor& of, std::int64_t axis) {
+    return of[k][axis].item<std::int64_t>();
+  };
+  throw InvalidInput(fmt::format(
+      "pattern {}: its patch, rows {}..{} and columns {}..{}, leaves the object of {} x {} px; its "
+      "position is too far from the given one",
+      problem.frames[batch[k]].item<std::int64_t>(), pixel(first, 0), pixel(last, 0),
+      pixel(first, 1), pixel(last, 1), state.object.size(0), state.object.size(1)));
+}
+
+at::Tensor whole_corners(const SolverProblem& problem, const SolverState& state,
+                         const at::Tensor& batch) {
+  const at::Tensor corners = corners_of(problem, state, batch).round().to(at::kLong).contiguous();
+  require_on_canvas(problem, state, batch, corners, corners + (problem.pattern_size() - 1));
+  return corners;
+}
+
+SolverState start_state(const SolverProblem& problem, const std::optional<Reconstruction>& start) {
+  const Reconstruction canvas = canvas_of(problem);
+  const std::int64_t size = problem.pattern_size();
+  SolverState state{.object = rounded_up(canvas.object),
+                    .probe = canvas.probe.clone().contiguous(),
+                    .background_root = {},
+                    .position_corrections = at::zeros_like(problem.positions),
+                    .origin_row = canvas.origin_row,
+                    .origin_col = canvas.origin_col};
+  if (problem.options.background)
+    state.background_root =
+        at::full({size, size}, std::sqrt(kFirstBackground * problem.mean_counts()));
+  if (start) take_over(problem, *start, state);
+  return state;
+}
+
+Reconstruction finished(const SolverProblem& problem, const SolverState& state,
+                        const std::vector<double>& losses) {
+  Reconstruction image = canvas_of(problem);
+  const at::Tensor all = at::arange(problem.patterns(), at::kLong);
+  const at::Tensor light = spread_at(summed_power(state.probe), whole_corners(problem, state, all),
+                                     state.object.size(0), state.object.size(1));
+  const at::Tensor dark = light.le(kDarkWeight * light.max());
+  const double scale = std::sqrt(photons(problem.scan.probe()) / photons(state.probe));
+  const auto cropped = [&](const at::Tensor& canvas) {
+    return canvas.narrow(0, 0, image.object.size(0))
+        .narrow(1, 0, image.object.size(1))
+        .contiguous();
+  };
+  image.object = cropped((state.object / scale).masked_fill(dark, 1));
+  image.coverage = cropped((light / light.max()).masked_fill(dark, 0));
+  image.probe = orthogonal_modes(state.probe * scale);
+  image.positions = problem.scan.positions() +
+                    corrections_of_all(problem.scan, problem.frames, state.position_corrections);
+  if (state.background_root.defined())
+    image.background = to_centred(state.background_root.square()).contiguous();
+  image.loss = losses;
+  return image;
+}
+
+}  // namespace ptyche

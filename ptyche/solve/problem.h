@@ -1,0 +1,105 @@
+// The scan as solvers see it, the state that they change, the gradient that they follow, and the
+// way between a state and a reconstruction.
+#pragma once
+
+#include <ATen/ATen.h>
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "ptyche/data/reconstruction.h"
+#include "ptyche/data/scan.h"
+#include "ptyche/engine/engine.h"
+#include "ptyche/physics/losses.h"
+#include "ptyche/physics/propagation.h"
+#include "ptyche/solve/solver.h"
+
+namespace ptyche {
+
+/// What stays the same. n = number of used patterns.
+///   frames     (n) int64, their numbers in the scan
+///   positions  (n, 2) float64, the given ones, scan's pixel frame
+///   mask       (N, N) bool, FFT order
+///   photons    sum of their counts in the unmasked pixels
+struct SolverProblem {
+  Scan scan;
+  at::Tensor frames, positions, mask;
+  double photons = 0;
+  SolverOptions options;
+  Propagation propagation;   ///< of the scan's geometry
+  std::int64_t room_px = 0;  ///< how far a position may move; the canvas is wider by it
+
+  /// Mean counts of an unmasked pixel.
+  double mean_counts() const;
+  std::int64_t patterns() const { return frames.size(0); }
+  std::int64_t pattern_size() const { return scan.pattern_size(); }
+};
+
+/// With room for the position corrections that a start brings along. Throws InvalidInput for
+/// options out of range, fewer than one used pattern, and a mask that hides all light.
+SolverProblem make_problem(const Scan& scan, const SolverOptions& options,
+                           const std::optional<Reconstruction>& start = {});
+
+/// What changes.
+struct SolverState {
+  at::Tensor object;                ///< (rows, cols) complex64, its pixel (0, 0) at `origin`
+  at::Tensor probe;                 ///< (modes, N, N) complex64, sqrt(photon)
+  at::Tensor background_root;       ///< (N, N) float32 sqrt(counts), FFT order; or undefined
+  at::Tensor position_corrections;  ///< (n, 2) float64 px, refined less given position
+  std::int64_t origin_row = 0, origin_col = 0;
+
+  SolverState clone() const;
+};
+
+/// The state before the first pass: a flat object and the scan's probe, or `start`: its object
+/// where the canvases overlap, its probe, and, if its patterns are the scan's, its positions and
+/// background. Throws InvalidInput if its patterns have another size, its object or probe is not
+/// finite or its probe has no light.
+SolverState start_state(const SolverProblem& problem, const std::optional<Reconstruction>& start);
+
+/// The result: orthogonal modes whose photons are those of the scan's probe, 1 + 0i where no used
+/// pattern lights the object, refined positions of the used patterns; all others follow the grid as
+/// a whole (corrections_of_all).
+Reconstruction finished(const SolverProblem& problem, const SolverState& state,
+                        const std::vector<double>& losses);
+
+/// How the loss of a batch is computed.
+struct GradientOptions {
+  Engine engine = Engine::fused;
+  LossKind likelihood = LossKind::poisson;  ///< of the counts: poisson or amplitude_square
+};
+std::vector<Field> fields(GradientOptions& options);
+
+/// The loss of a batch, summed over its patterns and pixels, and its gradient (dL/dRe + i dL/dIm
+/// where complex) by each array of the state. Without a background `background_root` is undefined;
+/// `positions` (k, 2) is that of the batch's patterns, 0 where positions are kept.
+struct SolverGradient {
+  double loss = 0;
+  at::Tensor object, probe, background_root, positions;
+};
+
+/// batch  (k) int64, indices into problem.frames
+/// Throws InvalidInput naming a pattern whose patch leaves the canvas.
+SolverGradient gradient(const SolverProblem& problem, const SolverState& state,
+                        const at::Tensor& batch, const GradientOptions& options = {});
+
+/// The used patterns in random order, in batches of at most `size`: each (k) int64.
+std::vector<at::Tensor> shuffled_batches(const SolverProblem& problem, std::int64_t size,
+                                         const Pass& pass);
+
+/// Where the (0, 0) of the patches of a batch lie on the canvas, between pixels: (k, 2) float64.
+at::Tensor corners_of(const SolverProblem& problem, const SolverState& state,
+                      const at::Tensor& batch);
+
+/// Throws InvalidInput naming the first pattern of the batch of which not all pixels from `first`
+/// to `last`, (k, 2) int64 rows and columns, lie on the canvas.
+void require_on_canvas(const SolverProblem& problem, const SolverState& state,
+                       const at::Tensor& batch, const at::Tensor& first, const at::Tensor& last);
+
+/// Canvas pixel under the patch's (0, 0), whole, of each pattern of a batch: (k, 2) int64. Throws
+/// InvalidInput naming a pattern whose patch leaves the canvas.
+at::Tensor whole_corners(const SolverProblem& problem, const SolverState& state,
+                         const at::Tensor& batch);
+
+}  // namespace ptyche
