@@ -9,8 +9,8 @@
 #include <cmath>
 #include <cstdio>
 
+#include "bench/machine_speed.h"
 #include "ptyche/core/error.h"
-#include "ptyche/core/stopwatch.h"
 #include "ptyche/engine/cpu/fft_plan.h"
 #include "ptyche/engine/cpu/loss_task.h"
 #include "ptyche/engine/cpu/scratch.h"

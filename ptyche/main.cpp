@@ -11,7 +11,6 @@
 
 #include "ptyche/commands/command_line.h"
 #include "ptyche/commands/parse.h"
-#include "ptyche/commands/registry.h"
 #include "ptyche/core/error.h"
 
 namespace {

@@ -1,4 +1,4 @@
-// From the program's arguments to the verb that runs.
+// The verbs of the command line, and from the program's arguments to the one that runs.
 #pragma once
 
 #include <string>
@@ -7,6 +7,25 @@
 #include "ptyche/commands/command.h"
 
 namespace ptyche {
+
+// Every verb; the file of the same name declares and runs it. Adding one: its file, its function
+// here and in the list of all_commands.
+Command reconstruct_command();
+Command simulate_command();
+Command train_command();
+Command infer_command();
+Command evaluate_command();
+Command compare_command();
+Command solve_command();
+Command info_command();
+Command grid_lines_command();
+Command dose_response_command();
+Command bench_command();
+Command completion_command();
+Command docs_command();
+
+/// Every verb, in the order of the help page, hidden ones included; targets hold their defaults.
+std::vector<Command> all_commands();
 
 /// Carries out `words`, the program's arguments without its name: prints help or version to stdout,
 /// or parses the verb's options and runs it. Throws UsageError and whatever the verb throws.

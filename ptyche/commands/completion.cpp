@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "ptyche/commands/help.h"
-#include "ptyche/commands/registry.h"
+#include "ptyche/commands/command_line.h"
 #include "ptyche/core/error.h"
 
 namespace ptyche {

@@ -97,8 +97,8 @@ std::vector<Entry> entries_of_yaml(const std::filesystem::path& file) {
   return entries;
 }
 
-/// What a configuration of the original may set and nothing here has.
-bool only_the_original_has(std::string key) {
+/// What a configuration of PtychoPINN may set and nothing here has.
+bool only_ptychopinn_has(std::string key) {
   static constexpr std::array kKeys = {
       "architecture",  "probe_mask",           "pad_object",
       "probe_scale",   "realspace_weight",     "gaussian_smoothing_sigma",
@@ -115,7 +115,7 @@ std::set<std::string> read_config(const Command& command, const std::filesystem:
   std::set<std::string> names;
   for (const Entry& entry : yaml ? entries_of_yaml(file) : entries_of_toml(file))
     with_context(fmt::format("{}:{}", file.string(), entry.line), [&] {
-      if (yaml && only_the_original_has(entry.key))
+      if (yaml && only_ptychopinn_has(entry.key))
         return note("{}:{}: '{}' is of PtychoPINN alone and left out", file.string(), entry.line,
                     entry.key);
       const Field& option = option_named(command, entry.key);

@@ -7,7 +7,7 @@
 #include <memory>
 
 #include "ptyche/commands/option_lists.h"
-#include "ptyche/commands/verbs.h"
+#include "ptyche/commands/command_line.h"
 #include "ptyche/core/files.h"
 
 namespace ptyche {

@@ -19,7 +19,7 @@ std::string command_help(const Command& command);
 /// docs/commands.md: the same of all verbs, in Markdown.
 std::string commands_page(const std::vector<Command>& commands);
 
-/// Every option with its value and where that is from, one a line.
-std::string config_text(const Command& command, const Given& given);
+/// TOML that --config takes: every option with its value, and where that is from as a comment.
+std::string config_text(const Command& command, const OptionSources& sources);
 
 }  // namespace ptyche

@@ -66,6 +66,20 @@ bool draws_groups(const TrainingChoices& training, const GroupingChoices& groupi
   return grouping.groups.gridsize == 0 && traits_of(training.train.network).has_stem;
 }
 
+void require_own_grouping(TrainingChoices training, GroupingChoices grouping) {
+  const bool drawn = draws_groups(training, grouping);
+  GroupOptions group;
+  FixedGroupOptions fixed{.gridsize = 0};
+  for (const std::string& name : drawn ? changed(fields(grouping.groups), fields(fixed))
+                                       : changed(fields(training.group), fields(group))) {
+    if (drawn && name == "sequential-sampling" && grouping.subsample.count > 0) continue;
+    throw UsageError(fmt::format(
+        "--{}: {}", name,
+        drawn ? "groups are drawn anew in every epoch; with --gridsize they are chosen once"
+              : "groups are chosen once, of --gridsize^2 patterns, all of them merged"));
+  }
+}
+
 Groups groups_for(const Scan& scan, const TrainingChoices& training,
                   const GroupingChoices& grouping) {
   if (draws_groups(training, grouping)) return make_groups(scan, training.group);

@@ -16,7 +16,7 @@
 
 namespace ptyche {
 
-/// -o, --output-dir, which must be given.
+/// -o, --output-dir, which must be sources.
 Field output_dir_option(std::filesystem::path& folder,
                         const std::string& help = "folder for all results");
 
@@ -58,6 +58,9 @@ std::vector<Field> fields(GroupingChoices& choices);
 /// Whether the groups that training is shown are drawn anew in every epoch: unless a gridsize is
 /// asked for, or the network is one of PtychoPINN's.
 bool draws_groups(const TrainingChoices& training, const GroupingChoices& grouping);
+/// Throws UsageError naming the first option that chooses groups in another way than this.
+void require_own_grouping(TrainingChoices training,
+                          GroupingChoices grouping = {.groups = {.gridsize = 0}});
 Groups groups_for(const Scan& scan, const TrainingChoices& training,
                   const GroupingChoices& grouping = {.groups = {.gridsize = 0}});
 
@@ -71,7 +74,7 @@ struct LossWeights {
 };
 std::vector<Field> fields(LossWeights& weights);
 
-/// PtychoPINN's --backend, and what is said about it where it is given.
+/// PtychoPINN's --backend, and what is said about it where it is sources.
 Field backend_option(std::string& backend);
 void note_backend(const std::string& backend);
 

@@ -87,15 +87,15 @@ void fill_arguments(const Command& command, const Parser& parser) {
   }
 }
 
-void fill_options(const Command& command, const Parser& parser, Given& given) {
+void fill_options(const Command& command, const Parser& parser, OptionSources& sources) {
   for (std::size_t i = 0; i < command.options.size(); ++i) {
     const Field& option = command.options[i];
     if (parser.options[i]->count() > 0) {
       as_usage([&] { assign(option, parser.options[i]->results().back()); });
-      given.by_words.insert(option.name);
+      sources.by_words.insert(option.name);
     }
-    if (option.required && !given.by_words.contains(option.name) &&
-        !given.by_file.contains(option.name))
+    if (option.required && !sources.by_words.contains(option.name) &&
+        !sources.by_file.contains(option.name))
       throw UsageError(fmt::format("--{} is missing ({})", option.name, option.help));
   }
 }
@@ -110,7 +110,7 @@ bool is_value(const Field& option, const std::string& next) {
                                fmt::join(choices_of(option), ", "), next, meant));
 }
 
-/// `--flag True`, as the original's options are written, to `--flag=true`.
+/// `--flag True`, as PtychoPINN's options are written, to `--flag=true`.
 std::vector<std::string> with_flags_joined(const Command& command,
                                            const std::vector<std::string>& words) {
   std::vector<std::string> joined;
@@ -142,17 +142,17 @@ std::vector<std::string> with_implied(const Command& command, std::vector<std::s
 
 }  // namespace
 
-Given parse(const Command& command, const std::vector<std::string>& words) {
+OptionSources parse(const Command& command, const std::vector<std::string>& words) {
   Parser parser(command);
   split(parser, with_implied(command, with_flags_joined(command, words)));
   refuse_extras(command, parser.app.remaining());
-  Given given;
-  given.show_config = parser.show_config->count() > 0;
+  OptionSources sources;
+  sources.show_config = parser.show_config->count() > 0;
   if (parser.config->count() > 0)
-    given.by_file = read_config(command, parser.config->results().back());
+    sources.by_file = read_config(command, parser.config->results().back());
   fill_arguments(command, parser);
-  fill_options(command, parser, given);
-  return given;
+  fill_options(command, parser, sources);
+  return sources;
 }
 
 }  // namespace ptyche

@@ -27,8 +27,8 @@ void as_usage(Work&& work) {
   }
 }
 
-/// Which options were given, and where: names of Command::options; all others have their defaults.
-struct Given {
+/// Which options were sources, and where: names of Command::options; all others have their defaults.
+struct OptionSources {
   std::set<std::string> by_file, by_words;
   bool show_config = false;  ///< the user wants to see the values, not to run
 };
@@ -38,7 +38,7 @@ struct Given {
 /// line's. Accepted: --name value, --name=value, -x value, an option's other names, --two_words for
 /// --two-words, --flag, --flag=false; the last of several wins. Throws UsageError naming option,
 /// expected and found; InvalidInput where the config file is at fault.
-Given parse(const Command& command, const std::vector<std::string>& words);
+OptionSources parse(const Command& command, const std::vector<std::string>& words);
 
 /// Sets options from a file whose keys are option names, and returns the names it set: TOML, or
 /// YAML (.yaml, .yml) with or without sections, as PtychoPINN has it. Throws InvalidInput with file

@@ -5,7 +5,7 @@
 
 #include "ptyche/commands/option_lists.h"
 #include "ptyche/commands/outputs.h"
-#include "ptyche/commands/verbs.h"
+#include "ptyche/commands/command_line.h"
 #include "ptyche/core/error.h"
 #include "ptyche/core/files.h"
 #include "ptyche/core/stopwatch.h"
@@ -116,6 +116,7 @@ void reconstruct(ReconstructOptions options, const std::string& options_json) {
 /// Values that follow from others.
 ReconstructOptions resolved(ReconstructOptions options) {
   options.resolve();
+  require_own_grouping(options);
   options.infer.precision = options.train.precision;
   options.infer.engine = options.train.engine;
   return options;

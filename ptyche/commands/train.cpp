@@ -7,7 +7,7 @@
 #include "ptyche/commands/option_lists.h"
 #include "ptyche/commands/outputs.h"
 #include "ptyche/commands/parse.h"
-#include "ptyche/commands/verbs.h"
+#include "ptyche/commands/command_line.h"
 #include "ptyche/core/files.h"
 #include "ptyche/core/stopwatch.h"
 #include "ptyche/model/model_file.h"
@@ -25,34 +25,17 @@ struct TrainVerbOptions : TrainingChoices {
 
 Command declare(const std::shared_ptr<TrainVerbOptions>& options);
 
-/// Options that choose groups in another way than this training does.
-void refuse_other_grouping(TrainVerbOptions options) {
-  const bool drawn = draws_groups(options, options.grouping);
-  GroupOptions group;
-  GroupingChoices grouping{.groups = {.gridsize = 0}};
-  for (const std::string& name :
-       drawn ? changed(fields(options.grouping.groups), fields(grouping.groups))
-             : changed(fields(options.group), fields(group))) {
-    if (drawn && name == "sequential-sampling" && options.grouping.subsample.count > 0) continue;
-    throw UsageError(fmt::format(
-        "--{}: {}", name,
-        drawn ? "groups are drawn anew in every epoch; with --gridsize they are chosen once"
-              : "groups are chosen once, of --gridsize^2 patterns, all of them merged"));
-  }
-}
-
 /// Values that follow from others.
 void resolve(TrainVerbOptions& options) {
   if (options.scan.file.empty())
-    throw UsageError("SCAN is missing (" + scan_formats() +
-                     " file; --train-data-file names it too)");
+    throw UsageError("SCAN is missing (" + scan_formats() + " file; --train-data-file names it too)");
   NetworkOptions& network = options.train.network;
   if (options.model_type == "supervised") network.name = "supervised";
   if (traits_of(network).group_input)
     network.gridsize = std::max<std::int64_t>(options.grouping.groups.gridsize, 1);
   options.train.loss = options.loss.kind();
   options.TrainingChoices::resolve();
-  refuse_other_grouping(options);
+  require_own_grouping(options, options.grouping);
   note_backend(options.backend);
 }
 
@@ -81,20 +64,21 @@ void run_train(TrainVerbOptions options, const std::string& options_json) {
 
 /// What a PtychoPINN user types, where it is not an option of another list.
 std::vector<Field> ptychopinn_option_list(TrainVerbOptions& options) {
-  return {{.name = "train-data-file",
-           .target = &options.scan.file,
-           .help = "the scan, instead of SCAN"},
-          {.name = "test-data-file",
-           .target = &options.test_file,
-           .help = "scan for --do-stitching; none = the one that is trained on"},
-          {.name = "do-stitching",
-           .target = &options.do_stitching,
-           .help = "infer and stitch after training, as infer does"},
-          {.name = "model-type",
-           .target = &options.model_type,
-           .help = "supervised: the same as --network supervised",
-           .choices = {"pinn", "supervised"}},
-          backend_option(options.backend)};
+  return {
+      {.name = "train-data-file",
+       .target = &options.scan.file,
+       .help = "the scan, instead of SCAN"},
+      {.name = "test-data-file",
+       .target = &options.test_file,
+       .help = "scan for --do-stitching; none = the one that is trained on"},
+      {.name = "do-stitching",
+       .target = &options.do_stitching,
+       .help = "infer and stitch after training, as infer does"},
+      {.name = "model-type",
+       .target = &options.model_type,
+       .help = "supervised: the same as --network supervised",
+       .choices = {"pinn", "supervised"}},
+      backend_option(options.backend)};
 }
 
 Command declare(const std::shared_ptr<TrainVerbOptions>& options) {

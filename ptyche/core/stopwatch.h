@@ -1,6 +1,7 @@
-// How long work takes, and what the machine could do.
+// How long work takes.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <functional>
 #include <vector>
@@ -19,18 +20,17 @@ class Stopwatch {
 };
 
 /// Seconds of one call.
-double seconds_of(const std::function<void()>& work);
-
-/// Seconds of the fastest of at least 5 calls in `budget` seconds: other work on the machine can
-/// only slow a call down.
-double fastest_seconds(const std::function<void()>& work, double budget = 1);
+inline double seconds_of(const std::function<void()>& work) {
+  const Stopwatch watch;
+  work();
+  return watch.seconds();
+}
 
 /// The middle one of some numbers, at least one.
-double median(std::vector<double> values);
-
-/// What this machine can do with the threads that LibTorch has now, each measured for about 1 s:
-/// float32 GFLOP/s of a product of large matrices, GB/s of a copy.
-double measure_gflops();
-double measure_gigabytes();
+inline double median(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
 
 }  // namespace ptyche

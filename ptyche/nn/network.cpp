@@ -1,10 +1,11 @@
+#include "ptyche/nn/patch_network.h"
+
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
 #include <cassert>
 
-#include "ptyche/nn/patch_network.h"
 #include "ptyche/nn/ptychopinn_network.h"
 #include "ptyche/nn/supervised_network.h"
 #include "ptyche/nn/unet.h"
@@ -12,51 +13,29 @@
 namespace ptyche {
 namespace {
 
-struct Entry {
-  const char* name;
-  NetworkTraits traits;
-  std::vector<Field> (*own_fields)(NetworkOptions& options);
-  NetworkOptions (*completed)(NetworkOptions options, const StemOptions& stem);
-  void (*check)(const NetworkOptions& options);
-  std::int64_t (*required_multiple)(const NetworkOptions& options);
-  std::shared_ptr<PatchNetwork> (*make)(const NetworkOptions& options);
-  void (*draw_weights)(torch::nn::Module& network, std::uint64_t seed);
+/// Every network that there is; add a line to add one.
+constexpr std::array kRegistry{
+    network_entry<UNet>("unet"),
+    network_entry<PtychoPinnNetwork>("ptychopinn"),
+    network_entry<SupervisedNetwork>("supervised"),
 };
 
-template <typename Network>
-constexpr Entry entry(const char* name) {
-  return {.name = name,
-          .traits = Network::kTraits,
-          .own_fields = Network::fields,
-          .completed = Network::completed,
-          .check = Network::check,
-          .required_multiple = Network::required_multiple,
-          .make = [](const NetworkOptions& options) -> std::shared_ptr<PatchNetwork> {
-            return std::make_shared<Network>(options);
-          },
-          .draw_weights = Network::draw_weights};
-}
-
-/// Every network that there is; add a line to add one.
-constexpr std::array kRegistry{entry<UNet>("unet"), entry<PtychoPinnNetwork>("ptychopinn"),
-                               entry<SupervisedNetwork>("supervised")};
-
-const Entry& entry_of(const std::string& name) {
-  for (const Entry& known : kRegistry)
+const NetworkEntry& entry_of(const std::string& name) {
+  for (const NetworkEntry& known : kRegistry)
     if (name == known.name) return known;
-  throw InvalidInput(
-      fmt::format("network: expected one of {}, found {}", fmt::join(network_names(), ", "), name));
+  throw InvalidInput(fmt::format("network: expected one of {}, found {}",
+                                 fmt::join(network_names(), ", "), name));
 }
 
 /// "unet: ours; ..." for the help.
 std::string summaries() {
   std::string text;
-  for (const Entry& known : kRegistry)
+  for (const NetworkEntry& known : kRegistry)
     text += fmt::format("{}{}: {}", text.empty() ? "" : "; ", known.name, known.traits.summary);
   return text;
 }
 
-bool has_field(const Entry& network, const std::string& name) {
+bool has_field(const NetworkEntry& network, const std::string& name) {
   NetworkOptions any;
   const std::vector<Field> own = network.own_fields(any);
   return find_field(own, name) != nullptr;
@@ -65,7 +44,7 @@ bool has_field(const Entry& network, const std::string& name) {
 /// The networks that have an option, "a, b"; empty for none.
 std::string owners(const std::string& name) {
   std::vector<std::string> names;
-  for (const Entry& network : kRegistry)
+  for (const NetworkEntry& network : kRegistry)
     if (has_field(network, name)) names.emplace_back(network.name);
   return fmt::format("{}", fmt::join(names, ", "));
 }
@@ -79,7 +58,7 @@ at::Tensor PatchNetwork::maps(const at::Tensor&) {
 
 std::vector<std::string> network_names() {
   std::vector<std::string> names;
-  for (const Entry& known : kRegistry) names.emplace_back(known.name);
+  for (const NetworkEntry& known : kRegistry) names.emplace_back(known.name);
   return names;
 }
 
@@ -91,11 +70,8 @@ std::vector<Field> fields(NetworkOptions& options) {
        .choices = network_names(),
        .record_name = "name"},
       {.name = "channels", .target = &options.channels, .range = {1, 1e4}, .internal = true},
-      {.name = "pattern-size",
-       .target = &options.pattern_size,
-       .range = {0, 1e6},
-       .internal = true}};
-  for (const Entry& network : kRegistry)
+      {.name = "pattern-size", .target = &options.pattern_size, .range = {0, 1e6}, .internal = true}};
+  for (const NetworkEntry& network : kRegistry)
     for (Field& field : network.own_fields(options))
       if (!find_field(all, field.name)) all.push_back(std::move(field));
   return all;
@@ -105,7 +81,7 @@ NetworkTraits traits_of(const NetworkOptions& options) { return entry_of(options
 
 void require_own_options(const NetworkOptions& options) {
   NetworkOptions asked = options, defaults;
-  const Entry& network = entry_of(options.name);
+  const NetworkEntry& network = entry_of(options.name);
   for (const std::string& name : changed(fields(asked), fields(defaults)))
     require(name == "network" || has_field(network, name),
             "--{}: it is an option of the networks {}, not of {}", name, owners(name),
@@ -124,7 +100,7 @@ std::int64_t required_multiple(const NetworkOptions& options) {
 }
 
 std::shared_ptr<PatchNetwork> make_network(const NetworkOptions& options, std::uint64_t seed) {
-  const Entry& found = entry_of(options.name);
+  const NetworkEntry& found = entry_of(options.name);
   found.check(options);
   auto network = found.make(options);
   found.draw_weights(*network, seed);

@@ -26,6 +26,33 @@ class PatchNetwork : public torch::nn::Module {
   virtual at::Tensor maps(const at::Tensor& channels);
 };
 
+/// A network that exists: what its class says of itself.
+struct NetworkEntry {
+  const char* name;
+  NetworkTraits traits;
+  std::vector<Field> (*own_fields)(NetworkOptions& options);
+  NetworkOptions (*completed)(NetworkOptions options, const StemOptions& stem);
+  void (*check)(const NetworkOptions& options);
+  std::int64_t (*required_multiple)(const NetworkOptions& options);
+  std::shared_ptr<PatchNetwork> (*make)(const NetworkOptions& options);
+  void (*draw_weights)(torch::nn::Module& network, std::uint64_t seed);
+};
+
+/// The entry of a class like UNet.
+template <typename Network>
+constexpr NetworkEntry network_entry(const char* name) {
+  return {.name = name,
+          .traits = Network::kTraits,
+          .own_fields = Network::fields,
+          .completed = Network::completed,
+          .check = Network::check,
+          .required_multiple = Network::required_multiple,
+          .make = [](const NetworkOptions& options) -> std::shared_ptr<PatchNetwork> {
+            return std::make_shared<Network>(options);
+          },
+          .draw_weights = Network::draw_weights};
+}
+
 /// Builds the network called `options.name`, its weights drawn from (seed,
 /// Purpose::network_weights). Throws InvalidInput naming the networks that exist, or an option out
 /// of range.

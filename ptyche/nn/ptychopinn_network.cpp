@@ -59,7 +59,7 @@ std::vector<std::int64_t> decoder_widths(const NetworkOptions& options) {
   return widths;
 }
 
-std::int64_t maps(const NetworkOptions& options) {
+std::int64_t map_count(const NetworkOptions& options) {
   return options.object_big ? options.channels : 1;
 }
 
@@ -88,12 +88,12 @@ at::Tensor with_centre(const at::Tensor& border, const at::Tensor& centre) {
 }  // namespace
 
 MapDecoder::MapDecoder(const NetworkOptions& options)
-    : centre_(convolution_3x3(decoder_widths(options).back() - kBorderFeatures, maps(options))) {
+    : centre_(convolution_3x3(decoder_widths(options).back() - kBorderFeatures, map_count(options))) {
   register_module("centre", centre_);
   const std::vector<std::int64_t> widths = decoder_widths(options);
   const std::int64_t border_width = 2048 / options.pattern_size * options.filters_scale;
   if (options.probe_big)
-    border_ = register_module("border", convolution_3x3(border_width, maps(options)));
+    border_ = register_module("border", convolution_3x3(border_width, map_count(options)));
   ladder_ = register_module("ladder", std::make_shared<ConvolutionLadder>(
                                           encoder_widths(options).back(), widths, twice_as_large));
   if (options.probe_big)
@@ -133,7 +133,7 @@ at::Tensor PtychoPinnNetwork::forward(const at::Tensor& amplitudes) {
   return with_centre(border, centre).flatten(0, 1);
 }
 
-std::int64_t PtychoPinnNetwork::patches_per_input() const { return maps(options_); }
+std::int64_t PtychoPinnNetwork::patches_per_input() const { return map_count(options_); }
 
 std::int64_t PtychoPinnNetwork::patterns_per_input() const { return options_.channels; }
 

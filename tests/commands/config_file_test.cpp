@@ -124,13 +124,23 @@ TEST_F(ConfigFile, ShowsEveryValueAndWhereItIsFrom) {
   std::ofstream(file_) << "epochs = 5\n";
   Sample sample;
   const Command command = sample_command(sample);
-  const Given given =
+  const OptionSources sources =
       parse(command, {"s", "--config", file_.string(), "--seed", "9", "--show-config"});
-  EXPECT_TRUE(given.show_config);
-  const std::string text = config_text(command, given);
+  EXPECT_TRUE(sources.show_config);
+  const std::string text = config_text(command, sources);
   for (const char* line :
-       {"epochs +5 +config file", "seed +9 +command line", "device +auto +default"})
+       {"epochs = 5 +# config file", "seed = 9 +# command line", "device = \"auto\" +# default"})
     EXPECT_TRUE(std::regex_search(text, std::regex(line))) << line;
+}
+
+TEST_F(ConfigFile, TakesBackWhatShowConfigPrints) {
+  Sample shown, read;
+  const Command command = sample_command(shown);
+  const OptionSources sources = parse(command, {"s", "--centre", "1.5,2", "--seed", "18446744073709551615",
+                                      "--output-dir", "a \"b\"", "--flip-x", "--show-config"});
+  std::ofstream(file_) << config_text(command, sources);
+  parse(sample_command(read), {"s", "--config", file_.string()});
+  EXPECT_EQ(options_as_json(sample_command(read)), options_as_json(command));
 }
 
 TEST_F(ConfigFile, RefusesTables) {

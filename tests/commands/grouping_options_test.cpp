@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "ptyche/commands/describe_groups.h"
+#include "ptyche/commands/describe.h"
 #include "ptyche/commands/option_lists.h"
 #include "ptyche/commands/parse.h"
 #include "tests/support/small_scan.h"
@@ -12,7 +12,7 @@ GroupingChoices parsed_grouping(const std::vector<std::string>& words) {
   GroupingChoices choices;
   Command command;
   command.name = "sample";
-  command.options = grouping_option_list(choices);
+  command.options = fields(choices);
   parse(command, words);
   return choices;
 }

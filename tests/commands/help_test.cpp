@@ -4,7 +4,7 @@
 
 #include <sstream>
 
-#include "ptyche/commands/registry.h"
+#include "ptyche/commands/command_line.h"
 #include "tests/commands/sample_command.h"
 
 namespace ptyche {

@@ -56,7 +56,7 @@ INSTANTIATE_TEST_SUITE_P(EveryNetwork, ModelFileOf,
                                                         .amplitude_activation = "swish"},
                                          NetworkOptions{.name = "supervised"}));
 
-/// Writes the file again without the options that only the original's networks need.
+/// Writes the file again without the options that only PtychoPINN's networks need.
 void forget_later_options(const std::filesystem::path& file) {
   const Hdf5File in = Hdf5File::open(file);
   Hdf5File out = Hdf5File::create(file);

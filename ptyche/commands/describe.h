@@ -1,12 +1,21 @@
-// Groups in numbers: how many, of what, and how much they overlap.
+// A scan and its groups in numbers that a person at a beamline asks for.
 #pragma once
 
+#include <string>
 #include <vector>
 
-#include "ptyche/commands/describe_scan.h"
+#include "ptyche/data/scan.h"
 #include "ptyche/group/fixed_groups.h"
 
 namespace ptyche {
+
+/// One line of `ptyche info`.
+struct Fact {
+  std::string name, value;
+};
+
+/// Shapes, counts, positions, overlap, dose, and the memory that `reconstruct` will need.
+std::vector<Fact> describe(const Scan& scan);
 
 /// How many groups of how many patterns `options` makes of the scan, how many of its patterns are
 /// in one, and the three overlaps of GroupOverlap for discs of the probe's diameter.

@@ -1,20 +1,20 @@
-#include "ptyche/core/stopwatch.h"
+// What this machine can do with the threads that LibTorch has now.
+#pragma once
 
 #include <ATen/ATen.h>
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
+
+#include "ptyche/core/stopwatch.h"
 
 namespace ptyche {
 
-double seconds_of(const std::function<void()>& work) {
-  const Stopwatch watch;
-  work();
-  return watch.seconds();
-}
-
-double fastest_seconds(const std::function<void()>& work, double budget) {
+/// Seconds of the fastest of at least 5 calls in `budget` seconds: other work on the machine can
+/// only slow a call down.
+inline double fastest_seconds(const std::function<void()>& work, double budget = 1) {
   double best = std::numeric_limits<double>::infinity(), passed = 0;
   for (int calls = 0; calls < 5 || passed < budget; ++calls) {
     const double seconds = seconds_of(work);
@@ -24,19 +24,14 @@ double fastest_seconds(const std::function<void()>& work, double budget) {
   return best;
 }
 
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
-
-double measure_gflops() {
+/// float32 GFLOP/s of a product of large matrices, and GB/s of a copy; each measured for about 1 s.
+inline double measure_gflops() {
   constexpr std::int64_t side = 2048;
   const at::Tensor a = at::rand({side, side}), b = at::rand({side, side});
   return 2.0 * std::pow(side, 3) / fastest_seconds([&] { at::mm(a, b); }) * 1e-9;
 }
 
-double measure_gigabytes() {
+inline double measure_gigabytes() {
   const at::Tensor from = at::rand({1 << 26}), to = at::empty_like(from);
   return 2.0 * 4 * (1 << 26) / fastest_seconds([&] { to.copy_(from); }) * 1e-9;
 }

@@ -1,4 +1,4 @@
-#include "ptyche/commands/describe_scan.h"
+#include "ptyche/commands/describe.h"
 
 #include <gtest/gtest.h>
 

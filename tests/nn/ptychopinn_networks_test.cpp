@@ -1,4 +1,4 @@
-// The original's network and its supervised baseline.
+// PtychoPINN's network and its supervised baseline.
 #include <ATen/core/grad_mode.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "ptyche/commands/describe_scan.h"
+#include "ptyche/commands/describe.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -7,6 +7,8 @@
 #include <array>
 
 #include "ptyche/data/overlap.h"
+#include "ptyche/group/group_overlap.h"
+#include "ptyche/group/make_groups.h"
 #include "ptyche/io/prepare.h"
 #include "ptyche/nn/patch_network.h"
 #include "ptyche/nn/physics_stem.h"
@@ -15,6 +17,10 @@
 
 namespace ptyche {
 namespace {
+
+std::string percent(const std::optional<double>& share, const char* over) {
+  return share ? fmt::format("{:.1f} % ({})", 100 * *share, over) : "none to compare";
+}
 
 constexpr std::int64_t kChunk = 256;
 
@@ -87,6 +93,24 @@ std::vector<Fact> describe(const Scan& scan) {
       {"truth", scan.truth().defined() ? "in the file" : "none"},
       {"memory", fmt::format("about {:.1f} GB to reconstruct",
                              reconstruction_bytes(scan, canvas) / 1e9 + 0.5)},
+  };
+}
+
+std::vector<Fact> describe_groups(const Scan& scan, const FixedGroupOptions& options) {
+  const at::Tensor groups = fixed_groups(scan, options);
+  const double diameter = probe_diameter_px(scan.probe());
+  const GroupOverlap overlap = group_overlap(scan.positions(), groups, diameter);
+  const double visits = visits_per_epoch(groups_of(groups, options.seed));
+  return {
+      {"groups", fmt::format("({}, {}) patterns of ({}, {}) px", groups.size(0), groups.size(1),
+                             scan.pattern_size(), scan.pattern_size())},
+      {"patterns in groups", fmt::format("{:.0f} of {}, each in {:.2f} groups in the mean",
+                                         static_cast<double>(groups.numel()) / visits,
+                                         scan.frames_with(FrameUse::used).size(0), visits)},
+      {"overlap in groups", percent(overlap.in_groups, "pairs; area of discs of that diameter")},
+      {"overlap of neighbours",
+       percent(overlap.of_neighbours, "of each pattern with the 6 nearest")},
+      {"overlap of groups", percent(overlap.of_groups, "centres, of each with the 6 nearest")},
   };
 }
 
