@@ -5,9 +5,9 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "ptyche/commands/command_line.h"
 #include "ptyche/commands/option_lists.h"
 #include "ptyche/commands/parse.h"
-#include "ptyche/commands/command_line.h"
 #include "ptyche/core/error.h"
 #include "ptyche/core/files.h"
 #include "ptyche/ptychopinn/network_speed.h"

@@ -8,8 +8,8 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "ptyche/commands/outputs.h"
 #include "ptyche/commands/command_line.h"
+#include "ptyche/commands/outputs.h"
 #include "ptyche/core/error.h"
 #include "ptyche/core/files.h"
 #include "ptyche/io/product.h"

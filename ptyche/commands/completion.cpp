@@ -4,8 +4,8 @@
 
 #include <memory>
 
-#include "ptyche/commands/help.h"
 #include "ptyche/commands/command_line.h"
+#include "ptyche/commands/help.h"
 #include "ptyche/core/error.h"
 
 namespace ptyche {

@@ -163,7 +163,8 @@ std::string command_help(const Command& command) {
     page += two_columns(left_column(option), option.help + details(option));
   page += two_columns("      --config FILE",
                       "options from a file, .toml: one 'name = value' a line, or .yaml");
-  page += two_columns("      --show-config", "every value and where it is from, as a file for --config; "
+  page += two_columns("      --show-config",
+                      "every value and where it is from, as a file for --config; "
                       "nothing is run");
   page += two_columns("  -h, --help", "this text");
   if (!command.references.empty()) page += "\nReferences\n";
@@ -178,7 +179,8 @@ std::string commands_page(const std::vector<Command>& commands) {
   page +=
       "Every command also takes `--config FILE` (keys are option names; flat TOML, or YAML whose\n"
       "sections only sort the keys; the command line wins over the file, the file over the\n"
-      "default), `--show-config` (prints every value and where it is from as such a file, runs nothing) and\n"
+      "default), `--show-config` (prints every value and where it is from as such a file, runs "
+      "nothing) and\n"
       "`--help`. `_` may stand for `-` in the name of an option. Exit codes: 0 done, 1 something "
       "is wrong with the input, 2 the command\n"
       "line is not understood, 3 a fault of the program, 130 interrupted.\n";
@@ -191,9 +193,9 @@ std::string config_text(const Command& command, const OptionSources& sources) {
   std::string page;
   for (const Field& option : command.options) {
     const bool by_words = sources.by_words.contains(option.name);
-    const char* source = by_words                              ? "command line"
+    const char* source = by_words                                ? "command line"
                          : sources.by_file.contains(option.name) ? "config file"
-                                                               : "default";
+                                                                 : "default";
     page += fmt::format("{:<44} # {}\n", toml_line(option), source);
   }
   return page;

@@ -3,10 +3,10 @@
 
 #include <memory>
 
+#include "ptyche/commands/command_line.h"
 #include "ptyche/commands/option_lists.h"
 #include "ptyche/commands/outputs.h"
 #include "ptyche/commands/parse.h"
-#include "ptyche/commands/command_line.h"
 #include "ptyche/core/error.h"
 #include "ptyche/core/files.h"
 #include "ptyche/core/log.h"

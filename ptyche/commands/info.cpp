@@ -5,10 +5,10 @@
 #include <cstdio>
 #include <memory>
 
+#include "ptyche/commands/command_line.h"
 #include "ptyche/commands/describe.h"
 #include "ptyche/commands/option_lists.h"
 #include "ptyche/commands/parse.h"
-#include "ptyche/commands/command_line.h"
 #include "ptyche/engine/engine.h"
 #include "ptyche/io/hdf5.h"
 #include "ptyche/io/product.h"

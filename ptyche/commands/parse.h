@@ -27,7 +27,8 @@ void as_usage(Work&& work) {
   }
 }
 
-/// Which options were sources, and where: names of Command::options; all others have their defaults.
+/// Which options were sources, and where: names of Command::options; all others have their
+/// defaults.
 struct OptionSources {
   std::set<std::string> by_file, by_words;
   bool show_config = false;  ///< the user wants to see the values, not to run

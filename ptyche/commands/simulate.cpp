@@ -6,8 +6,8 @@
 #include <cstdio>
 #include <memory>
 
-#include "ptyche/commands/option_lists.h"
 #include "ptyche/commands/command_line.h"
+#include "ptyche/commands/option_lists.h"
 #include "ptyche/core/error.h"
 #include "ptyche/core/files.h"
 #include "ptyche/io/cxi.h"

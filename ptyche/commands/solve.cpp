@@ -11,9 +11,9 @@
 #include <optional>
 #include <utility>
 
+#include "ptyche/commands/command_line.h"
 #include "ptyche/commands/option_lists.h"
 #include "ptyche/commands/outputs.h"
-#include "ptyche/commands/command_line.h"
 #include "ptyche/core/error.h"
 #include "ptyche/core/files.h"
 #include "ptyche/core/interrupt.h"

@@ -4,10 +4,10 @@
 #include <cstdio>
 #include <memory>
 
+#include "ptyche/commands/command_line.h"
 #include "ptyche/commands/option_lists.h"
 #include "ptyche/commands/outputs.h"
 #include "ptyche/commands/parse.h"
-#include "ptyche/commands/command_line.h"
 #include "ptyche/core/files.h"
 #include "ptyche/core/stopwatch.h"
 #include "ptyche/model/model_file.h"
@@ -28,7 +28,8 @@ Command declare(const std::shared_ptr<TrainVerbOptions>& options);
 /// Values that follow from others.
 void resolve(TrainVerbOptions& options) {
   if (options.scan.file.empty())
-    throw UsageError("SCAN is missing (" + scan_formats() + " file; --train-data-file names it too)");
+    throw UsageError("SCAN is missing (" + scan_formats() +
+                     " file; --train-data-file names it too)");
   NetworkOptions& network = options.train.network;
   if (options.model_type == "supervised") network.name = "supervised";
   if (traits_of(network).group_input)
@@ -64,21 +65,20 @@ void run_train(TrainVerbOptions options, const std::string& options_json) {
 
 /// What a PtychoPINN user types, where it is not an option of another list.
 std::vector<Field> ptychopinn_option_list(TrainVerbOptions& options) {
-  return {
-      {.name = "train-data-file",
-       .target = &options.scan.file,
-       .help = "the scan, instead of SCAN"},
-      {.name = "test-data-file",
-       .target = &options.test_file,
-       .help = "scan for --do-stitching; none = the one that is trained on"},
-      {.name = "do-stitching",
-       .target = &options.do_stitching,
-       .help = "infer and stitch after training, as infer does"},
-      {.name = "model-type",
-       .target = &options.model_type,
-       .help = "supervised: the same as --network supervised",
-       .choices = {"pinn", "supervised"}},
-      backend_option(options.backend)};
+  return {{.name = "train-data-file",
+           .target = &options.scan.file,
+           .help = "the scan, instead of SCAN"},
+          {.name = "test-data-file",
+           .target = &options.test_file,
+           .help = "scan for --do-stitching; none = the one that is trained on"},
+          {.name = "do-stitching",
+           .target = &options.do_stitching,
+           .help = "infer and stitch after training, as infer does"},
+          {.name = "model-type",
+           .target = &options.model_type,
+           .help = "supervised: the same as --network supervised",
+           .choices = {"pinn", "supervised"}},
+          backend_option(options.backend)};
 }
 
 Command declare(const std::shared_ptr<TrainVerbOptions>& options) {

@@ -1,11 +1,10 @@
-#include "ptyche/nn/patch_network.h"
-
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
 #include <cassert>
 
+#include "ptyche/nn/patch_network.h"
 #include "ptyche/nn/ptychopinn_network.h"
 #include "ptyche/nn/supervised_network.h"
 #include "ptyche/nn/unet.h"
@@ -23,8 +22,8 @@ constexpr std::array kRegistry{
 const NetworkEntry& entry_of(const std::string& name) {
   for (const NetworkEntry& known : kRegistry)
     if (name == known.name) return known;
-  throw InvalidInput(fmt::format("network: expected one of {}, found {}",
-                                 fmt::join(network_names(), ", "), name));
+  throw InvalidInput(
+      fmt::format("network: expected one of {}, found {}", fmt::join(network_names(), ", "), name));
 }
 
 /// "unet: ours; ..." for the help.
@@ -70,7 +69,10 @@ std::vector<Field> fields(NetworkOptions& options) {
        .choices = network_names(),
        .record_name = "name"},
       {.name = "channels", .target = &options.channels, .range = {1, 1e4}, .internal = true},
-      {.name = "pattern-size", .target = &options.pattern_size, .range = {0, 1e6}, .internal = true}};
+      {.name = "pattern-size",
+       .target = &options.pattern_size,
+       .range = {0, 1e6},
+       .internal = true}};
   for (const NetworkEntry& network : kRegistry)
     for (Field& field : network.own_fields(options))
       if (!find_field(all, field.name)) all.push_back(std::move(field));

@@ -88,7 +88,8 @@ at::Tensor with_centre(const at::Tensor& border, const at::Tensor& centre) {
 }  // namespace
 
 MapDecoder::MapDecoder(const NetworkOptions& options)
-    : centre_(convolution_3x3(decoder_widths(options).back() - kBorderFeatures, map_count(options))) {
+    : centre_(
+          convolution_3x3(decoder_widths(options).back() - kBorderFeatures, map_count(options))) {
   register_module("centre", centre_);
   const std::vector<std::int64_t> widths = decoder_widths(options);
   const std::int64_t border_width = 2048 / options.pattern_size * options.filters_scale;

@@ -136,8 +136,9 @@ TEST_F(ConfigFile, ShowsEveryValueAndWhereItIsFrom) {
 TEST_F(ConfigFile, TakesBackWhatShowConfigPrints) {
   Sample shown, read;
   const Command command = sample_command(shown);
-  const OptionSources sources = parse(command, {"s", "--centre", "1.5,2", "--seed", "18446744073709551615",
-                                      "--output-dir", "a \"b\"", "--flip-x", "--show-config"});
+  const OptionSources sources =
+      parse(command, {"s", "--centre", "1.5,2", "--seed", "18446744073709551615", "--output-dir",
+                      "a \"b\"", "--flip-x", "--show-config"});
   std::ofstream(file_) << config_text(command, sources);
   parse(sample_command(read), {"s", "--config", file_.string()});
   EXPECT_EQ(options_as_json(sample_command(read)), options_as_json(command));

@@ -6,11 +6,11 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "ptyche/commands/command_line.h"
 #include "ptyche/commands/help.h"
 #include "ptyche/commands/option_lists.h"
 #include "ptyche/commands/parse.h"
 #include "ptyche/simulate/simulate.h"
-#include "ptyche/commands/command_line.h"
 #include "ptyche/train/training_state.h"
 #include "tests/support/fields.h"
 #include "tests/support/refusal.h"

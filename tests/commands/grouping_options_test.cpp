@@ -24,10 +24,10 @@ std::string fact(const std::vector<Fact>& facts, const std::string& name) {
 }
 
 TEST(GroupingOptions, AreTheOriginalsByTheirNamesThere) {
-  const GroupingChoices choices =
-      parsed_grouping({"--gridsize", "2", "--n_groups", "256", "--neighbor_count", "7",
-              "--enable_oversampling", "--neighbor_pool_size", "9", "--sequential_sampling",
-              "--n_subsample", "100", "--subsample_seed", "3", "--grouping", "ptychopinn"});
+  const GroupingChoices choices = parsed_grouping(
+      {"--gridsize", "2", "--n_groups", "256", "--neighbor_count", "7", "--enable_oversampling",
+       "--neighbor_pool_size", "9", "--sequential_sampling", "--n_subsample", "100",
+       "--subsample_seed", "3", "--grouping", "ptychopinn"});
   const FixedGroupOptions groups = choices.resolved_groups(11);
   EXPECT_EQ(groups.gridsize, 2);
   EXPECT_EQ(groups.count, 256);

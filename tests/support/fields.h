@@ -20,8 +20,7 @@ inline constexpr bool is_optional<std::optional<T>> = true;
 
 struct Anything {
   template <typename T>
-    requires(!is_optional<T>)
-  operator T() const;
+  requires(!is_optional<T>) operator T() const;
 };
 
 template <typename T, std::size_t... I>
