@@ -146,7 +146,7 @@ Command declare(const std::shared_ptr<ReconstructOptions>& options) {
            far_field_scan_options(options->scan),
            fields(options->group),
            fields(options->train),
-           {{batch_option(options->infer),
+           {batch_option(options->infer),
             {.name = "refine",
              .target = &options->refine,
              .help = "passes of a solver that starts from the network's image (ml, 3 probe modes, "
@@ -159,9 +159,8 @@ Command declare(const std::shared_ptr<ReconstructOptions>& options) {
       .references = {"O. Hoidn, A. A. Mishra, A. Mehta, Sci. Rep. 13, 22789 (2023)",
                      "A. Maiden, D. Johnson, P. Li, Optica 4, 736 (2017)",
                      "M. van Heel, M. Schatz, J. Struct. Biol. 151, 250 (2005)"},
-      .run = [options] {
-      reconstruct(resolved(*options), options_as_json(declare(options))); }};
-  }
+      .run = [options] { reconstruct(resolved(*options), options_as_json(declare(options))); }};
+}
 
 }  // namespace
 

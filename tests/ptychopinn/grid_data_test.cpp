@@ -7,9 +7,9 @@
 
 #include "ptyche/core/error.h"
 #include "ptyche/io/numpy.h"
-#include "ptyche/physics/propagation.h"
 #include "ptyche/physics/canvas.h"
 #include "ptyche/physics/forward_model.h"
+#include "ptyche/physics/propagation.h"
 #include "ptyche/simulate/default_probe.h"
 #include "tests/support/checks.h"
 

@@ -47,8 +47,8 @@ void for_each_golden(const std::string& prefix,
 testing::AssertionResult agrees(const at::Tensor& actual, const at::Tensor& golden, double rtol,
                                 double atol) {
   if (actual.sizes() != golden.sizes())
-    return testing::AssertionFailure()
-           << "found " << describe(actual) << ", golden is " << describe(golden);
+    return testing::AssertionFailure() << "found " << to_string(describe(actual)) << ", golden is "
+                                       << to_string(describe(golden));
   const bool complex = actual.is_complex() || golden.is_complex();
   const auto type = complex ? at::kComplexDouble : at::kDouble;
   const at::Tensor found = actual.detach().to(type), wanted = golden.to(type);
