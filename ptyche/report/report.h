@@ -13,8 +13,8 @@
 
 namespace ptyche {
 
-/// Runs `work`; whatever it throws becomes a warning that begins with `what`: a result is kept where
-/// its figure fails.
+/// Runs `work`; whatever it throws becomes a warning that begins with `what`: a result is kept
+/// where its figure fails.
 template <typename Work>
 void warn_on_error(const std::string& what, Work&& work) {
   try {
