@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <array>
 
-#include "ptyche/data/overlap.h"
-#include "ptyche/group/group_overlap.h"
+#include "ptyche/data/probe.h"
 #include "ptyche/group/make_groups.h"
+#include "ptyche/group/neighbours.h"
 #include "ptyche/io/prepare.h"
 #include "ptyche/nn/patch_network.h"
 #include "ptyche/nn/physics_stem.h"

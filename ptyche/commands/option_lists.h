@@ -9,7 +9,6 @@
 #include "ptyche/commands/command.h"
 #include "ptyche/group/fixed_groups.h"
 #include "ptyche/group/make_groups.h"
-#include "ptyche/group/subsample.h"
 #include "ptyche/infer/infer.h"
 #include "ptyche/io/read_scan.h"
 #include "ptyche/train/train.h"

@@ -6,7 +6,7 @@
 
 #include "ptyche/data/reconstruction.h"
 #include "ptyche/data/scan.h"
-#include "ptyche/evaluate/half_sets.h"
+#include "ptyche/evaluate/evaluate.h"
 #include "ptyche/model/model.h"
 #include "ptyche/report/report.h"
 

@@ -9,7 +9,7 @@
 #include "ptyche/core/error.h"
 #include "ptyche/core/files.h"
 #include "ptyche/core/stopwatch.h"
-#include "ptyche/evaluate/data_fit.h"
+#include "ptyche/evaluate/evaluate.h"
 #include "ptyche/infer/infer.h"
 #include "ptyche/io/product.h"
 #include "ptyche/model/model_file.h"

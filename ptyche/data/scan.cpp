@@ -1,5 +1,7 @@
 #include "ptyche/data/scan.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -7,9 +9,43 @@
 #include <utility>
 
 #include "ptyche/core/error.h"
-#include "ptyche/data/describe.h"
+#include "ptyche/data/array.h"
 
 namespace ptyche {
+namespace {
+
+double magnification(const Geometry& geometry) {
+  return geometry.source_distance_m > 0 ? 1 + geometry.distance_m / geometry.source_distance_m : 1;
+}
+
+}  // namespace
+
+double wavelength_m(const Geometry& geometry) {
+  constexpr double kPlanckTimesLight = 1.23984198e-6;  // eV m (CODATA 2018)
+  return geometry.energy_ev > 0 ? kPlanckTimesLight / geometry.energy_ev : 0;
+}
+
+double near_field_object_pixel_m(const Geometry& geometry) {
+  if (geometry.source_distance_m > 0 && geometry.distance_m <= 0) return 0;
+  return geometry.detector_pixel_m / magnification(geometry);
+}
+
+double effective_distance_m(const Geometry& geometry) {
+  return geometry.distance_m / magnification(geometry);
+}
+
+double object_pixel_m(const Geometry& geometry, std::int64_t pattern_size) {
+  return geometry.near_field ? near_field_object_pixel_m(geometry)
+                             : far_field_object_pixel_m(geometry, pattern_size);
+}
+
+double far_field_object_pixel_m(const Geometry& geometry, std::int64_t pattern_size) {
+  if (geometry.energy_ev <= 0 || geometry.distance_m <= 0 || geometry.detector_pixel_m <= 0)
+    return 0;
+  return wavelength_m(geometry) * geometry.distance_m /
+         (static_cast<double>(pattern_size) * geometry.detector_pixel_m);
+}
+
 namespace {
 
 constexpr std::int64_t kFramesPerBatch = 64;
@@ -150,6 +186,22 @@ at::Tensor in_smallest_exact_type(const at::Tensor& counts) {
   if (counts.numel() == 0) return counts.to(at::kByte);
   const auto [whole, largest] = whole_and_largest(counts);
   return counts.to(narrowest_type(whole, largest)).contiguous();
+}
+
+double fingerprint(const at::Tensor& array) {
+  const at::Tensor real = array.is_complex() ? at::view_as_real(array) : array;
+  const at::Tensor flat = real.flatten().to(at::kDouble);
+  return flat.mul(at::arange(1, flat.numel() + 1, at::kDouble)).sum().item<double>();
+}
+
+std::string fingerprint(const Scan& scan) {
+  // One number a pattern, so that the counts are never copied as float64.
+  at::Tensor sums = at::empty({scan.frames()}, at::kDouble);
+  for (std::int64_t i = 0; i < scan.frames(); ++i) sums[i] = scan.counts()[i].sum(at::kDouble);
+  return fmt::format("{} counts {:.17g} at {:.17g} probe {:.17g} mask {:.17g} use {:.17g}",
+                     scan.input_hash(), fingerprint(sums), fingerprint(scan.positions()),
+                     fingerprint(scan.probe()), fingerprint(scan.mask()),
+                     fingerprint(scan.frame_use()));
 }
 
 }  // namespace ptyche

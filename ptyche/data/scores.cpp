@@ -1,6 +1,167 @@
 #include "ptyche/data/scores.h"
 
+#include <functional>
+
 namespace ptyche {
+namespace {
+
+using List = std::vector<NamedScore>;
+using Number = std::function<std::optional<double>(const ImageError&)>;
+
+/// Writes one comparison's numbers into a list.
+struct Writer {
+  const Comparison& comparison;
+  const ComparisonWords& words;
+  List list = {};
+
+  void alone(const std::string& name, double value, const std::string& meaning) {
+    list.push_back({words.group + name, value, meaning});
+  }
+
+  void guess(const std::string& name, const std::optional<double>& value,
+             const std::string& guess) {
+    if (value)
+      list.push_back({words.group + name, *value, "the same for the guess: " + guess, guess});
+  }
+
+  /// The image's number, then the guesses'; nothing where the image has none.
+  void with_guesses(const std::string& name, const Number& number, const std::string& meaning) {
+    const std::optional<double> value = number(comparison.error);
+    if (!value) return;
+    alone(name, *value, meaning);
+    guess("flat_" + name, number(comparison.flat), "flat object");
+    guess("blurred_" + name, number(comparison.blurred), words.reference + " blurred by 1 px");
+  }
+
+  void contrast_error();
+  void errors();
+  void similarity();
+  void crossing(const std::string& name, double RingCrossings::*which, const std::string& says);
+  void crossings();
+  void gauge();
+  void window();
+};
+
+void Writer::contrast_error() {
+  with_guesses(
+      "nrmse_contrast", [](const ImageError& e) { return e.nrmse_contrast; },
+      "error of " + words.image + " over the contrast of " + words.reference +
+          ", after one joint alignment, a ratio; a flat object scores 1");
+}
+
+void Writer::errors() {
+  contrast_error();
+  const auto tile = [](double TileError::*which) {
+    return [which](const ImageError& e) {
+      return e.tiles ? std::optional<double>(*e.tiles.*which) : std::nullopt;
+    };
+  };
+  with_guesses("nrmse_contrast_tiles", tile(&TileError::median),
+               "the same per tile of 32 x 32 pixels, each tile aligned anew, their median: blind "
+               "to slow drifts of phase, position and scale");
+  with_guesses("nrmse_contrast_tiles_mean", tile(&TileError::mean), "the mean of the same tiles");
+  with_guesses(
+      "low_frequency_phase_error_rad",
+      [](const ImageError& e) { return e.low_frequency_phase_rad; },
+      "slow part of the phase error: root mean square over blocks of 16 x 16 pixels of their mean "
+      "phase error, radians");
+  with_guesses(
+      "nrmse", [](const ImageError& e) { return e.nrmse; },
+      "error of " + words.image + " over " + words.reference + ", a ratio");
+  with_guesses(
+      "amplitude_rmse", [](const ImageError& e) { return e.amplitude_rmse; },
+      "root mean square error of the amplitude, dimensionless");
+  with_guesses(
+      "phase_rmse_rad", [](const ImageError& e) { return e.phase_rmse_rad; },
+      "root mean square error of the phase, radians");
+}
+
+void Writer::similarity() {
+  with_guesses(
+      "ssim_amplitude", [](const ImageError& e) { return e.ssim_amplitude; },
+      "structural similarity of the amplitude, 1 = identical");
+  if (comparison.error.ssim_amplitude)
+    alone("ssim_amplitude_range", comparison.amplitude_range,
+          "data range of that similarity: " + words.reference +
+              "'s largest amplitude less its smallest");
+  with_guesses(
+      "ssim_phase", [](const ImageError& e) { return e.ssim_phase; },
+      "structural similarity of the phase, 1 = identical");
+  if (comparison.error.ssim_phase)
+    alone("ssim_phase_range_rad", comparison.phase_range_rad,
+          "data range of that similarity: " + words.reference +
+              "'s largest phase less its smallest, radians");
+}
+
+/// A crossing, and half its period as a length.
+void Writer::crossing(const std::string& name, double RingCrossings::*which,
+                      const std::string& says) {
+  with_guesses(
+      "frc_" + name + "_cycles_per_px", [which](const ImageError& e) { return e.frc.*which; },
+      "where the Fourier ring correlation with " + words.reference + " falls below " + says +
+          ", cycles per object pixel, 0.5 at the most");
+  const double frequency = comparison.error.frc.*which;
+  if (comparison.object_pixel_m > 0 && frequency > 0)
+    alone("frc_" + name + "_half_period_nm", 0.5e9 * comparison.object_pixel_m / frequency,
+          "half the period there, nm");
+}
+
+void Writer::crossings() {
+  crossing("half_bit", &RingCrossings::half_bit, "the half-bit criterion");
+  crossing("one_bit", &RingCrossings::one_bit, "the 1-bit criterion");
+  crossing("half", &RingCrossings::half, "0.5");
+  crossing("one_seventh", &RingCrossings::one_seventh, "1/7");
+}
+
+void Writer::gauge() {
+  const Gauge& gauge = comparison.gauge;
+  const std::string onto = " that brought " + words.image + " onto " + words.reference;
+  alone("shift_row_px", gauge.shift_row_px,
+        "shift down" + onto + ", beyond where the files say it lies, object pixels");
+  alone("shift_col_px", gauge.shift_col_px,
+        "shift right" + onto + ", beyond where the files say it lies, object pixels");
+  alone("ramp_row_cycles_per_px", gauge.ramp_row_cycles_per_px,
+        "phase ramp along rows that was added, cycles per object pixel");
+  alone("ramp_col_cycles_per_px", gauge.ramp_col_cycles_per_px,
+        "phase ramp along columns that was added, cycles per object pixel");
+  alone("scale_abs", std::abs(gauge.scale), "factor of the amplitude" + onto + ", a ratio");
+  alone("scale_phase_rad", std::arg(gauge.scale), "constant phase" + onto + ", radians");
+}
+
+void Writer::window() {
+  const auto edge = [&](const std::string& name, std::int64_t value, const std::string& what) {
+    alone("window_" + name, static_cast<double>(value),
+          what + " that was compared, in pixels of " + words.reference);
+  };
+  edge("row_begin", comparison.window.row_begin, "first row");
+  edge("row_end", comparison.window.row_end, "one past the last row");
+  edge("col_begin", comparison.window.col_begin, "first column");
+  edge("col_end", comparison.window.col_end, "one past the last column");
+  if (comparison.error.tiles)
+    alone("tiles", static_cast<double>(comparison.error.tiles->tiles),
+          "number of tiles with contrast in that window");
+}
+
+}  // namespace
+
+std::vector<NamedScore> named_scores(const Comparison& comparison, const ComparisonWords& words) {
+  Writer writer{comparison, words};
+  writer.errors();
+  writer.similarity();
+  writer.crossings();
+  writer.gauge();
+  writer.window();
+  return writer.list;
+}
+
+std::vector<NamedScore> named_agreement(const Comparison& comparison,
+                                        const ComparisonWords& words) {
+  Writer writer{comparison, words};
+  writer.crossings();
+  writer.contrast_error();
+  return writer.list;
+}
+
 namespace {
 
 using List = std::vector<NamedScore>;

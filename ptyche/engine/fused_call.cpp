@@ -3,7 +3,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "ptyche/data/probe_power.h"
+#include "ptyche/data/probe.h"
 #include "ptyche/physics/forward_model.h"
 #include "ptyche/physics/losses.h"
 #include "ptyche/physics/propagation.h"

@@ -3,7 +3,7 @@
 #include <ATen/core/grad_mode.h>
 
 #include "ptyche/core/error.h"
-#include "ptyche/data/probe_power.h"
+#include "ptyche/data/probe.h"
 #include "ptyche/engine/fused_group_loss.h"
 #include "ptyche/physics/forward_model.h"
 #include "ptyche/physics/losses.h"

@@ -33,7 +33,7 @@ struct GroupLoss {
   double contrast = 0;
 };
 
-/// Merges the patches of each group (merge.h, weights |P|^2), cuts out what every pattern of the
+/// Merges the patches of each group (canvas.h, weights |P|^2), cuts out what every pattern of the
 /// layout sees, and compares what it would diffract with its counts.
 ///   patches  (k, N, N) complex64 or complex128, of the layout's places `merged`
 ///   merged   (k) int64, ascending; the others are predicted only

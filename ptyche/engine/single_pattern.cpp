@@ -7,8 +7,8 @@
 #include <functional>
 
 #include "ptyche/core/error.h"
-#include "ptyche/data/describe.h"
-#include "ptyche/data/probe_power.h"
+#include "ptyche/data/array.h"
+#include "ptyche/data/probe.h"
 #include "ptyche/engine/cpu/single_pattern.h"
 #include "ptyche/physics/forward_model.h"
 #include "ptyche/physics/propagation.h"

@@ -5,12 +5,197 @@
 #include <optional>
 
 #include "ptyche/core/error.h"
-#include "ptyche/evaluate/coarse_alignment.h"
 #include "ptyche/evaluate/image_error.h"
-#include "ptyche/evaluate/move_image.h"
-#include "ptyche/evaluate/periodic_alignment.h"
 
 namespace ptyche {
+namespace {
+
+constexpr std::int64_t kMargin = 32;
+
+/// One direction of the problem: the window and the margin around it, and where the image lies.
+struct Axis {
+  std::int64_t begin;       // image index of the cut's first pixel
+  std::int64_t size;        // of the cut: the window and both margins
+  std::int64_t held_begin;  // the part of the cut that lies in the image
+  std::int64_t held_end;
+  double rest;      // fraction of the shift that is left to Fourier interpolation
+  at::Tensor ramp;  // exp(2 pi i k x) over the cut, 1 at the window's centre after the whole shift
+  double frequency;
+
+  Axis(std::int64_t window_begin, std::int64_t window_end, std::int64_t image_size, double shift,
+       double cycles_per_px)
+      : frequency(cycles_per_px) {
+    const double whole = std::round(shift);
+    rest = shift - whole;
+    begin = window_begin - kMargin - static_cast<std::int64_t>(whole);
+    size = window_end - window_begin + 2 * kMargin;
+    held_begin = std::clamp<std::int64_t>(-begin, 0, size);
+    held_end = std::clamp<std::int64_t>(image_size - begin, held_begin, size);
+    ramp = phase(2 * M_PI * cycles_per_px * offsets());
+  }
+
+  /// Pixels of the cut, counted from the centre of the window.
+  at::Tensor offsets() const {
+    return at::arange(size, at::kDouble) - 0.5 * static_cast<double>(size);
+  }
+
+  static at::Tensor phase(const at::Tensor& angle) {
+    return at::polar(at::ones_like(angle), angle);
+  }
+
+  /// 1 in the window, fading to 0 where the image or the margin ends; all derivatives continuous,
+  /// so that a fade does not blur the interpolation.
+  at::Tensor fade() const {
+    const at::Tensor x = at::arange(size, at::kDouble) + 0.5;
+    const auto rise = [](const at::Tensor& distance, std::int64_t length) {
+      if (length <= 0) return distance.ge(0).to(at::kDouble);
+      const at::Tensor t = (distance / static_cast<double>(length)).clamp(1e-3, 1 - 1e-3);
+      return at::sigmoid(1 / (1 - t) - 1 / t);
+    };
+    return rise(x - static_cast<double>(held_begin), kMargin - held_begin) *
+           rise(static_cast<double>(held_end) - x, held_end - (size - kMargin));
+  }
+
+  /// Fourier factors of the remaining shift, with the ramp's part that a shift of the ramped image
+  /// has lost put back.
+  at::Tensor shift_factors() const {
+    return phase(2 * M_PI * rest * (frequency - at::fft_fftfreq(size, 1.0, at::kDouble)));
+  }
+};
+
+struct Cut {
+  Axis row, col;
+  at::Tensor spectrum;  // of the ramped and faded cut, moved by the rest of the shift
+};
+
+/// The cut with zeros where it leaves the image, times the ramp.
+at::Tensor ramped_cut(const at::Tensor& image, const Axis& row, const Axis& col) {
+  at::Tensor cut = at::zeros({row.size, col.size}, at::kComplexDouble);
+  const std::int64_t rows = row.held_end - row.held_begin, cols = col.held_end - col.held_begin;
+  if (rows > 0 && cols > 0)
+    cut.narrow(0, row.held_begin, rows)
+        .narrow(1, col.held_begin, cols)
+        .copy_(image.narrow(0, row.begin + row.held_begin, rows)
+                   .narrow(1, col.begin + col.held_begin, cols));
+  return cut * row.ramp.unsqueeze(1) * col.ramp;
+}
+
+/// How many of the window's pixels along an axis lie in the image.
+std::int64_t held_in_window(const Axis& axis) {
+  const std::int64_t last = axis.size - kMargin;
+  return std::clamp(axis.held_end, kMargin, last) - std::clamp(axis.held_begin, kMargin, last);
+}
+
+at::Tensor inner(const at::Tensor& cut) {
+  return cut.narrow(-2, kMargin, cut.size(-2) - 2 * kMargin)
+      .narrow(-1, kMargin, cut.size(-1) - 2 * kMargin);
+}
+
+Cut cut_under(const at::Tensor& image, const Gauge& gauge, const Window& window) {
+  const Axis row(window.row_begin, window.row_end, image.size(0), gauge.shift_row_px,
+                 gauge.ramp_row_cycles_per_px);
+  const Axis col(window.col_begin, window.col_end, image.size(1), gauge.shift_col_px,
+                 gauge.ramp_col_cycles_per_px);
+  const at::Tensor cut = ramped_cut(image, row, col);
+  const std::int64_t held = held_in_window(row) * held_in_window(col);
+  const at::Tensor level = inner(cut).sum() / static_cast<double>(std::max<std::int64_t>(held, 1));
+  const at::Tensor faded = level + (cut - level) * row.fade().unsqueeze(1) * col.fade();
+  const at::Tensor factors = row.shift_factors().unsqueeze(1) * col.shift_factors();
+  return {row, col, at::fft_fft2(faded) * factors};
+}
+
+}  // namespace
+
+at::Tensor move_image(const at::Tensor& image, const Gauge& gauge, const Window& window) {
+  return inner(at::fft_ifft2(cut_under(image, gauge, window).spectrum)).contiguous();
+}
+
+MovedImage move_image_with_derivatives(const at::Tensor& image, const Gauge& gauge,
+                                       const Window& window) {
+  const Cut cut = cut_under(image, gauge, window);
+  const c10::complex<double> two_pi_i(0, 2 * M_PI);
+  const at::Tensor along_rows = at::fft_fftfreq(cut.row.size, 1.0, at::kDouble).unsqueeze(1);
+  const at::Tensor along_cols = at::fft_fftfreq(cut.col.size, 1.0, at::kDouble);
+  const at::Tensor slopes =
+      at::stack({cut.spectrum, cut.spectrum * along_rows, cut.spectrum * along_cols});
+  const at::Tensor moved = inner(at::fft_ifft2(slopes));
+  const at::Tensor value = moved[0].contiguous();
+  const at::Tensor y = cut.row.offsets().narrow(0, kMargin, value.size(0)).unsqueeze(1);
+  const at::Tensor x = cut.col.offsets().narrow(0, kMargin, value.size(1));
+  return {value, at::stack({moved[1] * -two_pi_i, moved[2] * -two_pi_i, value * y * two_pi_i,
+                            value * x * two_pi_i})};
+}
+
+namespace {
+
+/// sin(pi x)^power over a grid of the given size, 0 < x < 1 at pixel centres.
+at::Tensor sine_window(std::int64_t rows, std::int64_t cols, double power) {
+  const auto along = [&](std::int64_t size) {
+    const at::Tensor x = (at::arange(size, at::kDouble) + 0.5) / static_cast<double>(size);
+    return (M_PI * x).sin().pow(power);
+  };
+  return at::outer(along(rows), along(cols));
+}
+
+/// Products of neighbours down and to the right, mean free and faded out at the borders.
+std::array<at::Tensor, 2> edge_images(const at::Tensor& image) {
+  const std::int64_t rows = image.size(0) - 1, cols = image.size(1) - 1;
+  const at::Tensor here = image.narrow(0, 0, rows).narrow(1, 0, cols).conj();
+  const at::Tensor window = sine_window(rows, cols, 0.5);
+  const auto edges = [&](std::int64_t down, std::int64_t right) {
+    const at::Tensor product = image.narrow(0, down, rows).narrow(1, right, cols) * here;
+    return (product - product.mean()) * window;
+  };
+  return {edges(1, 0), edges(0, 1)};
+}
+
+}  // namespace
+
+std::array<std::int64_t, 2> peak_of(const at::Tensor& values) {
+  const std::int64_t flat = values.argmax().item<std::int64_t>();
+  return {flat / values.size(1), flat % values.size(1)};
+}
+
+Window widened(const Window& window, std::int64_t rows, std::int64_t cols) {
+  constexpr std::int64_t kSurroundings = 32;
+  return {std::max<std::int64_t>(window.row_begin - kSurroundings, 0),
+          std::min(window.row_end + kSurroundings, rows),
+          std::max<std::int64_t>(window.col_begin - kSurroundings, 0),
+          std::min(window.col_end + kSurroundings, cols)};
+}
+
+std::array<std::int64_t, 2> coarse_shift(const at::Tensor& part, const at::Tensor& image) {
+  const std::array<std::int64_t, 2> size{part.size(0) + image.size(0),
+                                         part.size(1) + image.size(1)};
+  const auto of_part = edge_images(part), of_image = edge_images(image);
+  at::Tensor agreement = at::zeros({size[0], size[1]}, at::kDouble);
+  for (const std::size_t k : {0, 1}) {
+    const at::Tensor product =
+        at::fft_fft2(of_part[k], size) * at::fft_fft2(of_image[k], size).conj();
+    agreement += at::fft_ifft2(product).abs().square();
+  }
+  std::array<std::int64_t, 2> shift = peak_of(agreement);
+  for (const std::size_t k : {0, 1})
+    if (shift[k] >= part.size(static_cast<std::int64_t>(k))) shift[k] -= size[k];
+  return shift;
+}
+
+std::array<double, 2> strongest_frequency(const at::Tensor& field, std::int64_t padding) {
+  const std::array<std::int64_t, 2> size{padding * field.size(0), padding * field.size(1)};
+  const std::array<std::int64_t, 2> peak = peak_of(at::fft_fft2(field, size).abs());
+  std::array<double, 2> frequency{};
+  for (const std::size_t k : {0, 1}) {
+    const std::int64_t signed_peak = 2 * peak[k] < size[k] ? peak[k] : peak[k] - size[k];
+    frequency[k] = static_cast<double>(signed_peak) / static_cast<double>(size[k]);
+  }
+  return frequency;
+}
+
+std::array<double, 2> coarse_ramp(const at::Tensor& truth, const at::Tensor& image) {
+  const at::Tensor window = sine_window(truth.size(0), truth.size(1), 2);
+  return strongest_frequency(truth * image.conj() * window, 4);
+}
+
 namespace {
 
 void check(const at::Tensor& truth, const at::Tensor& image, const Window& window) {
@@ -133,6 +318,89 @@ Alignment align(const at::Tensor& truth, const at::Tensor& image, const Window& 
   if (is_constant(source)) return realign(whole_truth, source, window, {});
   const Gauge start = coarse_gauge(whole_truth, source, window);
   return or_periodic(whole_truth, source, window, realign(whole_truth, source, window, start));
+}
+
+namespace {
+
+/// One direction of a gauge.
+struct PeriodicAxis {
+  std::int64_t size;
+  double shift, ramp, centre;  // centre: of the window
+
+  double whole() const { return std::round(shift); }
+  at::Tensor index() const { return at::arange(size, at::kDouble); }
+  static at::Tensor phase(const at::Tensor& turns) {
+    return at::polar(at::ones_like(turns), 2 * M_PI * turns);
+  }
+  /// The ramp on the image before it is moved.
+  at::Tensor ramp_factors() const { return phase(ramp * (index() + shift - centre)); }
+  at::Tensor shift_factors() const {
+    return phase((whole() - shift) * at::fft_fftfreq(size, 1.0, at::kDouble));
+  }
+};
+
+/// The whole image under the gauge but for its scale and the whole pixels of its shift.
+at::Tensor moved(const at::Tensor& image, const Gauge& gauge, const Window& window) {
+  const PeriodicAxis row{image.size(0), gauge.shift_row_px, gauge.ramp_row_cycles_per_px,
+                         0.5 * static_cast<double>(window.row_begin + window.row_end)};
+  const PeriodicAxis col{image.size(1), gauge.shift_col_px, gauge.ramp_col_cycles_per_px,
+                         0.5 * static_cast<double>(window.col_begin + window.col_end)};
+  const at::Tensor ramped = image * row.ramp_factors().unsqueeze(1) * col.ramp_factors();
+  return at::fft_ifft2(at::fft_fft2(ramped) * row.shift_factors().unsqueeze(1) *
+                       col.shift_factors());
+}
+
+/// The gauge that first does `first` and then what `then` adds to its whole pixels.
+Gauge composed(const Gauge& first, const Gauge& then) {
+  const double rows = then.shift_row_px - std::round(first.shift_row_px);
+  const double cols = then.shift_col_px - std::round(first.shift_col_px);
+  const double turns = first.ramp_row_cycles_per_px * rows + first.ramp_col_cycles_per_px * cols;
+  return {first.shift_row_px + rows, first.shift_col_px + cols,
+          first.ramp_row_cycles_per_px + then.ramp_row_cycles_per_px,
+          first.ramp_col_cycles_per_px + then.ramp_col_cycles_per_px,
+          then.scale * std::polar(1.0, -2 * M_PI * turns)};
+}
+
+bool inside(const Window& window, const at::Tensor& image, const Gauge& gauge) {
+  const double row = std::round(gauge.shift_row_px), col = std::round(gauge.shift_col_px);
+  return static_cast<double>(window.row_begin) >= row &&
+         static_cast<double>(window.col_begin) >= col &&
+         static_cast<double>(window.row_end) <= row + static_cast<double>(image.size(0)) &&
+         static_cast<double>(window.col_end) <= col + static_cast<double>(image.size(1));
+}
+
+double error_of(const Alignment& alignment) {
+  return (alignment.truth - alignment.aligned).norm().item<double>();
+}
+
+/// One round: the image moved as `start` says, and the little that this leaves fitted.
+Alignment once_more(const at::Tensor& truth, const at::Tensor& image, const Window& window,
+                    const Gauge& start) {
+  Gauge whole;
+  whole.shift_row_px = std::round(start.shift_row_px);
+  whole.shift_col_px = std::round(start.shift_col_px);
+  Alignment round = realign(truth, moved(image, start, window), window, whole);
+  round.gauge = composed(start, round.gauge);
+  return round;
+}
+
+}  // namespace
+
+Alignment or_periodic(const at::Tensor& truth, const at::Tensor& image, const Window& window,
+                      const Alignment& found) {
+  constexpr int kMostRounds = 8;
+  if (!inside(window, image, found.gauge)) return found;
+  Alignment best = found;
+  // The fade's error is proportional to the little that is left to fit, so rounds converge fast.
+  for (int round = 0; round < kMostRounds; ++round) {
+    const Alignment next = once_more(truth, image, window, best.gauge);
+    const double gained = error_of(best) - error_of(next);
+    if (gained <= 0) break;
+    const bool settled = gained < 1e-3 * error_of(best);
+    best = next;
+    if (settled) break;
+  }
+  return best;
 }
 
 }  // namespace ptyche

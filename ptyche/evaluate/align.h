@@ -4,9 +4,51 @@
 
 #include <ATen/ATen.h>
 
-#include "ptyche/data/comparison.h"
+#include <array>
+#include <cstdint>
+
+#include "ptyche/data/array.h"
+#include "ptyche/data/scores.h"
 
 namespace ptyche {
+
+/// The image, shifted and ramped as `gauge` says but not scaled, in the window of the truth:
+/// (window rows, window cols) complex128.
+/// The whole-pixel part of the shift is a cut; the rest is Fourier interpolation of the cut with up
+/// to 32 pixels around the window, faded to the window's mean, so that nothing wraps around into
+/// it. Where the window leaves the image it holds that mean.
+at::Tensor move_image(const at::Tensor& image, const Gauge& gauge, const Window& window);
+
+/// The same, with its derivatives by shift_row, shift_col, ramp_row and ramp_col (per pixel, per
+/// cycle per pixel): value (rows, cols), derivatives (4, rows, cols). The shift's derivative holds
+/// the ramp fixed to the image; what that leaves out is a factor, which the scale takes up.
+struct MovedImage {
+  at::Tensor value, derivatives;
+};
+MovedImage move_image_with_derivatives(const at::Tensor& image, const Gauge& gauge,
+                                       const Window& window);
+
+/// The window with up to 32 pixels of its surroundings, as far as an image of rows x cols goes:
+/// more to find it by.
+Window widened(const Window& window, std::int64_t rows, std::int64_t cols);
+
+/// The whole-pixel shift d (row, col) for which image(x - d) lies best on `part`, both complex and
+/// of any two shapes. Compares products of neighbouring pixels, o(x + 1) conj o(x), which a phase
+/// ramp or a scale changes by a factor only; the peak of their cross-correlation.
+std::array<std::int64_t, 2> coarse_shift(const at::Tensor& part, const at::Tensor& image);
+
+/// Row and column of the largest element of a matrix.
+std::array<std::int64_t, 2> peak_of(const at::Tensor& values);
+
+/// Frequency (row, col; cycles per pixel, in -0.5..0.5) of the strongest plane wave in `field`
+/// (rows, cols) complex: the peak of its Fourier transform, to 1 / `padding` (>= 1) of its
+/// resolution.
+std::array<double, 2> strongest_frequency(const at::Tensor& field, std::int64_t padding);
+
+/// The phase ramp k (row, col) in cycles per pixel for which exp(2 pi i k.x) image(x) lies best on
+/// `truth`, both (rows, cols) complex: the peak of the Fourier transform of truth conj(image), to a
+/// quarter of its resolution.
+std::array<double, 2> coarse_ramp(const at::Tensor& truth, const at::Tensor& image);
 
 struct Alignment {
   at::Tensor aligned;  ///< image under the fitted gauge, cut to the window, complex128
@@ -31,5 +73,14 @@ Alignment align(const at::Tensor& truth, const at::Tensor& image, const Window& 
 /// complex128. Ends when a step lessens the error by less than `enough` of the truth's norm.
 Alignment realign(const at::Tensor& truth, const at::Tensor& image, const Window& window,
                   const Gauge& start, double enough = 1e-13);
+
+/// `found` or, where that leaves less error, an alignment that starts from it and moves the whole
+/// image by the Fourier shift of its full size, its ramp removed first. This is exact for an image
+/// whose borders meet (a simulated one that was moved likewise, a canvas that is 1 all around),
+/// while the fade of `move_image` is better where they do not; the error decides. truth, image:
+/// complex128. Not tried where the window leaves the image, for what wraps around is not the
+/// sample.
+Alignment or_periodic(const at::Tensor& truth, const at::Tensor& image, const Window& window,
+                      const Alignment& found);
 
 }  // namespace ptyche

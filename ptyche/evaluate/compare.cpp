@@ -1,18 +1,140 @@
 #include "ptyche/evaluate/compare.h"
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 
 #include "ptyche/core/error.h"
+#include "ptyche/core/log.h"
 #include "ptyche/evaluate/align.h"
 #include "ptyche/evaluate/fourier_ring_correlation.h"
 #include "ptyche/evaluate/image_error.h"
-#include "ptyche/evaluate/lit_window.h"
-#include "ptyche/evaluate/overlap.h"
-#include "ptyche/evaluate/ssim.h"
-#include "ptyche/evaluate/tile_error.h"
-#include "ptyche/evaluate/trivial.h"
 
 namespace ptyche {
+namespace {
+
+constexpr double kEnoughLit = 0.99;
+
+/// The window without that one of its four outermost lines which is lit least.
+Window without_darkest_side(const at::Tensor& lit, const Window& window) {
+  const at::Tensor part = cut(lit, window);
+  const at::Tensor by_row = part.mean(1), by_col = part.mean(0);
+  const std::array<double, 4> sides{by_row[0].item<double>(), by_row[-1].item<double>(),
+                                    by_col[0].item<double>(), by_col[-1].item<double>()};
+  Window smaller = window;
+  switch (std::min_element(sides.begin(), sides.end()) - sides.begin()) {
+    case 0:
+      ++smaller.row_begin;
+      break;
+    case 1:
+      --smaller.row_end;
+      break;
+    case 2:
+      ++smaller.col_begin;
+      break;
+    default:
+      --smaller.col_end;
+  }
+  return smaller;
+}
+
+}  // namespace
+
+at::Tensor lit_pixels(const Reconstruction& image) {
+  if (!image.coverage.defined())
+    return at::ones({image.object.size(0), image.object.size(1)}, at::kBool);
+  return image.coverage.gt(kLitCoverage);
+}
+
+at::Tensor placed(const at::Tensor& lit, std::int64_t rows, std::int64_t cols, std::int64_t row,
+                  std::int64_t col) {
+  at::Tensor canvas = at::zeros({rows, cols}, at::kBool);
+  const Window there{
+      std::clamp<std::int64_t>(row, 0, rows), std::clamp<std::int64_t>(row + lit.size(0), 0, rows),
+      std::clamp<std::int64_t>(col, 0, cols), std::clamp<std::int64_t>(col + lit.size(1), 0, cols)};
+  const Window here{there.row_begin - row, there.row_end - row, there.col_begin - col,
+                    there.col_end - col};
+  if (there.rows() > 0 && there.cols() > 0) cut(canvas, there).copy_(cut(lit, here));
+  return canvas;
+}
+
+Window central_half(std::int64_t rows, std::int64_t cols) {
+  return {rows / 4, 3 * rows / 4, cols / 4, 3 * cols / 4};
+}
+
+bool large_enough(const Window& window) {
+  return window.rows() >= kSmallestWindowSide && window.cols() >= kSmallestWindowSide;
+}
+
+Window lit_part(const Window& start, const at::Tensor& lit) {
+  const at::Tensor share = lit.to(at::kDouble);
+  Window window = start;
+  while (large_enough(window) && cut(share, window).mean().item<double>() < kEnoughLit)
+    window = without_darkest_side(share, window);
+  return window;
+}
+
+std::optional<Window> truth_window(const at::Tensor& truth, const Reconstruction& image) {
+  const Window central = central_half(truth.size(0), truth.size(1));
+  const Window window = lit_part(central, placed(lit_pixels(image), truth.size(0), truth.size(1),
+                                                 image.origin_row, image.origin_col));
+  if (!large_enough(window)) return std::nullopt;
+  if (window != central)
+    note(
+        "the truth is compared in rows {}..{} and columns {}..{}: the scan does not light all of "
+        "its central half",
+        window.row_begin, window.row_end, window.col_begin, window.col_end);
+  return window;
+}
+
+namespace {
+
+void require_large_enough(const Window& window, const char* lit_in) {
+  require(large_enough(window),
+          "expected at least {0} x {0} pixels lit in {1} in the middle of the image it is compared "
+          "with, found {2} x {3}",
+          kSmallestWindowSide, lit_in, window.rows(), window.cols());
+}
+
+/// The reference's pixel on which the image's pixel (0, 0) falls, to a whole pixel.
+std::array<std::int64_t, 2> place_of(const Reconstruction& image, const Reconstruction& reference,
+                                     const Window& part) {
+  const at::Tensor object = image.object.to(at::kComplexDouble);
+  if (is_constant(object))  // it looks the same everywhere
+    return {image.origin_row - reference.origin_row, image.origin_col - reference.origin_col};
+  const Window wide = widened(part, reference.object.size(0), reference.object.size(1));
+  const auto shift =
+      coarse_shift(cut(reference.object.to(at::kComplexDouble), wide).contiguous(), object);
+  return {wide.row_begin + shift[0], wide.col_begin + shift[1]};
+}
+
+}  // namespace
+
+void require_same_pixel(const Reconstruction& image, const Reconstruction& reference) {
+  constexpr double kTolerance = 1e-3;
+  const double found = image.geometry.object_pixel_m, expected = reference.geometry.object_pixel_m;
+  if (found > 0 && expected > 0) {
+    require(
+        std::abs(found - expected) <= kTolerance * expected,
+        "expected the object pixel of the image it is compared with, {:.6g} nm, found {:.6g} nm",
+        1e9 * expected, 1e9 * found);
+  } else if (found > 0 || expected > 0) {
+    note("only one of the two images says how large its pixels are: taken to be the same");
+  }
+}
+
+Window overlap(const Reconstruction& image, const Reconstruction& reference) {
+  const at::Tensor lit = lit_pixels(reference);
+  const Window window = lit_part(central_half(lit.size(0), lit.size(1)), lit);
+  require_large_enough(window, "that image");
+  const auto place = place_of(image, reference, window);
+  const at::Tensor both =
+      lit.logical_and(placed(lit_pixels(image), lit.size(0), lit.size(1), place[0], place[1]));
+  const Window common = lit_part(window, both);
+  require_large_enough(common, "both images");
+  return common;
+}
+
 namespace {
 
 /// The reference's phase, and the image's as the reference's plus their difference: no wrap can
@@ -48,7 +170,7 @@ void require_values(const at::Tensor& object, const char* whose) {
 ComparedImages compare_in_window(const at::Tensor& image, const at::Tensor& reference,
                                  const Window& window) {
   require(large_enough(window), "expected a window of at least {0} x {0} pixels, found {1} x {2}",
-          smallest_window_side, window.rows(), window.cols());
+          kSmallestWindowSide, window.rows(), window.cols());
   const at::Tensor target = reference.to(at::kComplexDouble), source = image.to(at::kComplexDouble);
   Alignment alignment, of_guess;
   Comparison result;
@@ -82,6 +204,18 @@ ComparedImages compare(const Reconstruction& image, const Reconstruction& refere
   result.object_pixel_m =
       std::max(image.geometry.object_pixel_m, reference.geometry.object_pixel_m);
   return compared;
+}
+
+std::optional<Comparison> truth_error(const at::Tensor& truth, const Reconstruction& image) {
+  const std::optional<Window> window = truth_window(truth, image);
+  if (!window || is_constant(cut(truth.to(at::kComplexDouble), *window))) {
+    warn("no comparison with the truth: {}", window ? "it is constant where the scan lights it"
+                                                    : "the scan lights too little of its middle");
+    return std::nullopt;
+  }
+  Reconstruction reference;
+  reference.object = truth;
+  return compare(image, reference, window).comparison;
 }
 
 }  // namespace ptyche

@@ -1,14 +1,51 @@
-// Two images of one sample: brought onto each other, then measured.
+// Two images of one sample: where both can be judged, brought onto each other, then measured.
 #pragma once
 
 #include <ATen/ATen.h>
 
 #include <optional>
 
-#include "ptyche/data/comparison.h"
+#include "ptyche/data/array.h"
 #include "ptyche/data/reconstruction.h"
+#include "ptyche/data/scores.h"
 
 namespace ptyche {
+
+/// Coverage above which an object pixel counts as lit.
+inline constexpr double kLitCoverage = 0.1;
+
+/// The least side of a window that is worth judging, pixels.
+inline constexpr std::int64_t kSmallestWindowSide = 16;
+
+/// Where the image is lit: (rows, cols) bool; everywhere if the image has no coverage.
+at::Tensor lit_pixels(const Reconstruction& image);
+
+/// `lit` (bool) as it lies on a canvas of rows x cols pixels when its pixel (0, 0) falls on
+/// (row, col): (rows, cols) bool, false where it does not reach.
+at::Tensor placed(const at::Tensor& lit, std::int64_t rows, std::int64_t cols, std::int64_t row,
+                  std::int64_t col);
+
+/// [0.25, 0.75) of both sides.
+Window central_half(std::int64_t rows, std::int64_t cols);
+
+/// `start` shrunk side by side, darkest first, until 99 % of it is lit (rows, cols bool); given up,
+/// and then not `large_enough`, when a side falls below 16 pixels.
+Window lit_part(const Window& start, const at::Tensor& lit);
+bool large_enough(const Window& window);
+
+/// The lit part of the truth's central half, with a note to the user where it is less than all of
+/// that. The truth lies in the scan's pixel frame: image index = truth index - origin. Nothing if
+/// too little is lit.
+std::optional<Window> truth_window(const at::Tensor& truth, const Reconstruction& image);
+
+/// Throws InvalidInput unless the object pixels agree to 1e-3 of their size; where one is not known
+/// they are taken to be the same, with a note to the user.
+void require_same_pixel(const Reconstruction& image, const Reconstruction& reference);
+
+/// The central half of the reference in both directions, shrunk until 99 % of it is lit in both:
+/// the image lies where the cross-correlation of `coarse_shift` puts it. Throws InvalidInput if
+/// less than 16 x 16 pixels are left.
+Window overlap(const Reconstruction& image, const Reconstruction& reference);
 
 struct ComparedImages {
   Comparison comparison;
@@ -30,5 +67,10 @@ ComparedImages compare_in_window(const at::Tensor& image, const at::Tensor& refe
 /// values that are not finite.
 ComparedImages compare(const Reconstruction& image, const Reconstruction& reference,
                        const std::optional<Window>& window = std::nullopt);
+
+/// The image's object against `truth` (rows, cols) complex, which lies in the scan's pixel frame,
+/// in truth_window. Nothing, with a warning, where the scan lights too little of the truth or the
+/// truth is constant there.
+std::optional<Comparison> truth_error(const at::Tensor& truth, const Reconstruction& image);
 
 }  // namespace ptyche

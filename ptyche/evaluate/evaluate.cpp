@@ -1,10 +1,174 @@
 #include "ptyche/evaluate/evaluate.h"
 
-#include "ptyche/evaluate/data_fit.h"
-#include "ptyche/evaluate/lit_window.h"
-#include "ptyche/evaluate/truth_error.h"
+#include <algorithm>
+#include <vector>
+
+#include "ptyche/core/error.h"
+#include "ptyche/core/log.h"
+#include "ptyche/evaluate/compare.h"
+#include "ptyche/physics/forward_model.h"
+#include "ptyche/physics/propagation.h"
+#include "ptyche/simulate/simulate.h"
 
 namespace ptyche {
+namespace {
+
+constexpr double kSmallestIntensity = 0.01;
+constexpr double kFarthestMove =
+    32;  // px, of a position in a file of another program from the given one
+
+/// The sums whose quotients are the scores.
+struct FitSums {
+  double amplitude_error = 0, amplitude = 0, deviance = 0, photons = 0;
+
+  double r_factor() const { return amplitude_error / amplitude; }
+  double deviance_per_photon() const { return deviance / photons; }
+};
+
+void add(FitSums& sums, const at::Tensor& counts, const at::Tensor& intensity) {
+  const at::Tensor amplitude = counts.sqrt();
+  const at::Tensor clipped = intensity.clamp_min(kSmallestIntensity);
+  // xlogy(0, .) = 0: a pixel without counts adds 2 I.
+  const at::Tensor deviance = at::xlogy(counts, counts / clipped) - (counts - clipped);
+  sums.amplitude_error += (intensity.sqrt() - amplitude).abs().sum().item<double>();
+  sums.amplitude += amplitude.sum().item<double>();
+  sums.deviance += 2 * deviance.sum().item<double>();
+  sums.photons += counts.sum().item<double>();
+}
+
+/// The pixels of (k, N, N) that count: (k, pixels).
+class PixelChoice {
+ public:
+  PixelChoice(const Scan& scan, bool use_mask) {
+    const at::Tensor mask = mask_in_fft_order(scan).flatten();
+    if (use_mask && !mask.all().item<bool>()) kept_ = mask.nonzero().squeeze(1);
+  }
+
+  at::Tensor of(const at::Tensor& patterns) const {
+    const at::Tensor flat = patterns.to(at::kDouble).flatten(1);
+    return kept_.defined() ? flat.index_select(1, kept_) : flat;
+  }
+
+ private:
+  at::Tensor kept_;
+};
+
+/// An object in a frame of 1 + 0i, wide enough for every patch that differs from empty space.
+struct PaddedObject {
+  at::Tensor object;
+  std::int64_t margin;
+};
+
+PaddedObject with_empty_space_around(const at::Tensor& object, std::int64_t pattern_size) {
+  // Even, so that half a pixel rounds the same way with the margin and without.
+  const std::int64_t margin = pattern_size + 2;
+  at::Tensor padded =
+      at::ones({object.size(0) + 2 * margin, object.size(1) + 2 * margin}, at::kComplexDouble);
+  padded.narrow(0, margin, object.size(0)).narrow(1, margin, object.size(1)).copy_(object);
+  return {padded, margin};
+}
+
+/// The given positions as indices of the padded object. Farther out than the margin all patches are
+/// the same empty space, so those positions are brought in by whole pixels.
+at::Tensor indices_in(const PaddedObject& padded, const Reconstruction& image,
+                      const at::Tensor& positions) {
+  const at::Tensor origin = at::tensor({image.origin_row, image.origin_col}, at::kDouble);
+  const double half = static_cast<double>(image.probe.size(-1) / 2);
+  const at::Tensor last =
+      at::tensor({image.object.size(0), image.object.size(1)}, at::kDouble) + half;
+  const at::Tensor index = positions - origin, whole = index.floor();
+  const at::Tensor near = at::minimum(whole.clamp_min(-half - 1), last);
+  return near + (index - whole) + static_cast<double>(padded.margin);
+}
+
+/// The image's own positions where they are of this scan, else the scan's.
+const at::Tensor& refined_positions(const Reconstruction& image, const Scan& scan) {
+  if (!image.positions.defined() || image.positions.sizes() != scan.positions().sizes())
+    return scan.positions();
+  const bool own = !scan.input_hash().empty() && image.provenance.input_hash == scan.input_hash();
+  const auto near = [&] {
+    return (image.positions - scan.positions()).abs().max().item<double>() < kFarthestMove;
+  };
+  return own || near() ? image.positions : scan.positions();
+}
+
+/// Frames in pieces of at most 64 whose waves take no more than 64 MiB.
+std::vector<at::Tensor> batches(const at::Tensor& frames, const at::Tensor& probe) {
+  const std::int64_t limit = (std::int64_t{1} << 22) / std::max<std::int64_t>(probe.numel(), 1);
+  return frames.split(std::clamp<std::int64_t>(limit, 1, 64));
+}
+
+void check(const Scan& scan, const at::Tensor& frames) {
+  require(frames.numel() >= 1, "a fit needs at least one pattern, found none");
+  require(
+      frames.min().item<std::int64_t>() >= 0 && frames.max().item<std::int64_t>() < scan.frames(),
+      "a fit was asked for patterns {}..{}, the scan has {}", frames.min().item<std::int64_t>(),
+      frames.max().item<std::int64_t>(), scan.frames());
+}
+
+/// Mean over the used frames of counts, and of their square roots: each (N, N) float64, FFT order.
+struct MeanPatterns {
+  at::Tensor pattern, amplitude;
+};
+
+MeanPatterns mean_of_used(const Scan& scan) {
+  const at::Tensor used = scan.frames_with(FrameUse::used);
+  require(used.numel() >= 1, "the mean pattern needs at least one used pattern, found none");
+  const std::int64_t size = scan.pattern_size();
+  MeanPatterns mean{at::zeros({size, size}, at::kDouble), at::zeros({size, size}, at::kDouble)};
+  for (const at::Tensor& batch : batches(used, scan.probe())) {
+    const at::Tensor counts = counts_in_fft_order(scan, batch).to(at::kDouble);
+    mean.pattern += counts.sum(0);
+    mean.amplitude += counts.sqrt().sum(0);
+  }
+  return {mean.pattern / used.numel(), mean.amplitude / used.numel()};
+}
+
+}  // namespace
+
+DataFit data_fit(const Reconstruction& image, const Scan& scan, const at::Tensor& frames,
+                 bool use_mask) {
+  check(scan, frames);
+  const std::int64_t size = scan.pattern_size();
+  require(image.probe.size(-1) == size,
+          "the scan's patterns are {0} x {0}: expected a probe of that size, found {1} x {1}", size,
+          image.probe.size(-1));
+  const PixelChoice pixels(scan, use_mask);
+  const PaddedObject padded = with_empty_space_around(image.object, size);
+  const at::Tensor probe = image.probe.to(at::kComplexDouble);
+  at::Tensor background;
+  if (image.background.defined()) background = to_fft_order(image.background).to(at::kDouble);
+  const Propagation propagation = propagation_of(image.geometry);
+  const at::Tensor positions = refined_positions(image, scan);
+  FitSums measured, drawn;
+  for (const at::Tensor& batch : batches(frames, probe)) {
+    const at::Tensor indices = indices_in(padded, image, positions.index_select(0, batch));
+    const at::Tensor intensity = pixels.of(predict_intensity(
+        padded.object, probe, indices, image.interpolation, background, propagation));
+    add(measured, pixels.of(counts_in_fft_order(scan, batch)), intensity);
+    add(drawn, poisson_draws(intensity, batch, 0, Purpose::noise_floor), intensity);
+  }
+  // Over the measured photons too, so that deviance over floor is a ratio of deviances.
+  return {frames.numel(), measured.r_factor(), drawn.r_factor(), measured.deviance_per_photon(),
+          drawn.deviance / measured.photons};
+}
+
+TrivialFit trivial_fit(const Scan& scan, const at::Tensor& frames, bool use_mask) {
+  check(scan, frames);
+  const PixelChoice pixels(scan, use_mask);
+  const MeanPatterns mean = mean_of_used(scan);
+  const at::Tensor from_amplitude = pixels.of(mean.amplitude.square().unsqueeze(0));
+  const at::Tensor from_pattern = pixels.of(mean.pattern.unsqueeze(0));
+  FitSums amplitude, pattern;
+  for (const at::Tensor& batch : batches(frames, scan.probe())) {
+    const at::Tensor counts = pixels.of(counts_in_fft_order(scan, batch));
+    add(amplitude, counts, from_amplitude.expand_as(counts));
+    add(pattern, counts, from_pattern.expand_as(counts));
+  }
+  return {amplitude.r_factor(), amplitude.deviance_per_photon(), pattern.r_factor(),
+          pattern.deviance_per_photon()};
+}
+
 namespace {
 
 bool hides_pixels(const Scan& scan) { return !mask_in_fft_order(scan).all().item<bool>(); }
@@ -58,6 +222,41 @@ void add_unseen_half(Scores& scores, const Reconstruction& unseen_image, const S
   if (unseen.numel() == 0) return;
   scores.unseen_half = data_fit(unseen_image, scan, unseen, options.use_mask);
   scores.unseen_trivial = trivial_fit(scan, unseen, options.use_mask);
+}
+
+namespace {
+
+const char* name_of(Half half) { return half == Half::even ? "even" : "odd"; }
+
+Reconstruction image_of(const Scan& scan, Half half, const ScanToImage& reconstruct) {
+  const Scan part = half_of(scan, half);
+  note("half set: the {} patterns of {} number", part.frames_with(FrameUse::used).size(0),
+       name_of(half));
+  return reconstruct(part);
+}
+
+}  // namespace
+
+Scan half_of(const Scan& scan, Half half) {
+  const at::Tensor number = at::arange(scan.frames(), at::kLong);
+  const at::Tensor other = number.remainder(2).ne(half == Half::odd ? 1 : 0);
+  const at::Tensor used = scan.frame_use().eq(static_cast<int>(FrameUse::used));
+  const at::Tensor left = used.logical_and(other.logical_not());
+  require(left.sum().item<std::int64_t>() >= 2,
+          "half sets: expected at least 2 used patterns of {} number, found {}", name_of(half),
+          left.sum().item<std::int64_t>());
+  return scan.with_frame_use(
+      scan.frame_use().masked_fill(used.logical_and(other), static_cast<int>(FrameUse::rejected)));
+}
+
+void require_halves(const Scan& scan) {
+  for (const Half half : {Half::even, Half::odd}) half_of(scan, half);
+}
+
+HalfSets half_sets(const Scan& scan, const ScanToImage& reconstruct) {
+  const Reconstruction even = image_of(scan, Half::even, reconstruct);
+  const Reconstruction odd = image_of(scan, Half::odd, reconstruct);
+  return {even, odd, with_context("half sets", [&] { return compare(odd, even).comparison; })};
 }
 
 }  // namespace ptyche

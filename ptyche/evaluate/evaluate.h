@@ -1,12 +1,26 @@
-// Scores of a reconstruction: against held-out patterns, against a truth, beside trivial
-// predictors.
+// Scores of a reconstruction: how well it predicts patterns, against a truth, between halves,
+// beside trivial predictors.
 #pragma once
+
+#include <ATen/ATen.h>
+
+#include <functional>
 
 #include "ptyche/data/reconstruction.h"
 #include "ptyche/data/scan.h"
 #include "ptyche/data/scores.h"
 
 namespace ptyche {
+
+/// Fit of the image's prediction to `frames` (k) int64, k >= 1, at the image's own positions where
+/// these are of this scan, else at the scan's.
+/// use_mask: leave out pixels that the scan's mask excludes (peers' numbers were made without).
+/// Intensities are clipped below at 0.01 count in the deviance only.
+DataFit data_fit(const Reconstruction& image, const Scan& scan, const at::Tensor& frames,
+                 bool use_mask);
+
+/// The fit of the used frames' mean amplitude, squared, and of their mean pattern, to `frames`.
+TrivialFit trivial_fit(const Scan& scan, const at::Tensor& frames, bool use_mask);
 
 struct EvaluateOptions {
   /// Fits leave out the pixels that the scan's mask hides, and held_out_all_pixels says what they
@@ -29,5 +43,29 @@ void add_unseen_half(Scores& scores, const Reconstruction& unseen_image, const S
 /// (coverage above 0.1); near 0 for a flat object. A phase ramp counts as contrast. 0 if nothing is
 /// lit.
 double object_contrast(const Reconstruction& image);
+
+/// A whole way from a scan's used patterns to an image: training and stitching, or a solver.
+using ScanToImage = std::function<Reconstruction(const Scan&)>;
+
+/// Which of the used patterns, by number in the file, from 0.
+enum class Half { even, odd };
+
+/// The scan with the used patterns of the other half rejected; nothing else changes, so that the
+/// two halves share the file's probe (its power was set from all used patterns) and no pattern.
+/// Throws InvalidInput if less than two patterns are left.
+Scan half_of(const Scan& scan, Half half);
+
+/// Throws InvalidInput if one of the halves has less than two patterns: asked before long work.
+void require_halves(const Scan& scan);
+
+struct HalfSets {
+  Reconstruction even, odd;
+  Comparison agreement;  ///< of the odd image with the even one
+};
+
+/// Runs `reconstruct` on each half alone and compares what comes out. What both halves get wrong in
+/// the same way (positions, a wrong model) does not show. Throws what `reconstruct` and `compare`
+/// throw.
+HalfSets half_sets(const Scan& scan, const ScanToImage& reconstruct);
 
 }  // namespace ptyche

@@ -4,12 +4,12 @@
 #include <cmath>
 
 #include "ptyche/core/error.h"
-#include "ptyche/evaluate/to_vector.h"
+#include "ptyche/data/array.h"
 
 namespace ptyche {
 namespace {
 
-constexpr std::size_t first_ring = 4;
+constexpr std::size_t kFirstRing = 4;
 
 /// sin^2 fade of both ends over an eighth of the length, 1 between.
 at::Tensor fade(std::int64_t size) {
@@ -36,7 +36,7 @@ double crossing_of(const RingCorrelation& rings, const std::vector<double>& thre
   for (std::size_t ring = 0; ring < threshold.size(); ++ring)
     excess.push_back(rings.correlation[ring] - threshold[ring]);
   const auto last = static_cast<double>(excess.size() - 1);
-  return std::min(falling_ring(excess, first_ring) / last, 1.0) * rings.cycles_per_px.back();
+  return std::min(falling_ring(excess, kFirstRing) / last, 1.0) * rings.cycles_per_px.back();
 }
 
 }  // namespace

@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "ptyche/data/comparison.h"
+#include "ptyche/data/scores.h"
 
 namespace ptyche {
 

@@ -2,6 +2,8 @@
 
 #include <cassert>
 
+#include "ptyche/data/array.h"
+
 namespace ptyche {
 namespace {
 

@@ -9,7 +9,7 @@
 
 #include "ptyche/core/error.h"
 #include "ptyche/core/random.h"
-#include "ptyche/group/nearest_points.h"
+#include "ptyche/group/neighbours.h"
 
 namespace ptyche {
 namespace {

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "ptyche/core/field.h"
-#include "ptyche/data/patches.h"
 #include "ptyche/data/reconstruction.h"
 #include "ptyche/data/scan.h"
 #include "ptyche/model/model.h"

@@ -7,7 +7,7 @@
 #include <fstream>
 
 #include "ptyche/core/error.h"
-#include "ptyche/data/describe.h"
+#include "ptyche/data/array.h"
 
 namespace ptyche {
 namespace fs = std::filesystem;

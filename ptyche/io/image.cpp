@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "ptyche/core/error.h"
-#include "ptyche/data/describe.h"
+#include "ptyche/data/array.h"
 #include "ptyche/io/numpy.h"
 
 namespace ptyche {

@@ -3,7 +3,7 @@
 
 #include "ptyche/core/error.h"
 #include "ptyche/core/log.h"
-#include "ptyche/data/describe.h"
+#include "ptyche/data/array.h"
 #include "ptyche/io/numpy.h"
 #include "ptyche/io/readers.h"
 

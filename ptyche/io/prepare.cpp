@@ -9,8 +9,7 @@
 
 #include "ptyche/core/error.h"
 #include "ptyche/core/log.h"
-#include "ptyche/data/describe.h"
-#include "ptyche/data/window.h"
+#include "ptyche/data/array.h"
 #include "ptyche/io/file_array.h"
 #include "ptyche/io/numpy.h"
 

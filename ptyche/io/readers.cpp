@@ -5,7 +5,7 @@
 
 #include "ptyche/core/error.h"
 #include "ptyche/core/log.h"
-#include "ptyche/data/describe.h"
+#include "ptyche/data/array.h"
 
 namespace ptyche {
 

@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "ptyche/data/geometry.h"
 #include "ptyche/data/reconstruction.h"
+#include "ptyche/data/scan.h"
 #include "ptyche/io/hdf5.h"
 
 namespace ptyche {

@@ -7,7 +7,7 @@
 
 #include "ptyche/core/error.h"
 #include "ptyche/core/log.h"
-#include "ptyche/data/probe_power.h"
+#include "ptyche/data/probe.h"
 #include "ptyche/nn/patch_network.h"
 #include "ptyche/physics/canvas.h"
 #include "ptyche/physics/propagation.h"

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "ptyche/data/interpolation.h"
+#include "ptyche/data/reconstruction.h"
 #include "ptyche/data/scan.h"
 #include "ptyche/nn/network_options.h"
 #include "ptyche/nn/physics_stem.h"

@@ -8,7 +8,7 @@
 #include <functional>
 
 #include "ptyche/core/random.h"
-#include "ptyche/data/describe.h"
+#include "ptyche/data/array.h"
 
 namespace ptyche {
 namespace {

@@ -1,6 +1,6 @@
 #include "ptyche/nn/physics_stem.h"
 
-#include "ptyche/data/probe_power.h"
+#include "ptyche/data/probe.h"
 #include "ptyche/engine/single_pattern.h"
 #include "ptyche/physics/propagation.h"
 

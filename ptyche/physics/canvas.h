@@ -6,7 +6,7 @@
 #include <array>
 #include <cstdint>
 
-#include "ptyche/data/interpolation.h"
+#include "ptyche/data/reconstruction.h"
 
 namespace ptyche {
 

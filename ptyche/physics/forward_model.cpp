@@ -1,7 +1,7 @@
 #include "ptyche/physics/forward_model.h"
 
 #include "ptyche/core/error.h"
-#include "ptyche/data/probe_power.h"
+#include "ptyche/data/probe.h"
 
 namespace ptyche {
 

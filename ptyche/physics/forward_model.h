@@ -3,7 +3,7 @@
 
 #include <ATen/ATen.h>
 
-#include "ptyche/data/interpolation.h"
+#include "ptyche/data/reconstruction.h"
 #include "ptyche/physics/canvas.h"
 #include "ptyche/physics/propagation.h"
 

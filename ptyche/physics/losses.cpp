@@ -1,7 +1,7 @@
 #include "ptyche/physics/losses.h"
 
 #include "ptyche/core/error.h"
-#include "ptyche/data/describe.h"
+#include "ptyche/data/array.h"
 
 namespace ptyche {
 namespace {

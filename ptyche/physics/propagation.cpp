@@ -4,7 +4,7 @@
 #include <numbers>
 
 #include "ptyche/core/error.h"
-#include "ptyche/data/describe.h"
+#include "ptyche/data/array.h"
 
 namespace ptyche {
 namespace {

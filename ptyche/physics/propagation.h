@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <variant>
 
-#include "ptyche/data/geometry.h"
+#include "ptyche/data/scan.h"
 
 namespace ptyche {
 
@@ -26,7 +26,7 @@ inline bool is_near_field(const Propagation& propagation) {
   return std::holds_alternative<NearField>(propagation);
 }
 
-/// Of a geometry; divergent light near by becomes parallel light (geometry.h). Throws InvalidInput
+/// Of a geometry; divergent light near by becomes parallel light (data/scan.h). Throws InvalidInput
 /// naming the lengths that a near-field geometry lacks.
 Propagation propagation_of(const Geometry& geometry);
 

@@ -8,8 +8,8 @@
 #include "ptyche/core/files.h"
 #include "ptyche/core/log.h"
 #include "ptyche/core/random.h"
-#include "ptyche/data/window.h"
-#include "ptyche/evaluate/lit_window.h"
+#include "ptyche/data/array.h"
+#include "ptyche/evaluate/compare.h"
 #include "ptyche/group/fixed_groups.h"
 #include "ptyche/infer/infer.h"
 #include "ptyche/model/model_file.h"
@@ -18,9 +18,9 @@
 #include "ptyche/ptychopinn/study.h"
 #include "ptyche/report/figure.h"
 #include "ptyche/report/result_figures.h"
-#include "ptyche/simulate/default_probe.h"
 #include "ptyche/simulate/line_drawing.h"
-#include "ptyche/simulate/photon_noise.h"
+#include "ptyche/simulate/probes.h"
+#include "ptyche/simulate/simulate.h"
 #include "ptyche/stitch/stitch.h"
 
 namespace ptyche {

@@ -6,16 +6,16 @@
 #include <cmath>
 
 #include "ptyche/core/error.h"
-#include "ptyche/data/describe.h"
+#include "ptyche/data/array.h"
 #include "ptyche/io/numpy.h"
 #include "ptyche/physics/canvas.h"
 #include "ptyche/physics/forward_model.h"
 #include "ptyche/physics/propagation.h"
 #include "ptyche/ptychopinn/operators.h"
-#include "ptyche/simulate/default_probe.h"
 #include "ptyche/simulate/gaussian_filter.h"
 #include "ptyche/simulate/line_drawing.h"
-#include "ptyche/simulate/photon_noise.h"
+#include "ptyche/simulate/probes.h"
+#include "ptyche/simulate/simulate.h"
 
 namespace ptyche {
 namespace {

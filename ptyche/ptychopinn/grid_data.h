@@ -11,7 +11,6 @@
 
 #include "ptyche/core/field.h"
 #include "ptyche/data/scan.h"
-#include "ptyche/data/window.h"
 
 namespace ptyche {
 

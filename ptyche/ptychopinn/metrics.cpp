@@ -7,11 +7,10 @@
 #include <nlohmann/json.hpp>
 
 #include "ptyche/core/error.h"
+#include "ptyche/data/array.h"
 #include "ptyche/evaluate/align.h"
 #include "ptyche/evaluate/fourier_ring_correlation.h"
 #include "ptyche/evaluate/image_error.h"
-#include "ptyche/evaluate/ssim.h"
-#include "ptyche/evaluate/to_vector.h"
 #include "ptyche/simulate/gaussian_filter.h"
 
 namespace ptyche {

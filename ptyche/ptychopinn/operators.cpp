@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "ptyche/core/error.h"
-#include "ptyche/data/describe.h"
+#include "ptyche/data/array.h"
 #include "ptyche/simulate/gaussian_filter.h"
 
 namespace ptyche {

@@ -54,7 +54,7 @@ at::Tensor soft_probe_mask(std::int64_t size, double diameter_px = 0, double sig
 /// PtychoPINN's scale of the probe, P / (probe_scale * mean |mask P|): one real factor for all
 /// modes, the mean over every pixel and mode, those under the mask counting as 0. Counts play no
 /// part. (Ptyche's own contract, by which the probe carries the photons, is calibrate_probe in
-/// ptyche/data/probe_power.h.)
+/// ptyche/data/probe.h.)
 ///   probe        (N, N) or (modes, N, N), real or complex
 ///   mask         (N, N) bool or real; it shapes the mean and is not applied to the result
 ///   probe_scale  > 0; PtychoPINN: 4 or 10

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "ptyche/data/named_score.h"
+#include "ptyche/data/scores.h"
 
 namespace ptyche {
 

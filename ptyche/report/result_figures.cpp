@@ -9,7 +9,7 @@
 #include <numbers>
 
 #include "ptyche/core/error.h"
-#include "ptyche/evaluate/coarse_alignment.h"
+#include "ptyche/evaluate/align.h"
 #include "ptyche/evaluate/image_error.h"
 #include "ptyche/report/canvas.h"
 #include "ptyche/report/ticks.h"

@@ -6,8 +6,8 @@
 
 #include <string>
 
+#include "ptyche/data/array.h"
 #include "ptyche/data/reconstruction.h"
-#include "ptyche/data/window.h"
 #include "ptyche/evaluate/compare.h"
 #include "ptyche/report/figure.h"
 

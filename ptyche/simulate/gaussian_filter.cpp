@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "ptyche/core/error.h"
-#include "ptyche/data/describe.h"
+#include "ptyche/data/array.h"
 
 namespace ptyche {
 namespace {

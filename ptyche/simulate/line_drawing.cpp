@@ -5,6 +5,7 @@
 #include <numbers>
 
 #include "ptyche/core/error.h"
+#include "ptyche/data/array.h"
 #include "ptyche/simulate/gaussian_filter.h"
 
 namespace ptyche {

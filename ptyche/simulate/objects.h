@@ -9,14 +9,32 @@
 
 namespace ptyche {
 
+/// Discs, rectangles and triangles with radii r in 7..40 px of density r^-3 (Lee, Mumford & Huang,
+/// IJCV 41 (2001) 35-59: the law that makes the picture look the same at every scale), each with
+/// two independent levels, uniform in 0..1. Edges are antialiased by 4 x 4 samples per pixel.
+/// Returns (2, rows, cols) float64; rows, cols >= 1. The same for any thread count.
+at::Tensor dead_leaves(std::int64_t rows, std::int64_t cols, std::uint64_t seed);
+
+/// An array as levels 0..1: its smallest value is 0, its largest 1; a constant is 1 everywhere.
+at::Tensor as_levels(const at::Tensor& values);
+
+/// Amplitude and phase levels (2, rows, cols) float64 in 0..1 of one image for both, or of two: the
+/// largest central part of rows : cols is resized, by the mean of the pixels that a new one covers
+/// where it shrinks and bilinearly where it grows, and its range then spread over 0..1.
+///   file        of read_image (io/image.h)
+///   phase_file  the same, or empty: `file`
+/// Throws InvalidInput that begins with the file's name.
+at::Tensor image_levels(const std::filesystem::path& file, const std::filesystem::path& phase_file,
+                        std::int64_t rows, std::int64_t cols);
+
 /// The kinds; the seed matters to dead-leaves, lines and random-field only:
-/// - dead-leaves: overlapping random shapes, see dead_leaves.h.
+/// - dead-leaves: overlapping random shapes, see dead_leaves.
 /// - siemens-star: 32 spokes that shrink to nothing; where they merge is the resolution.
 /// - bars: tiles of bars with periods of 2.5 to 16 px in four directions.
 /// - lines: random lines blurred at three scales, PtychoPINN's drawing of the seed's lower 32 bits
 ///   (line_drawing.h), its smallest value as level 0 and its largest as level 1.
 /// - random-field: smooth structure of all sizes.
-/// - image: `file`, and for the phase `phase_file` if given; see object_image.h.
+/// - image: `file`, and for the phase `phase_file` if given; see image_levels.
 struct ObjectOptions {
   std::string kind = "dead-leaves";
   std::int64_t rows = 0, cols = 0;                  ///< both >= 1

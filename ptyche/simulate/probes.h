@@ -1,4 +1,4 @@
-// Probes for simulated scans.
+// Probes with known shape for simulated scans, and the one for scans that bring none.
 #pragma once
 
 #include <ATen/ATen.h>
@@ -9,6 +9,21 @@
 
 namespace ptyche {
 
+/// Zernike polynomial of Noll index j >= 1 (Noll, J. Opt. Soc. Am. 66, 207 (1976), eq. 2 and table
+/// I: 1 piston, 2 and 3 tilts, 4 defocus, 5 and 6 astigmatism, 7 and 8 coma, 9 and 10 trefoil, 11
+/// spherical), whose mean square over the unit disc is 1. Even j go with cos(m angle), odd with
+/// sin.
+///   radius  any shape float64, in units of the lens's rim; beyond 1 the polynomial goes on
+///   angle   the same shape, rad, from the columns' direction towards growing rows
+at::Tensor zernike(std::int64_t noll, const at::Tensor& radius, const at::Tensor& angle);
+
+/// A disc with a soft edge: the points of a Gaussian w(r) w(c), w(i) = exp(-(i - (N - 1) / 2)^2 /
+/// (2 s^2)) over its maximum, s = N / (0.7 pi^2), that are above 1/2, blurred by a Gaussian of 1
+/// px, plus 1e-9 (so that no pixel is quite dark). Centred between pixels, at (N - 1) / 2. Returns
+/// (N, N) float64, dimensionless near 1; size >= 8. Its power is set by calibrate_probe_to_mean
+/// (PtychoPINN's way) or calibrate_probe (data/probe.h, to counts).
+at::Tensor default_probe(std::int64_t size);
+
 /// The shapes:
 /// - defocused: what a lens behind a round aperture gives out of focus. Its far field is a disc of
 ///   radius 0.25 cycles/px with a soft edge and the phase of free space over the defocus. In focus
@@ -17,7 +32,7 @@ namespace ptyche {
 /// - disk: a pinhole in contact, flat in amplitude and phase, its edge soft over about 2 px.
 /// - gaussian: flat in phase, its amplitude `diameter_px` wide at 1/e of the peak.
 /// - zernike: the defocused one through a lens with the aberrations `zernike_rad`.
-/// - ptychopinn: the disc of default_probe.h, centred half a pixel before (N/2, N/2); it knows no
+/// - ptychopinn: the disc of default_probe, centred half a pixel before (N/2, N/2); it knows no
 ///   diameter.
 struct ProbeOptions {
   std::string shape = "defocused";
@@ -26,7 +41,7 @@ struct ProbeOptions {
   double defocus = 1;       ///< of the default one; its sign is its direction; lenses only
   double photons = 1e5;     ///< sum of |probe|^2, > 0
   /// `zernike` only: root mean squares over the aperture of the aberrations with Noll index 4, 5, 6
-  /// ... (zernike.h; astigmatism 5, 6, coma 7, 8, trefoil 9, 10, spherical 11), at most 30 of them;
+  /// ... (zernike; astigmatism 5, 6, coma 7, 8, trefoil 9, 10, spherical 11), at most 30 of them;
   /// the far field's phase is their sum
   std::vector<double> zernike_rad = {};
 };

@@ -1,15 +1,44 @@
 // A scan with known truth: object, probe, positions, forward model, Poisson noise.
 #pragma once
 
+#include <ATen/ATen.h>
+
 #include <cstdint>
 #include <filesystem>
 #include <string>
 #include <vector>
 
 #include "ptyche/core/field.h"
+#include "ptyche/core/random.h"
 #include "ptyche/data/scan.h"
 
 namespace ptyche {
+
+/// Poisson draws of the intensities, one random stream (seed, purpose) per frame, so that they do
+/// not depend on batches or threads.
+///   intensity  (k, ...) float64 counts >= 0
+///   frames     (k) int64, names the stream of each row
+/// Returns float64 of the same shape.
+at::Tensor poisson_draws(const at::Tensor& intensity, const at::Tensor& frames, std::uint64_t seed,
+                         Purpose purpose);
+
+/// The kinds:
+/// - jittered: a raster, every position moved by a random part of the step, so that the image keeps
+///   no trace of the raster's period.
+/// - fermat: a spiral r = step sqrt((k + 1/2) / pi) at k golden angles: even density and no axis
+///   (Huang et al., Opt. Express 22 (2014) 12634).
+/// - raster: rows from left to right, nearly square; the last row may be short.
+struct ScanPositionsOptions {
+  std::string kind = "jittered";
+  std::int64_t frames = 900;  ///< >= 1
+  double step_px = 4;         ///< > 0; every position has step^2 of area in all three
+  double jitter = 0.3;  ///< 0..0.5 of the step, uniform in +-, both directions; `jittered` only
+  std::uint64_t seed = 1;
+};
+
+/// (frames, 2) float64 (row, col) in px, between pixels, smallest row and column at 0.
+/// Throws InvalidInput for options out of range.
+at::Tensor scan_positions(const ScanPositionsOptions& options);
 
 /// The defaults: a disc of 22 px holds 90 % of the probe's power and the step is 4 px, so
 /// neighbours overlap by 82 % (1 - step / diameter); the object has 190 x 190 px.

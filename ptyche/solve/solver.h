@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "ptyche/core/field.h"
-#include "ptyche/data/interpolation.h"
+#include "ptyche/data/reconstruction.h"
 #include "ptyche/io/hdf5.h"
 
 namespace ptyche {

@@ -1,17 +1,30 @@
-// One object out of all patches.
+// One object out of all patches, brought to one phase.
 #pragma once
+
+#include <ATen/ATen.h>
 
 #include <array>
 
-#include "ptyche/data/patches.h"
 #include "ptyche/data/reconstruction.h"
 #include "ptyche/data/scan.h"
 
 namespace ptyche {
 
+/// Unit factors c_k that make overlapping patches agree: they maximise
+///   sum_kl Re conj(c_k) c_l H_kl,  H_kl = sum_r sqrt(w(r - r_k) w(r - r_l)) conj(p_k) p_l over the
+///   overlap,
+/// by the generalised power method (Boumal, SIAM J. Optim. 26, 2355 (2016), algorithm 1), since the
+/// intensity of a pattern is blind to the phase of its exit wave. Multiply patch k by c_k.
+///   patches  (k, N, N) complex64 on whole pixels
+///   weights  (N, N) float32 >= 0, of every patch
+///   corners  (k, 2), whole-pixel place of each patch's pixel (0, 0)
+/// Returns (k) complex64 factors whose mean has phase 0; 1 for a patch that overlaps no other.
+at::Tensor synchronise(const at::Tensor& patches, const at::Tensor& weights,
+                       const at::Tensor& corners);
+
 /// Joins the patches into one object by their mean weighted with the probe's intensity,
 ///   object(r) = sum_k w(r - r_k) patch_k(r - r_k) / sum_k w(r - r_k),  w = sum_m |P_m|^2,
-/// each patch first turned to the phase of its neighbours (stitch/synchronise.h), the probe moved
+/// each patch first turned to the phase of its neighbours (synchronise), the probe moved
 /// by each position's fraction of a pixel. The canvas holds the patches of ALL the scan's
 /// positions, so that patterns that were held out can be predicted; pixels that no patch lights are
 /// 1 + 0i. Throws InvalidInput if a patch's frame is not in the scan.

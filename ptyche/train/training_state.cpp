@@ -8,7 +8,7 @@
 
 #include "ptyche/core/error.h"
 #include "ptyche/core/files.h"
-#include "ptyche/data/fingerprint.h"
+#include "ptyche/data/scan.h"
 #include "ptyche/group/make_groups.h"
 #include "ptyche/io/hdf5.h"
 #include "ptyche/model/model_file.h"

@@ -1,13 +1,12 @@
-#include "ptyche/evaluate/data_fit.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 
 #include "ptyche/core/error.h"
 #include "ptyche/core/random.h"
+#include "ptyche/evaluate/evaluate.h"
 #include "ptyche/physics/forward_model.h"
-#include "ptyche/simulate/photon_noise.h"
+#include "ptyche/simulate/simulate.h"
 
 namespace ptyche {
 namespace {

@@ -4,10 +4,9 @@
 
 #include "ptyche/core/error.h"
 #include "ptyche/core/random.h"
+#include "ptyche/data/array.h"
 #include "ptyche/evaluate/fourier_ring_correlation.h"
 #include "ptyche/evaluate/gaussian_blur.h"
-#include "ptyche/evaluate/ssim.h"
-#include "ptyche/evaluate/trivial.h"
 #include "tests/evaluate/blobs.h"
 
 namespace ptyche {

@@ -1,9 +1,9 @@
 // Family f: PtychoPINN's evaluation numbers.
 #include <gtest/gtest.h>
 
+#include "ptyche/data/array.h"
 #include "ptyche/evaluate/align.h"
 #include "ptyche/evaluate/fourier_ring_correlation.h"
-#include "ptyche/evaluate/to_vector.h"
 #include "ptyche/ptychopinn/metrics.h"
 #include "tests/support/golden.h"
 

@@ -9,9 +9,9 @@
 #include "ptyche/physics/propagation.h"
 #include "ptyche/ptychopinn/grid_data.h"
 #include "ptyche/ptychopinn/operators.h"
-#include "ptyche/simulate/default_probe.h"
 #include "ptyche/simulate/line_drawing.h"
-#include "ptyche/simulate/photon_noise.h"
+#include "ptyche/simulate/probes.h"
+#include "ptyche/simulate/simulate.h"
 #include "tests/support/golden.h"
 
 namespace ptyche {

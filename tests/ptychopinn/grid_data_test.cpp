@@ -10,7 +10,7 @@
 #include "ptyche/physics/canvas.h"
 #include "ptyche/physics/forward_model.h"
 #include "ptyche/physics/propagation.h"
-#include "ptyche/simulate/default_probe.h"
+#include "ptyche/simulate/probes.h"
 #include "tests/support/checks.h"
 
 namespace ptyche {

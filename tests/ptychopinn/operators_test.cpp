@@ -7,7 +7,7 @@
 
 #include "ptyche/core/error.h"
 #include "ptyche/physics/resample.h"
-#include "ptyche/simulate/default_probe.h"
+#include "ptyche/simulate/probes.h"
 #include "tests/support/checks.h"
 
 namespace ptyche {

@@ -5,8 +5,6 @@
 #include <cmath>
 
 #include "ptyche/core/error.h"
-#include "ptyche/simulate/default_probe.h"
-#include "ptyche/simulate/zernike.h"
 
 namespace ptyche {
 namespace {

@@ -9,7 +9,7 @@
 #include <limits>
 
 #include "ptyche/core/error.h"
-#include "ptyche/evaluate/data_fit.h"
+#include "ptyche/evaluate/evaluate.h"
 #include "ptyche/solve/problem.h"
 #include "ptyche/solve/projection_kernels.h"
 #include "ptyche/solve/solve.h"

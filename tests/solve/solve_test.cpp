@@ -6,7 +6,7 @@
 #include <filesystem>
 
 #include "ptyche/core/error.h"
-#include "ptyche/evaluate/data_fit.h"
+#include "ptyche/evaluate/evaluate.h"
 #include "ptyche/solve/problem.h"
 #include "ptyche/stitch/stitch.h"
 #include "tests/support/plain_solver.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "ptyche/data/describe.h"
+#include "ptyche/data/array.h"
 #include "tests/support/shared.h"
 
 namespace ptyche {

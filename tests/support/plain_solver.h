@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "ptyche/evaluate/data_fit.h"
+#include "ptyche/evaluate/evaluate.h"
 #include "ptyche/solve/solver.h"
 #include "ptyche/stitch/stitch.h"
 

@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "ptyche/core/random.h"
-#include "ptyche/data/interpolation.h"
+#include "ptyche/data/reconstruction.h"
 #include "ptyche/physics/forward_model.h"
 #include "ptyche/physics/propagation.h"
 

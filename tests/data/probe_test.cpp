@@ -1,4 +1,4 @@
-#include "ptyche/data/probe_power.h"
+#include "ptyche/data/probe.h"
 
 #include <gtest/gtest.h>
 
@@ -56,6 +56,25 @@ TEST(MeanPattern, AveragesTheNamedFramesBeyondOneBatch) {
       at::arange(200, at::kShort).reshape({200, 1, 1}).expand({200, 2, 2}).contiguous();
   const at::Tensor mean = mean_pattern(counts, at::arange(100, 200, at::kLong));
   EXPECT_TRUE(at::equal(mean, at::full({2, 2}, 149.5, at::kDouble)));
+}
+
+at::Tensor line_of(std::int64_t count, double step) {
+  at::Tensor positions = at::zeros({count, 2}, at::kDouble);
+  positions.select(1, 1).copy_(step * at::arange(count, at::kDouble));
+  return positions;
+}
+
+TEST(MedianStep, IsTheDistanceOfNeighboursHoweverManyThereAre) {
+  for (const std::int64_t count : {2, 7, 2000, 5001})
+    EXPECT_DOUBLE_EQ(median_step_px(line_of(count, 3)), 3) << count;
+  EXPECT_EQ(median_step_px(line_of(1, 3)), 0);
+}
+
+TEST(ProbeDiameter, HoldsNineTenthsOfADisc) {
+  const at::Tensor axis = at::arange(64, at::kDouble) - 32;
+  const at::Tensor radius = (axis.square().unsqueeze(1) + axis.square()).sqrt();
+  const at::Tensor disc = radius.lt(20).to(at::kComplexFloat).unsqueeze(0);
+  EXPECT_NEAR(probe_diameter_px(disc), 40 * std::sqrt(0.9), 1);
 }
 
 }  // namespace

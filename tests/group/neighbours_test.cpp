@@ -1,4 +1,4 @@
-#include "ptyche/group/group_overlap.h"
+#include "ptyche/group/neighbours.h"
 
 #include <gtest/gtest.h>
 

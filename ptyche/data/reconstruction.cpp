@@ -1,4 +1,4 @@
-#include "ptyche/data/interpolation.h"
+#include "ptyche/data/reconstruction.h"
 
 #include "ptyche/core/error.h"
 

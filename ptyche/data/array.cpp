@@ -1,4 +1,4 @@
-#include "ptyche/data/describe.h"
+#include "ptyche/data/array.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,11 +1,17 @@
-// How much of the same sample the patterns of groups, and groups, see.
+// Who is next to whom, and how much of the same sample they see.
 #pragma once
 
 #include <ATen/ATen.h>
 
+#include <cstdint>
 #include <optional>
 
 namespace ptyche {
+
+/// Rows (n, count) int64 of the `count` nearest of `points` (n, 2) float64, by distance, found by a
+/// k-d tree (nanoflann). Column 0 is the point itself, also where several points coincide.
+/// 1 <= count <= n.
+at::Tensor nearest_points(const at::Tensor& points, std::int64_t count);
 
 /// Shared part of the area of two discs of one diameter D > 0 whose centres lie `distance` d >= 0
 /// apart, any shape, float64: 2 / pi (acos u - u sqrt(1 - u^2)) with u = min(d / D, 1). 1 at d = 0,

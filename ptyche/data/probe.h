@@ -28,4 +28,13 @@ at::Tensor mean_pattern(const at::Tensor& counts, const at::Tensor& frames);
 at::Tensor calibrate_probe(const at::Tensor& probe, const at::Tensor& counts,
                            const at::Tensor& mask, const at::Tensor& frames, double photons);
 
+/// Diameter in pixels of the disc around the probe's centre of mass that holds 90 % of its power.
+///   probe  (modes, N, N) complex, with power
+double probe_diameter_px(const at::Tensor& probe);
+
+/// Median distance in pixels from a position to its nearest neighbour; of more than 2000 positions,
+/// 2000 that are spread evenly over the list are asked for theirs. 0 for fewer than two.
+///   positions  (n, 2) float64
+double median_step_px(const at::Tensor& positions);
+
 }  // namespace ptyche
