@@ -36,6 +36,27 @@ inline at::Tensor cut(const at::Tensor& image, const Window& window) {
       .narrow(-1, window.col_begin, window.cols());
 }
 
+/// Weights of a Gaussian of standard deviation `sigma_px` > 0, cut at `radius` pixels, of sum 1:
+/// (2 radius + 1) float64.
+at::Tensor gaussian_weights(double sigma_px, std::int64_t radius);
+
+/// Convolution of a real or complex image (rows, cols) with `weights` (n odd) along both axes; only
+/// where they fit: (rows - n + 1, cols - n + 1). The same for any thread count.
+at::Tensor separable_mean(const at::Tensor& image, const at::Tensor& weights);
+
+/// How an image goes on beyond its border.
+enum class Border {
+  mirrored,   ///< between pixels (x[-1] = x[0]), as often as needed
+  continued,  ///< with the border's values
+};
+
+/// Gaussian blur of a whole image (rows, cols), float64 or complex128, its weights cut at
+/// int(truncate sigma + 1/2) pixels: with a mirrored border that of scipy.ndimage.gaussian_filter.
+/// Returns the image's shape. Linear and its own adjoint up to the border. Throws InvalidInput for
+/// other images, and unless sigma (px) and truncate are above 0.
+at::Tensor gaussian_filter(const at::Tensor& image, double sigma, double truncate = 4,
+                           Border border = Border::mirrored);
+
 /// values (n) float64.
 inline std::vector<double> to_vector(const at::Tensor& values) {
   const at::Tensor row = values.contiguous();

@@ -10,7 +10,6 @@
 #include "ptyche/core/error.h"
 #include "ptyche/data/array.h"
 #include "ptyche/evaluate/align.h"
-#include "ptyche/evaluate/gaussian_blur.h"
 
 namespace ptyche {
 
@@ -145,21 +144,8 @@ std::optional<TileError> tile_error(const at::Tensor& truth, const at::Tensor& i
   return TileError{count, median_of(errors), sum / static_cast<double>(count)};
 }
 
-namespace {
-
-/// Continues the image by `by` pixels on all sides with its border's values.
-at::Tensor continued(const at::Tensor& image, std::int64_t by) {
-  const auto inside = [by](std::int64_t size) {
-    return at::arange(-by, size + by, at::kLong).clamp(0, size - 1);
-  };
-  return image.index_select(0, inside(image.size(0))).index_select(1, inside(image.size(1)));
-}
-
-}  // namespace
-
 at::Tensor blurred_by_one_px(const at::Tensor& image) {
-  constexpr std::int64_t radius = 5;
-  return gaussian_blur(continued(image.to(at::kComplexDouble), radius), 1.0, radius);
+  return gaussian_filter(image.to(at::kComplexDouble), 1, 5, Border::continued);
 }
 
 }  // namespace ptyche

@@ -12,7 +12,6 @@
 #include "ptyche/physics/forward_model.h"
 #include "ptyche/physics/propagation.h"
 #include "ptyche/ptychopinn/operators.h"
-#include "ptyche/simulate/gaussian_filter.h"
 #include "ptyche/simulate/line_drawing.h"
 #include "ptyche/simulate/probes.h"
 #include "ptyche/simulate/simulate.h"

@@ -11,7 +11,6 @@
 #include "ptyche/evaluate/align.h"
 #include "ptyche/evaluate/fourier_ring_correlation.h"
 #include "ptyche/evaluate/image_error.h"
-#include "ptyche/simulate/gaussian_filter.h"
 
 namespace ptyche {
 namespace {

@@ -4,7 +4,6 @@
 
 #include "ptyche/core/error.h"
 #include "ptyche/data/array.h"
-#include "ptyche/simulate/gaussian_filter.h"
 
 namespace ptyche {
 namespace {
@@ -51,10 +50,7 @@ void check_smooth(const at::Tensor& waves, double sigma) {
 }
 
 /// Weight of each of the two neighbours; the pixel itself has 1 - 2 of it.
-double side_weight(double sigma) {
-  const double side = std::exp(-0.5 / (sigma * sigma));
-  return side / (1 + 2 * side);
-}
+double side_weight(double sigma) { return gaussian_weights(sigma, 1)[0].item<double>(); }
 
 at::Tensor smooth_axis(const at::Tensor& waves, double side, std::int64_t axis) {
   const std::int64_t size = waves.size(axis);

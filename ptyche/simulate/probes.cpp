@@ -5,7 +5,6 @@
 
 #include "ptyche/core/error.h"
 #include "ptyche/data/array.h"
-#include "ptyche/simulate/gaussian_filter.h"
 
 namespace ptyche {
 namespace {
