@@ -29,12 +29,13 @@ double probe_power(const at::Tensor& probe) {
   return at::abs(probe).square().sum(at::kDouble).item<double>();
 }
 
-at::Tensor mean_pattern(const at::Tensor& counts, const at::Tensor& frames) {
+at::Tensor mean_pattern(const at::Tensor& counts, const at::Tensor& frames, double power) {
   require(frames.size(0) > 0, "frames: expected at least one used pattern, found none");
   at::Tensor sum = at::zeros({counts.size(1), counts.size(2)}, at::kDouble);
   for (std::int64_t first = 0; first < frames.size(0); first += kSummedAtOnce) {
     const std::int64_t length = std::min(kSummedAtOnce, frames.size(0) - first);
-    sum += counts.index_select(0, frames.narrow(0, first, length)).sum({0}, false, at::kDouble);
+    const at::Tensor batch = counts.index_select(0, frames.narrow(0, first, length));
+    sum += (power == 1 ? batch : batch.to(at::kDouble).pow(power)).sum({0}, false, at::kDouble);
   }
   return sum / static_cast<double>(frames.size(0));
 }

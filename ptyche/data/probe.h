@@ -12,10 +12,11 @@ at::Tensor mode_power(const at::Tensor& modes);
 /// Photons per pattern that the probe brings, the sum over modes and pixels of |P|^2.
 double probe_power(const at::Tensor& probe);
 
-/// Mean of the given patterns, (N, N) float64. Counts are read in batches, never as one float copy.
+/// Mean of counts^power over the given patterns, (N, N) float64: the mean pattern, or with power
+/// 1/2 the mean amplitude. Counts are read in batches, never as one float copy.
 ///   counts  (n, N, N) any real type
 ///   frames  (k) int64, k >= 1
-at::Tensor mean_pattern(const at::Tensor& counts, const at::Tensor& frames);
+at::Tensor mean_pattern(const at::Tensor& counts, const at::Tensor& frames, double power = 1);
 
 /// The probe scaled by one real factor so that an empty sample would give, in the counted pixels,
 /// the mean counts of the given frames: sum over modes and unmasked pixels of |FFT2 P|^2 (unitary).

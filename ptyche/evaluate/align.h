@@ -46,8 +46,8 @@ std::array<std::int64_t, 2> peak_of(const at::Tensor& values);
 std::array<double, 2> strongest_frequency(const at::Tensor& field, std::int64_t padding);
 
 /// The phase ramp k (row, col) in cycles per pixel for which exp(2 pi i k.x) image(x) lies best on
-/// `truth`, both (rows, cols) complex: the peak of the Fourier transform of truth conj(image), to a
-/// quarter of its resolution.
+/// `truth`, both (rows, cols) complex: the strongest frequency of truth conj(image), faded out at
+/// its borders.
 std::array<double, 2> coarse_ramp(const at::Tensor& truth, const at::Tensor& image);
 
 struct Alignment {

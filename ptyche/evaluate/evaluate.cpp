@@ -5,6 +5,7 @@
 
 #include "ptyche/core/error.h"
 #include "ptyche/core/log.h"
+#include "ptyche/data/probe.h"
 #include "ptyche/evaluate/compare.h"
 #include "ptyche/physics/forward_model.h"
 #include "ptyche/physics/propagation.h"
@@ -106,24 +107,6 @@ void check(const Scan& scan, const at::Tensor& frames) {
       frames.max().item<std::int64_t>(), scan.frames());
 }
 
-/// Mean over the used frames of counts, and of their square roots: each (N, N) float64, FFT order.
-struct MeanPatterns {
-  at::Tensor pattern, amplitude;
-};
-
-MeanPatterns mean_of_used(const Scan& scan) {
-  const at::Tensor used = scan.frames_with(FrameUse::used);
-  require(used.numel() >= 1, "the mean pattern needs at least one used pattern, found none");
-  const std::int64_t size = scan.pattern_size();
-  MeanPatterns mean{at::zeros({size, size}, at::kDouble), at::zeros({size, size}, at::kDouble)};
-  for (const at::Tensor& batch : batches(used, scan.probe())) {
-    const at::Tensor counts = counts_in_fft_order(scan, batch).to(at::kDouble);
-    mean.pattern += counts.sum(0);
-    mean.amplitude += counts.sqrt().sum(0);
-  }
-  return {mean.pattern / used.numel(), mean.amplitude / used.numel()};
-}
-
 }  // namespace
 
 DataFit data_fit(const Reconstruction& image, const Scan& scan, const at::Tensor& frames,
@@ -156,9 +139,12 @@ DataFit data_fit(const Reconstruction& image, const Scan& scan, const at::Tensor
 TrivialFit trivial_fit(const Scan& scan, const at::Tensor& frames, bool use_mask) {
   check(scan, frames);
   const PixelChoice pixels(scan, use_mask);
-  const MeanPatterns mean = mean_of_used(scan);
-  const at::Tensor from_amplitude = pixels.of(mean.amplitude.square().unsqueeze(0));
-  const at::Tensor from_pattern = pixels.of(mean.pattern.unsqueeze(0));
+  const at::Tensor used = scan.frames_with(FrameUse::used);
+  const auto mean_of_used = [&](double power) {
+    return to_fft_order(mean_pattern(scan.counts(), used, power)).unsqueeze(0);
+  };
+  const at::Tensor from_amplitude = pixels.of(mean_of_used(0.5).square());
+  const at::Tensor from_pattern = pixels.of(mean_of_used(1));
   FitSums amplitude, pattern;
   for (const at::Tensor& batch : batches(frames, scan.probe())) {
     const at::Tensor counts = pixels.of(counts_in_fft_order(scan, batch));
