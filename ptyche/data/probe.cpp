@@ -60,6 +60,10 @@ constexpr std::int64_t kAsked = 2000;  // positions; bounds the time of large sc
 
 }  // namespace
 
+at::Tensor lit_pixels(const at::Tensor& light, double share) {
+  return light.gt(share * light.max());
+}
+
 double probe_diameter_px(const at::Tensor& probe) {
   const at::Tensor power = probe.abs().square().sum(0).to(at::kDouble);
   const at::Tensor share = power / power.sum(), axis = at::arange(power.size(0), at::kDouble);

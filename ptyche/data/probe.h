@@ -29,6 +29,18 @@ at::Tensor mean_pattern(const at::Tensor& counts, const at::Tensor& frames, doub
 at::Tensor calibrate_probe(const at::Tensor& probe, const at::Tensor& counts,
                            const at::Tensor& mask, const at::Tensor& frames, double photons);
 
+/// Where `light` (any shape, >= 0) is above `share` of its largest value: the one rule for lit
+/// pixels, bool of the same shape.
+at::Tensor lit_pixels(const at::Tensor& light, double share);
+
+/// The shares. What a little light is enough for differs: a merge inside a loss may divide by all
+/// that is not rounding, for where it says 1 the patches get no gradient; an image must not show
+/// pixels that only noise has drawn; a network learns and a score judges where patterns say much.
+inline constexpr double kLitToMerge = 1e-10;  ///< merges of groups, objects of solvers
+inline constexpr double kLitToShow = 1e-6;    ///< stitched images
+inline constexpr double kLitToLearn = 0.01;   ///< supervised networks
+inline constexpr double kLitToJudge = 0.1;    ///< scores, mean light under solvers
+
 /// Diameter in pixels of the disc around the probe's centre of mass that holds 90 % of its power.
 ///   probe  (modes, N, N) complex, with power
 double probe_diameter_px(const at::Tensor& probe);

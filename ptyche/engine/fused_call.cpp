@@ -80,7 +80,7 @@ template <class T>
 void fill_weights(const FusedSetting& setting, FusedCall<T>& buffers) {
   cpu::LossCall<T>& call = buffers.call;
   buffers.weight = mode_power(buffers.probe.detach());
-  call.dark_weight = kDarkWeight * buffers.weight.max().template item<double>();
+  call.dark_weight = kLitToMerge * buffers.weight.max().template item<double>();
   if (call.moved_probe && setting.options.device == ComputeDevice::cpu) return;
   if (call.moved_probe) {
     buffers.weight =

@@ -198,7 +198,7 @@ std::array<double, 2> coarse_ramp(const at::Tensor& truth, const at::Tensor& ima
 
 namespace {
 
-void check(const at::Tensor& truth, const at::Tensor& image, const Window& window) {
+void require_comparable(const at::Tensor& truth, const at::Tensor& image, const Window& window) {
   require(truth.dim() == 2 && image.dim() == 2 && image.size(0) >= 2 && image.size(1) >= 2,
           "alignment: expected two images (rows, cols), found {} and {} dimensions", truth.dim(),
           image.dim());
@@ -295,7 +295,7 @@ Alignment scaled_constant(const at::Tensor& truth, const at::Tensor& image) {
 
 Alignment realign(const at::Tensor& truth, const at::Tensor& image, const Window& window,
                   const Gauge& start, double enough) {
-  check(truth, image, window);
+  require_comparable(truth, image, window);
   const at::Tensor target = cut(truth, window).to(at::kComplexDouble).contiguous();
   if (is_constant(image)) return scaled_constant(target, image);
   const double least = enough * target.norm().item<double>();
@@ -312,7 +312,7 @@ Alignment realign(const at::Tensor& truth, const at::Tensor& image, const Window
 }
 
 Alignment align(const at::Tensor& truth, const at::Tensor& image, const Window& window) {
-  check(truth, image, window);
+  require_comparable(truth, image, window);
   const at::Tensor whole_truth = truth.to(at::kComplexDouble);
   const at::Tensor source = image.to(at::kComplexDouble);
   if (is_constant(source)) return realign(whole_truth, source, window, {});

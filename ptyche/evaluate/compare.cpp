@@ -6,6 +6,7 @@
 
 #include "ptyche/core/error.h"
 #include "ptyche/core/log.h"
+#include "ptyche/data/probe.h"
 #include "ptyche/evaluate/align.h"
 #include "ptyche/evaluate/fourier_ring_correlation.h"
 #include "ptyche/evaluate/image_error.h"
@@ -43,11 +44,11 @@ Window without_darkest_side(const at::Tensor& lit, const Window& window) {
 at::Tensor lit_pixels(const Reconstruction& image) {
   if (!image.coverage.defined())
     return at::ones({image.object.size(0), image.object.size(1)}, at::kBool);
-  return image.coverage.gt(kLitCoverage);
+  return lit_pixels(image.coverage, kLitToJudge);
 }
 
-at::Tensor placed(const at::Tensor& lit, std::int64_t rows, std::int64_t cols, std::int64_t row,
-                  std::int64_t col) {
+at::Tensor lit_on_canvas(const at::Tensor& lit, std::int64_t rows, std::int64_t cols,
+                         std::int64_t row, std::int64_t col) {
   at::Tensor canvas = at::zeros({rows, cols}, at::kBool);
   const Window there{
       std::clamp<std::int64_t>(row, 0, rows), std::clamp<std::int64_t>(row + lit.size(0), 0, rows),
@@ -76,8 +77,9 @@ Window lit_part(const Window& start, const at::Tensor& lit) {
 
 std::optional<Window> truth_window(const at::Tensor& truth, const Reconstruction& image) {
   const Window central = central_half(truth.size(0), truth.size(1));
-  const Window window = lit_part(central, placed(lit_pixels(image), truth.size(0), truth.size(1),
-                                                 image.origin_row, image.origin_col));
+  const Window window =
+      lit_part(central, lit_on_canvas(lit_pixels(image), truth.size(0), truth.size(1),
+                                      image.origin_row, image.origin_col));
   if (!large_enough(window)) return std::nullopt;
   if (window != central)
     note(
@@ -123,13 +125,13 @@ void require_same_pixel(const Reconstruction& image, const Reconstruction& refer
   }
 }
 
-Window overlap(const Reconstruction& image, const Reconstruction& reference) {
+Window common_window(const Reconstruction& image, const Reconstruction& reference) {
   const at::Tensor lit = lit_pixels(reference);
   const Window window = lit_part(central_half(lit.size(0), lit.size(1)), lit);
   require_large_enough(window, "that image");
   const auto place = place_of(image, reference, window);
-  const at::Tensor both =
-      lit.logical_and(placed(lit_pixels(image), lit.size(0), lit.size(1), place[0], place[1]));
+  const at::Tensor both = lit.logical_and(
+      lit_on_canvas(lit_pixels(image), lit.size(0), lit.size(1), place[0], place[1]));
   const Window common = lit_part(window, both);
   require_large_enough(common, "both images");
   return common;
@@ -190,7 +192,7 @@ ComparedImages compare(const Reconstruction& image, const Reconstruction& refere
   require_values(image.object, "");
   require_values(reference.object, " of the image it is compared with");
   require_same_pixel(image, reference);
-  const Window common = window ? *window : overlap(image, reference);
+  const Window common = window ? *window : common_window(image, reference);
   ComparedImages compared = compare_in_window(image.object, reference.object, common);
   require(!is_constant(compared.reference),
           "expected structure in the image it is compared with, found a constant in rows {}..{} "

@@ -11,19 +11,17 @@
 
 namespace ptyche {
 
-/// Coverage above which an object pixel counts as lit.
-inline constexpr double kLitCoverage = 0.1;
-
 /// The least side of a window that is worth judging, pixels.
 inline constexpr std::int64_t kSmallestWindowSide = 16;
 
-/// Where the image is lit: (rows, cols) bool; everywhere if the image has no coverage.
+/// Where the image is lit well enough to be judged: (rows, cols) bool; everywhere if the image has
+/// no coverage.
 at::Tensor lit_pixels(const Reconstruction& image);
 
 /// `lit` (bool) as it lies on a canvas of rows x cols pixels when its pixel (0, 0) falls on
 /// (row, col): (rows, cols) bool, false where it does not reach.
-at::Tensor placed(const at::Tensor& lit, std::int64_t rows, std::int64_t cols, std::int64_t row,
-                  std::int64_t col);
+at::Tensor lit_on_canvas(const at::Tensor& lit, std::int64_t rows, std::int64_t cols,
+                         std::int64_t row, std::int64_t col);
 
 /// [0.25, 0.75) of both sides.
 Window central_half(std::int64_t rows, std::int64_t cols);
@@ -45,7 +43,7 @@ void require_same_pixel(const Reconstruction& image, const Reconstruction& refer
 /// The central half of the reference in both directions, shrunk until 99 % of it is lit in both:
 /// the image lies where the cross-correlation of `coarse_shift` puts it. Throws InvalidInput if
 /// less than 16 x 16 pixels are left.
-Window overlap(const Reconstruction& image, const Reconstruction& reference);
+Window common_window(const Reconstruction& image, const Reconstruction& reference);
 
 struct ComparedImages {
   Comparison comparison;

@@ -99,7 +99,7 @@ std::vector<at::Tensor> batches(const at::Tensor& frames, const at::Tensor& prob
   return frames.split(std::clamp<std::int64_t>(limit, 1, 64));
 }
 
-void check(const Scan& scan, const at::Tensor& frames) {
+void require_frames(const Scan& scan, const at::Tensor& frames) {
   require(frames.numel() >= 1, "a fit needs at least one pattern, found none");
   require(
       frames.min().item<std::int64_t>() >= 0 && frames.max().item<std::int64_t>() < scan.frames(),
@@ -111,7 +111,7 @@ void check(const Scan& scan, const at::Tensor& frames) {
 
 DataFit data_fit(const Reconstruction& image, const Scan& scan, const at::Tensor& frames,
                  bool use_mask) {
-  check(scan, frames);
+  require_frames(scan, frames);
   const std::int64_t size = scan.pattern_size();
   require(image.probe.size(-1) == size,
           "the scan's patterns are {0} x {0}: expected a probe of that size, found {1} x {1}", size,
@@ -137,7 +137,7 @@ DataFit data_fit(const Reconstruction& image, const Scan& scan, const at::Tensor
 }
 
 TrivialFit trivial_fit(const Scan& scan, const at::Tensor& frames, bool use_mask) {
-  check(scan, frames);
+  require_frames(scan, frames);
   const PixelChoice pixels(scan, use_mask);
   const at::Tensor used = scan.frames_with(FrameUse::used);
   const auto mean_of_used = [&](double power) {

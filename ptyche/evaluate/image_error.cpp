@@ -54,7 +54,8 @@ bool is_constant(const at::Tensor& image) {
 
 namespace {
 
-void check(const at::Tensor& truth, const at::Tensor& image, const SsimWindow& window) {
+void require_window_fits(const at::Tensor& truth, const at::Tensor& image,
+                         const SsimWindow& window) {
   const std::int64_t least = window.weights.size(0);
   require(truth.sizes() == image.sizes() && truth.dim() == 2 && truth.size(0) >= least &&
               truth.size(1) >= least,
@@ -79,13 +80,13 @@ at::Tensor ssim_map(const at::Tensor& x, const at::Tensor& y, const SsimWindow& 
 
 double ssim(const at::Tensor& truth, const at::Tensor& image, const SsimWindow& window,
             double range) {
-  check(truth, image, window);
+  require_window_fits(truth, image, window);
   return ssim_map(truth, image, window, range).mean().item<double>();
 }
 
 std::optional<double> ssim(const at::Tensor& truth, const at::Tensor& image) {
   const SsimWindow window{gaussian_weights(1.5, 5)};
-  check(truth, image, window);
+  require_window_fits(truth, image, window);
   const double range = range_of(truth);
   if (range <= 1e-9 * truth.abs().max().item<double>()) return std::nullopt;
   return ssim(truth, image, window, range);

@@ -66,20 +66,17 @@ at::Tensor extract_patches(const at::Tensor& object, const at::Tensor& corners, 
 /// The adjoint of extract_patches: adds patches (m, N, N) into empty canvases (groups, rows, cols).
 at::Tensor add_patches(const at::Tensor& patches, const CanvasLayout& layout);
 
-/// sum / weight where the weight is above `dark`, 1 elsewhere; all of one shape, weight real >= 0.
-at::Tensor mean_where_lit(const at::Tensor& sum, const at::Tensor& weight, double dark);
+/// sum / weight where `lit`, 1 elsewhere; all of one shape, weight real, lit bool.
+at::Tensor mean_where_lit(const at::Tensor& sum, const at::Tensor& weight, const at::Tensor& lit);
 
 /// Merge weights sum_m |P_m|^2 of a probe (modes, N, N), detached, where the layout wants them:
 /// (N, N) under bilinear; (m, N, N) under probe_fourier, of the probe moved to each patch (unmoved
 /// ones cost a quarter of the accuracy with a probe of fine structure).
 at::Tensor merge_weights(const at::Tensor& probe, const CanvasLayout& layout);
 
-/// Relative weight at or below which a merged pixel counts as not lit by any probe.
-inline constexpr double kDarkWeight = 1e-10;
-
 struct MergeOptions {
   /// Added to the sum of the weights. 0 (default): pixels whose weights sum to at most
-  /// kDarkWeight of the brightest one are 1 + 0i. Above 0 (PtychoPINN's way, 0.001 there):
+  /// kLitToMerge of the brightest one are 1 + 0i. Above 0 (PtychoPINN's way, 0.001 there):
   /// no such rule, so that they tend to 0.
   double floor = 0;
   /// The weight that dark pixels are told by; 0 = the largest of all.

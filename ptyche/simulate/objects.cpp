@@ -314,7 +314,7 @@ bool one_material(const ObjectOptions& options) {
   return options.material == "one" && options.phase_file.empty();
 }
 
-void check(const ObjectOptions& options) {
+void check_object_options(const ObjectOptions& options) {
   require(options.material == "one" || options.material == "independent",
           "material: expected one or independent, found {}", options.material);
   const bool image = options.kind == "image";
@@ -337,7 +337,7 @@ void check(const ObjectOptions& options) {
 }  // namespace
 
 at::Tensor make_object(const ObjectOptions& options) {
-  check(options);
+  check_object_options(options);
   const at::Tensor levels = levels_of(options);
   const bool one = one_material(options);
   const at::Tensor phase = options.phase_range_rad * (levels[one ? 0 : 1] - 0.5);

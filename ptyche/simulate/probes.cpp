@@ -109,7 +109,7 @@ at::Tensor shape_of(const ProbeOptions& options) {
                   options.shape));
 }
 
-void check(const ProbeOptions& options) {
+void check_probe_options(const ProbeOptions& options) {
   const std::int64_t size = options.pattern_size;
   require(size >= 8 && size % 2 == 0, "pattern_size: expected an even number >= 8, found {}", size);
   const double half = 0.5 * static_cast<double>(size);
@@ -130,7 +130,7 @@ void check(const ProbeOptions& options) {
 }
 
 /// Aberrations have no diameter that could be checked beforehand.
-void require_inside(const at::Tensor& power) {
+void require_light_inside(const at::Tensor& power) {
   const std::int64_t size = power.size(0), border = size / 8;
   const at::Tensor inner =
       power.narrow(0, border, size - 2 * border).narrow(1, border, size - 2 * border);
@@ -144,10 +144,10 @@ void require_inside(const at::Tensor& power) {
 }  // namespace
 
 at::Tensor make_probe(const ProbeOptions& options) {
-  check(options);
+  check_probe_options(options);
   const at::Tensor shape = shape_of(options).to(at::kComplexDouble);
   const at::Tensor power = at::real(shape * shape.conj());
-  if (options.shape == "zernike") require_inside(power);
+  if (options.shape == "zernike") require_light_inside(power);
   return (shape * at::sqrt(options.photons / power.sum())).to(at::kComplexFloat).unsqueeze(0);
 }
 

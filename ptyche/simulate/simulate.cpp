@@ -165,7 +165,7 @@ at::Tensor measure(const at::Tensor& object, const at::Tensor& probe, const at::
 }
 
 /// What concerns several options at once.
-void check(const SimulateOptions& options) {
+void check_simulate_options(const SimulateOptions& options) {
   // The narrowest beam puts a fifth of its photons into one pixel, which must fit 31 bits.
   require(
       options.amplitude_max <= 1 || options.photons * std::pow(options.amplitude_max, 2) <= 1e10,
@@ -184,7 +184,7 @@ void check(const SimulateOptions& options) {
 
 Scan simulate(const SimulateOptions& options) {
   require_in_range(options);
-  check(options);
+  check_simulate_options(options);
   const at::Tensor probe = probe_at(options, options.defocus);
   const at::Tensor positions = positions_on_canvas(options);
   const at::Tensor object = object_under(positions, options);

@@ -4,10 +4,10 @@
 
 #include <functional>
 
+#include "ptyche/data/probe.h"
 namespace ptyche {
 namespace {
 
-constexpr double kLit = 0.1;            // of the strongest light
 constexpr double kNoticeable = 0.01;    // share of the counts' curvature
 constexpr std::int64_t kPatchRows = 8;  // of a patch, that one thread takes at a time
 
@@ -103,7 +103,7 @@ double mean_light(const SolverProblem& problem, const SolverState& state) {
       whole_corners(problem, state, at::arange(problem.patterns(), at::kLong));
   const at::Tensor light =
       spread_at(summed_power(state.probe), corners, state.object.size(0), state.object.size(1));
-  return light.masked_select(light.gt(kLit * light.max())).mean().item<double>();
+  return light.masked_select(lit_pixels(light, kLitToJudge)).mean().item<double>();
 }
 
 double add_smoothness(const at::Tensor& object, double slope, double share, at::Tensor& gradient) {

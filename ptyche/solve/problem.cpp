@@ -8,6 +8,7 @@
 #include "ptyche/core/error.h"
 #include "ptyche/core/log.h"
 #include "ptyche/core/random.h"
+#include "ptyche/data/probe.h"
 #include "ptyche/engine/group_loss.h"
 #include "ptyche/physics/canvas.h"
 #include "ptyche/physics/propagation.h"
@@ -254,7 +255,7 @@ Reconstruction finished(const SolverProblem& problem, const SolverState& state,
   const at::Tensor all = at::arange(problem.patterns(), at::kLong);
   const at::Tensor light = spread_at(summed_power(state.probe), whole_corners(problem, state, all),
                                      state.object.size(0), state.object.size(1));
-  const at::Tensor dark = light.le(kDarkWeight * light.max());
+  const at::Tensor dark = lit_pixels(light, kLitToMerge).logical_not();
   const double scale = std::sqrt(photons(problem.scan.probe()) / photons(state.probe));
   const auto cropped = [&](const at::Tensor& canvas) {
     return canvas.narrow(0, 0, image.object.size(0))

@@ -120,7 +120,6 @@ namespace {
 
 constexpr std::int64_t kMargin = 2;
 constexpr std::int64_t kBatchPatches = 256;
-constexpr double kDarkShare = 1e-6;  // of the brightest pixel's light; below it nothing is known
 
 struct Sums {
   at::Tensor object, weight;  // (rows, cols)
@@ -203,9 +202,9 @@ Reconstruction stitch(const Patches& patches, const Scan& scan) {
   const at::Tensor factors = phase_factors(patches, image);
   for (std::int64_t first = 0; first < count; first += kBatchPatches)
     add_batch(sums, patches, image, factors, first, std::min(first + kBatchPatches, count));
-  const double brightest = sums.weight.max().item<double>(), dark = kDarkShare * brightest;
-  image.object = mean_where_lit(sums.object, sums.weight, dark);
-  image.coverage = (sums.weight / sums.weight.max()).masked_fill(sums.weight.le(dark), 0);
+  const at::Tensor lit = lit_pixels(sums.weight, kLitToShow);
+  image.object = mean_where_lit(sums.object, sums.weight, lit);
+  image.coverage = (sums.weight / sums.weight.max()).masked_fill(lit.logical_not(), 0);
   return image;
 }
 

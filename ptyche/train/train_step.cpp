@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "ptyche/core/error.h"
+#include "ptyche/data/probe.h"
 #include "ptyche/engine/group_loss.h"
 #include "ptyche/nn/patch_network.h"
 #include "ptyche/physics/canvas.h"
@@ -15,12 +16,10 @@ namespace ptyche {
 namespace {
 
 constexpr std::int64_t kEpochsBetweenMoves = 2;
-constexpr double kLit = 0.01;  // of the brightest pixel's intensity
 
 /// (N, N) float32 that sums to 1: equal weights of all lit pixels.
 at::Tensor lit_weights(const at::Tensor& probe) {
-  const at::Tensor power = probe.abs().square().sum(0);
-  const at::Tensor lit = power.gt(kLit * power.max()).to(at::kFloat);
+  const at::Tensor lit = lit_pixels(mode_power(probe), kLitToLearn).to(at::kFloat);
   return lit / lit.sum();
 }
 
