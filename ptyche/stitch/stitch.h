@@ -10,9 +10,8 @@
 
 namespace ptyche {
 
-/// Unit factors c_k that make overlapping patches agree: they maximise
-///   sum_kl Re conj(c_k) c_l H_kl,  H_kl = sum_r sqrt(w(r - r_k) w(r - r_l)) conj(p_k) p_l over the
-///   overlap,
+/// Unit factors c_k that make overlapping patches agree: they maximise, over the overlaps,
+///   sum_kl Re conj(c_k) c_l H_kl,  H_kl = sum_r sqrt(w(r - r_k) w(r - r_l)) conj(p_k) p_l
 /// by the generalised power method (Boumal, SIAM J. Optim. 26, 2355 (2016), algorithm 1), since the
 /// intensity of a pattern is blind to the phase of its exit wave. Multiply patch k by c_k.
 ///   patches  (k, N, N) complex64 on whole pixels
