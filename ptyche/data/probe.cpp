@@ -26,7 +26,7 @@ at::Tensor mode_power(const at::Tensor& modes) {
 }
 
 double probe_power(const at::Tensor& probe) {
-  return at::abs(probe).square().sum(at::kDouble).item<double>();
+  return at::view_as_real(probe).square().sum(at::kDouble).item<double>();
 }
 
 at::Tensor mean_pattern(const at::Tensor& counts, const at::Tensor& frames, double power) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ptyche/data/probe.h"
 #include "ptyche/solve/illumination.h"
 
 namespace ptyche {
@@ -121,7 +122,7 @@ at::Tensor corrections_of_all(const Scan& scan, const at::Tensor& used,
 
 double position_curvature(const at::Tensor& probe) {
   const std::int64_t size = probe.size(-1);
-  const at::Tensor spectrum = summed_power(at::fft_fft2(probe)) / (size * size);
+  const at::Tensor spectrum = mode_power(at::fft_fft2(probe)) / (size * size);
   const at::Tensor frequency = at::fft_fftfreq(size, 1.0, at::kFloat) * (2 * M_PI);
   return 2 * (spectrum * frequency.square().unsqueeze(1)).sum(at::kDouble).item<double>();
 }

@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "ptyche/data/probe.h"
+
 namespace ptyche {
 namespace {
 
@@ -51,10 +52,6 @@ double add_row(const Pixel* object, Pixel* gradient, std::int64_t row, std::int6
 
 }  // namespace
 
-double photons(const at::Tensor& probe) {
-  return at::view_as_real(probe).square().sum(at::kDouble).item<double>();
-}
-
 at::Tensor spread_at(const at::Tensor& image, const at::Tensor& corners, std::int64_t rows,
                      std::int64_t cols) {
   at::Tensor sum = at::zeros({rows, cols}, at::kFloat);
@@ -87,22 +84,11 @@ at::Tensor gathered_product(const at::Tensor& a, const at::Tensor& b, const at::
   });
 }
 
-at::Tensor power_of(const at::Tensor& values) {
-  const at::Tensor from = values.contiguous();
-  at::Tensor power = at::empty(values.sizes(), at::kFloat);
-  const auto* value = from.const_data_ptr<Pixel>();
-  auto* to = power.data_ptr<float>();
-  for (std::int64_t i = 0; i < power.numel(); ++i) to[i] = std::norm(value[i]);
-  return power;
-}
-
-at::Tensor summed_power(const at::Tensor& modes) { return power_of(modes).sum(0); }
-
 double mean_light(const SolverProblem& problem, const SolverState& state) {
   const at::Tensor corners =
       whole_corners(problem, state, at::arange(problem.patterns(), at::kLong));
   const at::Tensor light =
-      spread_at(summed_power(state.probe), corners, state.object.size(0), state.object.size(1));
+      spread_at(mode_power(state.probe), corners, state.object.size(0), state.object.size(1));
   return light.masked_select(lit_pixels(light, kLitToJudge)).mean().item<double>();
 }
 

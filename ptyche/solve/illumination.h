@@ -21,13 +21,6 @@ at::Tensor gathered_power(const at::Tensor& canvas, const at::Tensor& corners, s
 at::Tensor gathered_product(const at::Tensor& a, const at::Tensor& b, const at::Tensor& corners,
                             std::int64_t size);
 
-/// |x|^2 of a complex array, real; `summed` over its first axis (probe modes).
-at::Tensor power_of(const at::Tensor& values);
-at::Tensor summed_power(const at::Tensor& modes);
-
-/// The sum of |x|^2 of a probe, all modes together.
-double photons(const at::Tensor& probe);
-
 /// Photons that fall on an object pixel in the whole scan, mean over the lit ones.
 double mean_light(const SolverProblem& problem, const SolverState& state);
 

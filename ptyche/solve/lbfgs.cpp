@@ -5,6 +5,7 @@
 #include <deque>
 #include <memory>
 
+#include "ptyche/data/probe.h"
 #include "ptyche/solve/auxiliary_updates.h"
 #include "ptyche/solve/illumination.h"
 
@@ -71,7 +72,7 @@ at::Tensor root_curvature(const SolverProblem& problem, const SolverState& state
 at::Tensor units_of(const SolverProblem& problem, const SolverState& state) {
   const at::Tensor corners = whole_corners(problem, state, all_patterns(problem));
   const at::Tensor light = damped(
-      spread_at(summed_power(state.probe), corners, state.object.size(0), state.object.size(1)));
+      spread_at(mode_power(state.probe), corners, state.object.size(0), state.object.size(1)));
   const at::Tensor power = damped(gathered_power(state.object, corners, problem.pattern_size()))
                                .expand(state.probe.sizes());
   const at::Tensor root =

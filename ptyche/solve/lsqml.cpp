@@ -7,6 +7,7 @@
 #include <memory>
 #include <utility>
 
+#include "ptyche/data/probe.h"
 #include "ptyche/solve/auxiliary_updates.h"
 #include "ptyche/solve/illumination.h"
 
@@ -64,7 +65,7 @@ void direct_object(Directions& found, const at::Tensor& slope, double unit, doub
 Directions directions_of(const SolverProblem& problem, const SolverState& state,
                          const at::Tensor& corners, const SolverGradient& slope,
                          LossKind likelihood) {
-  const at::Tensor light = summed_power(state.probe);
+  const at::Tensor light = mode_power(state.probe);
   const double unit = -0.5 / info_of(likelihood).curvature;
   Directions found;
   found.light = spread_at(light, corners, state.object.size(0), state.object.size(1));
@@ -84,7 +85,7 @@ StepLengths best_lengths(const SolverProblem& problem, const SolverState& state,
   const double b1 = along.slope;
   const double b2 = unit * sum_of(at::view_as_real(slope.probe) * at::view_as_real(along.probe));
   const double a11 = along.curvature;
-  const double a22 = sum_of(along.power * summed_power(along.probe));
+  const double a22 = sum_of(along.power * mode_power(along.probe));
   const at::Tensor seen =
       gathered_product(along.object, state.object, corners, problem.pattern_size());
   const at::Tensor mixed = (state.probe.conj() * along.probe).sum(0);

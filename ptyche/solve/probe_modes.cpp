@@ -3,6 +3,7 @@
 #include <cmath>
 #include <vector>
 
+#include "ptyche/data/probe.h"
 #include "ptyche/solve/illumination.h"
 
 namespace ptyche {
@@ -29,10 +30,10 @@ at::Tensor with_modes(const at::Tensor& probe, std::int64_t modes, double power)
   std::vector<at::Tensor> all = probe.unbind(0);
   for (std::int64_t mode = probe.size(0); mode < modes; ++mode) {
     const at::Tensor shape = probe[0] * polynomial(mode, probe.size(-1));
-    all.push_back(shape * std::sqrt(power * photons(probe[0]) / photons(shape)));
+    all.push_back(shape * std::sqrt(power * probe_power(probe[0]) / probe_power(shape)));
   }
   const at::Tensor stacked = at::stack(all);
-  return (stacked * std::sqrt(photons(probe) / photons(stacked))).contiguous();
+  return (stacked * std::sqrt(probe_power(probe) / probe_power(stacked))).contiguous();
 }
 
 at::Tensor orthogonal_modes(const at::Tensor& probe) {

@@ -102,9 +102,9 @@ void take_over(const SolverProblem& problem, const Reconstruction& start, Solver
   require(start.probe.size(-1) == problem.pattern_size(),
           "solver: the scan's patterns are {0} x {0}, the start's probe is {1} x {1}",
           problem.pattern_size(), start.probe.size(-1));
-  require(at::isfinite(start.object).all().item<bool>() && std::isfinite(photons(start.probe)),
+  require(at::isfinite(start.object).all().item<bool>() && std::isfinite(probe_power(start.probe)),
           "solver: expected a start of finite numbers, found {}", "others");
-  require(photons(start.probe) > 0, "solver: expected a start whose probe has light, found {}",
+  require(probe_power(start.probe) > 0, "solver: expected a start whose probe has light, found {}",
           "none");
   paste(state.object, start.object, start.origin_row - state.origin_row,
         start.origin_col - state.origin_col);
@@ -166,10 +166,11 @@ SolverGradient gradient(const SolverProblem& problem, const SolverState& state,
   const at::Tensor object = leaf(state.object), probe = leaf(state.probe);
   const at::Tensor root =
       state.background_root.defined() ? leaf(state.background_root) : at::Tensor();
-  const at::Tensor corners = corners_of(problem, state, batch), whole = corners.round();
+  const at::Tensor corners = corners_of(problem, state, batch);
+  const auto [whole, rest] = split_positions(corners, Interpolation::probe_fourier);
   const bool moved_probe = problem.options.interpolation == Interpolation::probe_fourier;
-  const at::Tensor place = leaf(moved_probe ? corners - whole : corners,
-                                problem.options.positions != PositionFreedom::none);
+  const at::Tensor place =
+      leaf(moved_probe ? rest : corners, problem.options.positions != PositionFreedom::none);
   const at::Tensor loss = object_loss(
       object, probe, moved_probe ? whole : place, moved_probe ? place : at::Tensor(),
       {.counts = counts_in_fft_order(problem.scan, problem.frames.index_select(0, batch)),
@@ -228,7 +229,10 @@ void require_on_canvas(const SolverProblem& problem, const SolverState& state,
 
 at::Tensor whole_corners(const SolverProblem& problem, const SolverState& state,
                          const at::Tensor& batch) {
-  const at::Tensor corners = corners_of(problem, state, batch).round().to(at::kLong).contiguous();
+  const at::Tensor corners =
+      split_positions(corners_of(problem, state, batch), Interpolation::probe_fourier)
+          .whole.to(at::kLong)
+          .contiguous();
   require_on_canvas(problem, state, batch, corners, corners + (problem.pattern_size() - 1));
   return corners;
 }
@@ -253,10 +257,10 @@ Reconstruction finished(const SolverProblem& problem, const SolverState& state,
                         const std::vector<double>& losses) {
   Reconstruction image = canvas_of(problem);
   const at::Tensor all = at::arange(problem.patterns(), at::kLong);
-  const at::Tensor light = spread_at(summed_power(state.probe), whole_corners(problem, state, all),
+  const at::Tensor light = spread_at(mode_power(state.probe), whole_corners(problem, state, all),
                                      state.object.size(0), state.object.size(1));
   const at::Tensor dark = lit_pixels(light, kLitToMerge).logical_not();
-  const double scale = std::sqrt(photons(problem.scan.probe()) / photons(state.probe));
+  const double scale = std::sqrt(probe_power(problem.scan.probe()) / probe_power(state.probe));
   const auto cropped = [&](const at::Tensor& canvas) {
     return canvas.narrow(0, 0, image.object.size(0))
         .narrow(1, 0, image.object.size(1))
