@@ -76,7 +76,16 @@ void print_scan(const InfoChoices& info) {
                               grouping.resolved_groups(info.seed)));
 }
 
+/// What chooses groups goes with --groups.
+void require_groups_for(InfoChoices info) {
+  GroupingChoices defaults;
+  const std::vector<std::string> chosen = changed(fields(info.grouping), fields(defaults));
+  if (!info.groups && !chosen.empty())
+    throw UsageError(fmt::format("--{}: it goes with --groups", chosen.front()));
+}
+
 void run_info(const InfoChoices& info) {
+  require_groups_for(info);
   if (info.engines) return print_engines();
   const auto& file = info.scan.file;
   if (file.empty()) throw UsageError("info: expected a FILE, or --engines");

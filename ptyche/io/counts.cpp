@@ -122,7 +122,6 @@ void square_patterns(RawScan& raw, bool whole) {
 DomainChoice choose_domain(const std::string& wanted, const RawScan& raw, const ValueKind& kind) {
   if (wanted == "counts") return {Domain::counts, "--domain", false};
   if (wanted == "amplitude") return {Domain::amplitude, "--domain", false};
-  require(wanted == "auto", "--domain: expected auto, counts or amplitude, found {}", wanted);
   if (raw.domain != Domain::unknown) return {raw.domain, raw.domain_reason, false};
   if (!raw.patterns.is_floating_point()) {
     return {Domain::counts, counts_because("the file's type is an integer", raw), true};
@@ -254,8 +253,6 @@ at::Tensor flags_of(const std::vector<std::int64_t>& frames, std::int64_t n) {
 }
 
 void hold_out(at::Tensor& use, const ReadOptions& options) {
-  require(options.hold_out >= 0 && options.hold_out <= 0.5,
-          "--hold-out: expected a fraction from 0 to 0.5, found {}", options.hold_out);
   const bool from_file = !options.hold_out_file.empty();
   require(!(from_file && options.hold_out > 0), "expected --hold-out or --hold-out-file, found {}",
           "both");
@@ -268,8 +265,6 @@ void hold_out(at::Tensor& use, const ReadOptions& options) {
 /// Rows grow downwards: the upper half is row <= median.
 void keep_half_unseen(at::Tensor& use, const at::Tensor& positions, const std::string& half) {
   if (half == "none") return;
-  require(half == "upper" || half == "lower",
-          "--unseen-half: expected none, upper or lower, found {}", half);
   const at::Tensor rows = positions.select(1, 0).contiguous();
   const at::Tensor upper = rows.le(at::quantile(rows, 0.5));
   change_use(use, half == "upper" ? upper : upper.logical_not(), FrameUse::unseen);

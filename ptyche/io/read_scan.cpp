@@ -66,18 +66,6 @@ void warn_without_overlap(const RawScan& raw, const at::Tensor& used, const at::
       raw.positions_name, step, diameter < size ? "probe's diameter" : "pattern's size", diameter);
 }
 
-void check_options(const ReadOptions& options) {
-  for (const auto& [name, value] : {std::pair{"--energy", options.energy_ev},
-                                    {"--distance", options.distance_m},
-                                    {"--detector-pixel", options.detector_pixel_m},
-                                    {"--source-distance", options.source_distance_m},
-                                    {"--photons", options.photons},
-                                    {"--nphotons", options.nphotons},
-                                    {"--crop", static_cast<double>(options.crop)}}) {
-    require(value >= 0, "{}: expected a number >= 0, found {}", name, value);
-  }
-}
-
 ScanFields prepare(RawScan raw, const ReadOptions& options) {
   require(raw.frames() >= 1, "{}: expected at least 1 pattern, found none", raw.patterns_name);
   choose_scan(raw, options.scan_index);
@@ -108,7 +96,7 @@ std::string scan_formats() { return format_names(Content::scan); }
 Scan read_scan(const ReadOptions& options) { return read_scan(options, readers()); }
 
 Scan read_scan(const ReadOptions& options, const std::vector<Reader>& formats) {
-  check_options(options);
+  require_in_range(options);
   const Reader& reader = reader_of(options.file, Content::scan, formats);
   return with_context(options.file.string(), [&] {
     ScanFields fields = prepare(reader.read_scan(options.file), options);

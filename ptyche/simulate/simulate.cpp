@@ -238,7 +238,7 @@ std::vector<Field> fields(SimulateOptions& options) {
        .target = &options.frames,
        .unit = "patterns",
        .help = "how many",
-       .range = {2, 1e6}},
+       .range = {1, 1e6}},
       {.name = "step",
        .target = &options.step_px,
        .unit = "px",

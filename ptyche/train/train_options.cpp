@@ -13,7 +13,7 @@ std::vector<Field> step_fields(TrainOptions& options) {
       {.name = "groups-per-batch",
        .target = &options.groups_per_batch,
        .help = "groups in one step",
-       .range = {1, 1024},
+       .range = {1, 1e5},
        .aliases = {"batch-size"}},
       {.name = "learning-rate",
        .target = &options.learning_rate,

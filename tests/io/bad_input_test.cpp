@@ -164,18 +164,18 @@ TEST(BadInput, EachIsRefusedWithFileDatasetExpectedAndFound) {
 
 TEST(BadInput, OptionsOutOfRangeAreNamed) {
   const std::vector<std::pair<std::function<void(ReadOptions&)>, std::string>> table = {
-      {[](auto& o) { o.domain = "phase"; }, "--domain: expected auto, counts or amplitude"},
+      {[](auto& o) { o.domain = "phase"; }, "--domain: expected one of auto, counts, amplitude"},
       {[](auto& o) { o.crop = 10; }, "--crop: expected"},
       {[](auto& o) { o.crop = 5; }, "even pattern size N, found 5"},
-      {[](auto& o) { o.crop = -2; }, "--crop: expected a number >= 0, found -2"},
+      {[](auto& o) { o.crop = -2; }, "--crop: expected a whole number (0..1"},
       {[](auto& o) {
          o.centre = DetectorCentre{9, 2};
        },
        "--center: expected a pixel of the 8 x 8"},
-      {[](auto& o) { o.hold_out = 0.7; }, "--hold-out: expected a fraction"},
-      {[](auto& o) { o.unseen_half = "left"; }, "--unseen-half: expected none, upper or lower"},
+      {[](auto& o) { o.hold_out = 0.7; }, "--hold-out: expected a number (0..0.5), found '0.7'"},
+      {[](auto& o) { o.unseen_half = "left"; }, "--unseen-half: expected one of none, upper, lower"},
       {[](auto& o) { o.mask = "/nonexistent/mask.npy"; }, "/nonexistent/mask.npy"},
-      {[](auto& o) { o.photons = -1; }, "--photons: expected a number >= 0, found -1"},
+      {[](auto& o) { o.photons = -1; }, "--photons: expected a number (>= 0), found '-1'"},
   };
   for (const auto& [change, part] : table) {
     ReadOptions options;

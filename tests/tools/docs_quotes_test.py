@@ -33,6 +33,14 @@ class DocumentationQuotes(unittest.TestCase):
             for function in (one, other):
                 self.assertIn(f" {function}(", text, f"{page} names {function} in {file}")
 
+    def test_shows_only_code_that_stands_in_the_test_named_before_it(self):
+        page = (ROOT / "docs" / "extend.md").read_text()
+        blocks = re.findall(r"```cpp\n(.*?)```", page, re.S)
+        quotes = re.findall(r"From\s`([^`]+)`:\n\n```cpp\n(.*?)```", page, re.S)
+        self.assertEqual(len(quotes), len(blocks), "a block without the file that it is from")
+        for file, code in quotes:
+            self.assertIn(code, (ROOT / file).read_text(), f"extend.md shows code that {file} lacks")
+
 
 if __name__ == "__main__":
     unittest.main()
