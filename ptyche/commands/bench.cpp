@@ -19,7 +19,9 @@ namespace {
 struct BenchVerbOptions {
   std::string topic, network = kOurNetwork;
   SpeedOptions speed;
-  ComputeChoices compute;
+  Engine engine = Engine::fused;  ///< of bench networks
+  Precision precision = Precision::automatic;
+  std::int64_t threads = 0;
   std::filesystem::path json;
 };
 
@@ -73,14 +75,14 @@ nlohmann::json as_json(const Line& line) {
 /// Both engines under one network; or our network and PtychoPINN's, in bfloat16 too where the
 /// processor is faster with it.
 std::vector<SpeedCase> cases_of(const BenchVerbOptions& options) {
-  const Precision precision = precision_from(options.compute.precision);
+  const Precision precision = options.precision;
   if (options.topic == "engines")
     return {{options.network, Engine::fused, precision},
             {options.network, Engine::reference, precision}};
   if (options.topic != "networks")
     throw UsageError(fmt::format("bench: expected engines or networks, found '{}'", options.topic));
   std::vector<SpeedCase> cases;
-  const Engine engine = engine_from(options.compute.engine);
+  const Engine engine = options.engine;
   for (const char* network : {kOurNetwork, kPtychoPinnNetwork})
     cases.push_back({network, engine, Precision::float32});
   if (processor_has_fast_bfloat16())
@@ -90,12 +92,10 @@ std::vector<SpeedCase> cases_of(const BenchVerbOptions& options) {
 }
 
 void run(const BenchVerbOptions& options) {
-  require(options.compute.device != "cuda",
-          "--device cuda: the bench times the CPU; use auto or cpu");
   const std::vector<SpeedCase> cases = cases_of(options);
   if (!options.json.empty())
     require_writable_folder(std::filesystem::absolute(options.json).parent_path());
-  options.compute.apply();
+  use_threads(options.threads);
   const SpeedTable table = measure_speed(cases, options.speed);
   std::vector<Line> lines;
   for (const NetworkSpeed& speed : table.lines) lines.push_back({speed, table.peak_gflops});
@@ -128,8 +128,10 @@ Command bench_command() {
           "step by step. A line gives the median of its steps, and what share of the float32 peak "
           "of this machine that is.",
       .arguments = {{"TOPIC", &options->topic, "engines or networks"}},
-      .options = joined(
-          {fields(options->speed), verb_fields(*options), compute_option_list(options->compute)}),
+      .options = joined({fields(options->speed),
+                         verb_fields(*options),
+                         {engine_field(options->engine), precision_field(options->precision),
+                          threads_option(options->threads)}}),
       .references = {},
       .run = [options] { run(*options); }};
 }

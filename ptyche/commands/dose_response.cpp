@@ -15,13 +15,11 @@ namespace {
 
 struct DoseVerbOptions {
   DoseResponseOptions study;
-  ComputeChoices compute;
+  std::int64_t threads = 0;
 };
 
 void run(DoseVerbOptions options) {
-  options.compute.apply();
-  options.study.engine = engine_from(options.compute.engine);
-  options.study.precision = precision_from(options.compute.precision);
+  use_threads(options.threads);
   require_writable_folder(options.study.output);
   for (const DoseArm& arm : run_dose_response(options.study))
     fmt::print("{:<10} {:>8.0e} photons  error over contrast {:.4f}  [flat object {:.4g}]\n",
@@ -43,9 +41,11 @@ Command dose_response_command() {
               "reports/dose_comparison.png, recons/, runs/, training_history.json and "
               "metrics.json.",
           .arguments = {},
-          .options = joined({{output_dir_option(options->study.output)},
-                             fields(options->study),
-                             compute_option_list(options->compute)}),
+          .options = joined(
+              {{output_dir_option(options->study.output)},
+               fields(options->study),
+               {engine_field(options->study.engine), precision_field(options->study.precision),
+                threads_option(options->threads)}}),
           .references = {"O. Hoidn, A. A. Mishra, A. Mehta, Sci. Rep. 13, 22789 (2023)"},
           .run = [options] { run(*options); }};
 }

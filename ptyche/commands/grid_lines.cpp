@@ -16,7 +16,7 @@ namespace {
 struct GridLinesVerbOptions {
   GridLinesOptions study;
   LossWeights loss{.otherwise = LossKind::amplitude_absolute};
-  ComputeChoices compute;
+  std::int64_t threads = 0;
 };
 
 void print_row(const GridLinesRow& row) {
@@ -40,9 +40,7 @@ void print_table(const std::vector<GridLinesRow>& rows) {
 }
 
 void run(GridLinesVerbOptions options) {
-  options.compute.apply();
-  options.study.engine = engine_from(options.compute.engine);
-  options.study.precision = precision_from(options.compute.precision);
+  use_threads(options.threads);
   options.study.loss = options.loss.kind();
   require_writable_folder(options.study.output);
   print_table(run_grid_lines(options.study));
@@ -63,10 +61,12 @@ Command grid_lines_command() {
               "scores their images of another one. Writes metrics.json, "
               "visuals/compare_amp_phase.png, recons/, runs/ and datasets/.",
           .arguments = {},
-          .options = joined({{output_dir_option(options->study.output)},
-                             fields(options->study),
-                             fields(options->loss),
-                             compute_option_list(options->compute)}),
+          .options = joined(
+              {{output_dir_option(options->study.output)},
+               fields(options->study),
+               fields(options->loss),
+               {engine_field(options->study.engine), precision_field(options->study.precision),
+                threads_option(options->threads)}}),
           .references = {"O. Hoidn, A. A. Mishra, A. Mehta, Sci. Rep. 13, 22789 (2023)"},
           .run = [options] { run(*options); }};
 }

@@ -122,47 +122,4 @@ void note_backend(const std::string& backend) {
          backend);
 }
 
-void ComputeChoices::apply() const {
-  require_device(engine_from(engine), compute_device_from(device));
-  use_threads(threads);
-}
-
-std::vector<Field> compute_option_list(ComputeChoices& choices) {
-  return {
-      {.name = "device",
-       .target = &choices.device,
-       .help =
-           "where the physics of training is computed; the network stays on the CPU, auto is cpu",
-       .choices = {"auto", "cpu", "cuda"}},
-      {.name = "engine",
-       .target = &choices.engine,
-       .help = "how the physics is computed (ptyche info --engines)",
-       .choices = {"fused", "reference"}},
-      {.name = "precision",
-       .target = &choices.precision,
-       .help = "of the network's arithmetic; auto = bfloat16 where the processor is faster with it",
-       .choices = {"auto", "float32", "bfloat16"}},
-      {.name = "threads",
-       .target = &choices.threads,
-       .help = "0 = one per core",
-       .range = {0, 4096}},
-  };
-}
-
-std::vector<Field> position_option_list(std::string& freedom, double& step_px) {
-  return {
-      {.name = "refine-positions",
-       .target = &freedom,
-       .help = "none, jitter (each pattern's own error; what the bare option means) or affine "
-               "(scale, rotation, shear too)",
-       .choices = {"none", "jitter", "affine"},
-       .implied = "jitter"},
-      {.name = "position-step",
-       .target = &step_px,
-       .unit = "px",
-       .help = "largest move of a position between two looks at all patterns, about",
-       .range = {0, 10}},
-  };
-}
-
 }  // namespace ptyche

@@ -77,16 +77,4 @@ std::vector<Field> fields(LossWeights& weights);
 Field backend_option(std::string& backend);
 void note_backend(const std::string& backend);
 
-/// On what and how the program computes, for verbs whose options are not declared by a stage.
-struct ComputeChoices {
-  std::string device = "auto", engine = "fused", precision = "auto";
-  std::int64_t threads = 0;
-
-  /// Sets the number of threads. Throws InvalidInput that says what is missing where
-  /// engine and device cannot be used here.
-  void apply() const;
-};
-std::vector<Field> compute_option_list(ComputeChoices& choices);
-std::vector<Field> position_option_list(std::string& freedom, double& step_px);
-
 }  // namespace ptyche

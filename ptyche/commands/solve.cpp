@@ -36,7 +36,7 @@ struct GivenValue {
 struct SolveVerbOptions {
   ReadOptions scan;
   SolverOptions solver;
-  ComputeChoices compute;
+  std::int64_t threads = 0;
   std::map<std::string, GivenValue> of_solvers;  ///< by option
   std::filesystem::path start, output;
   bool resume = false, half_sets = false;
@@ -121,9 +121,7 @@ void require_whole(const SolveVerbOptions& options, ChainEnd end, bool halves_mi
 
 void run_solve(const SolveVerbOptions& options, const std::string& options_json) {
   const Stopwatch stopwatch;
-  require(options.compute.device != "cuda",
-          "--device cuda: solvers compute on the CPU only; use auto or cpu");
-  options.compute.apply();
+  use_threads(options.threads);
   require_writable_folder(options.output);
   std::optional<Reconstruction> start;
   if (!options.start.empty()) start = read_reconstruction(options.start);
@@ -253,7 +251,7 @@ Command declare(const std::shared_ptr<SolveVerbOptions>& options) {
       .options = joined({{output_dir_option(options->output)},
                          solver_option_list(*options),
                          fields(options->scan),
-                         without(compute_option_list(options->compute), {"engine", "precision"})}),
+                         {threads_option(options->threads)}}),
       .references = {"M. Odstrcil, A. Menzel, M. Guizar-Sicairos, Opt. Express 26, 3108 (2018)",
                      "P. Thibault, M. Guizar-Sicairos, New J. Phys. 14, 063004 (2012)",
                      "P. Thibault, A. Menzel, Nature 494, 68 (2013)"},

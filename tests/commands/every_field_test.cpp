@@ -10,7 +10,11 @@
 #include "ptyche/commands/help.h"
 #include "ptyche/commands/option_lists.h"
 #include "ptyche/commands/parse.h"
+#include "ptyche/ptychopinn/dose_response.h"
+#include "ptyche/ptychopinn/grid_lines.h"
+#include "ptyche/ptychopinn/network_speed.h"
 #include "ptyche/simulate/simulate.h"
+#include "ptyche/solve/solver.h"
 #include "ptyche/train/training_state.h"
 #include "tests/support/fields.h"
 #include "tests/support/refusal.h"
@@ -24,7 +28,8 @@ class EveryField : public testing::Test {};
 
 using AllOptions =
     testing::Types<ReadOptions, GroupOptions, FixedGroupOptions, SubsampleOptions, SimulateOptions,
-                   NetworkOptions, StemOptions, TrainOptions, InferOptions>;
+                   NetworkOptions, StemOptions, TrainOptions, InferOptions, SolverOptions,
+                   GridLinesOptions, DoseResponseOptions, SpeedOptions>;
 TYPED_TEST_SUITE(EveryField, AllOptions);
 
 TYPED_TEST(EveryField, IsInTheKeyExactlyIfItAffectsTheResult) {
@@ -92,7 +97,8 @@ TEST(Verbs, AcceptNoOptionThatTheyDoNotLookAt) {
     EXPECT_TRUE(refuses(verb, {"--source-distance", "1"})) << verb;
     EXPECT_FALSE(refuses(verb, {"--flip-x"})) << verb;
   }
-  EXPECT_TRUE(refuses("infer", {"--device", "cpu"}));
+  for (const char* verb : {"infer", "solve", "grid-lines", "dose-response"})
+    EXPECT_TRUE(refuses(verb, {"--device", "cpu"})) << verb;
   EXPECT_TRUE(refuses("reconstruct", {"--averaging", "0.5"})) << "internal";
 }
 
