@@ -90,13 +90,15 @@ std::vector<Field> run_fields(TrainOptions& options) {
            .internal = true}};
 }
 
+std::vector<std::pair<std::string, LossKind>> loss_names() {
+  std::vector<std::pair<std::string, LossKind>> names;
+  for (const LossInfo& loss : losses()) names.emplace_back(loss.name, loss.kind);
+  return names;
+}
+
 /// What is computed, and how.
 std::vector<Field> physics_fields(TrainOptions& options) {
-  return {{.name = "loss",
-           .target = choice(options.loss, {{"poisson", LossKind::poisson},
-                                           {"amplitude", LossKind::amplitude_square},
-                                           {"amplitude-absolute", LossKind::amplitude_absolute}}),
-           .internal = true},
+  return {{.name = "loss", .target = choice(options.loss, loss_names()), .internal = true},
           device_field(options.device),
           engine_field(options.engine),
           precision_field(options.precision)};

@@ -8,8 +8,11 @@
 #include "ptyche/commands/parse.h"
 #include "ptyche/data/scores.h"
 #include "ptyche/nn/layers.h"
+#include "ptyche/physics/formulas.h"
+#include "ptyche/solve/problem.h"
 #include "tests/support/fields.h"
 #include "tests/support/refusal.h"
+#include "tests/support/small_scan.h"
 
 namespace ptyche {
 
@@ -87,6 +90,75 @@ TEST(Extend, ANetworkMapsChannelsToPatches) {
   const at::Tensor patches = network->forward(at::rand({3, options.channels, 16, 16}));
   EXPECT_EQ(patches.sizes(), (std::vector<std::int64_t>{3, 16, 16}));
   EXPECT_TRUE(patches.is_complex());
+}
+
+// A loss.
+/// (I - n)^2 / (2 (n + floor)): a Gaussian likelihood of the counts.
+struct GaussianMisfit {
+  static constexpr double kFloor = 1;
+  static constexpr LossUnit kUnit = LossUnit::photons;
+  static constexpr double kCurvature = 0;
+
+  template <class Math, class V, class F>
+  PTYCHE_FORMULA static V value(const V& intensity, const V& counts, F floor, V* slope = nullptr) {
+    const V excess = intensity - counts, raised = counts + floor;
+    if (slope) *slope = excess / raised;
+    return excess * excess / (raised + raised);
+  }
+};
+
+TEST(Extend, ALossWritesItsSlope) {
+  const auto value = [](double intensity, double* slope = nullptr) {
+    return GaussianMisfit::value<NumberMath<double>>(intensity, 3.0, 1.0, slope);
+  };
+  double slope = 0;
+  value(5, &slope);
+  EXPECT_NEAR(slope, (value(5 + 1e-4) - value(5 - 1e-4)) / 2e-4, 1e-8);
+  EXPECT_EQ(value(3), 0);
+}
+
+// A solver.
+struct DescentOptions {
+  double step = 0.05;
+};
+
+std::vector<Field> fields(DescentOptions& options, const SolverOptions&) {
+  return {{.name = "descent-step",
+           .target = &options.step,
+           .help = "largest change of an object pixel in a pass",
+           .range = {0, 1}}};
+}
+
+/// In every pass one step along the gradient of all patterns.
+class Descent : public Solver {
+ public:
+  using Options = DescentOptions;
+  explicit Descent(const Options& options) : options_(options) {}
+
+  double pass(const SolverProblem& problem, SolverState& state, const Pass&) override {
+    const SolverGradient slope = gradient(problem, state, at::arange(problem.patterns()));
+    state.object = state.object - slope.object * (options_.step / slope.object.abs().max());
+    return slope.loss;
+  }
+  void save(Hdf5File&, const std::string&) const override {}
+  void load(const Hdf5File&, const std::string&) override {}
+
+ private:
+  Options options_;
+};
+
+SolverEntry descent_solver() {
+  return describe_solver<Descent>("descent", "steepest descent of the object");
+}
+
+TEST(Extend, ASolverLowersItsLoss) {
+  const SolverEntry entry = descent_solver();
+  const auto descent = entry.make(entry.options);
+  const SolverProblem problem = make_problem(small_scan(), {});
+  SolverState state = start_state(problem, {});
+  const double before = descent->pass(problem, state, {});
+  for (int i = 0; i < 4; ++i) descent->pass(problem, state, {});
+  EXPECT_LT(descent->pass(problem, state, {}), before);
 }
 
 // A score.
