@@ -51,6 +51,8 @@ class OverlapProjection : public Solver {
     return misfit;
   }
 
+  GradientOptions gradient_options() const override { return options_.batches.gradient; }
+
   void save(Hdf5File& file, const std::string& group) const override {
     auxiliary_.save(file, group);
     if (!set_ || kernels_.waves().numel() > kLargestSaved) return;

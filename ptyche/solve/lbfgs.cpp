@@ -123,6 +123,7 @@ class Lbfgs : public Solver {
   }
 
   Plateau plateau() const override { return {options_.plateau}; }
+  GradientOptions gradient_options() const override { return options_.gradient; }
 
   void save(Hdf5File& file, const std::string& group) const override {
     if (!units_.defined()) return;

@@ -148,6 +148,7 @@ class Lsqml : public Solver {
   }
 
   Plateau plateau() const override { return {options_.plateau}; }
+  GradientOptions gradient_options() const override { return options_.batches.gradient; }
 
   void save(Hdf5File& file, const std::string& group) const override {
     if (object_.defined()) file.write(group + "/object", object_);

@@ -63,6 +63,7 @@ class Ml : public Solver {
   }
 
   Plateau plateau() const override { return {options_.plateau, /*skips_passes=*/true}; }
+  GradientOptions gradient_options() const override { return options_.batches.gradient; }
 
   void save(Hdf5File& file, const std::string& group) const override {
     write_adam(file, group + "/object", object_);

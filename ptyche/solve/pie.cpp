@@ -76,6 +76,7 @@ class PieSolver : public Solver {
   }
 
   Plateau plateau() const override { return {options_.plateau, /*skips_passes=*/true}; }
+  GradientOptions gradient_options() const override { return options_.batches.gradient; }
 
   void save(Hdf5File& file, const std::string& group) const override {
     auxiliary_.save(file, group);

@@ -185,6 +185,8 @@ SolverGradient gradient(const SolverProblem& problem, const SolverState& state,
           .positions = place.grad().defined() ? place.grad() : at::zeros_like(place)};
 }
 
+GradientOptions Solver::gradient_options() const { return {}; }
+
 std::vector<Field> fields(GradientOptions& options) {
   return {{.name = "engine",
            .target =

@@ -257,7 +257,8 @@ class ChainRun {
     const std::int64_t few = std::min(kStartPatterns, problem_.patterns());
     const at::Tensor batch = at::arange(few) * problem_.patterns() / few;
     const double share = static_cast<double>(few) / static_cast<double>(problem_.patterns());
-    const double loss = gradient(problem_, state, batch.to(at::kLong)).loss;
+    const double loss =
+        gradient(problem_, state, batch.to(at::kLong), chain_.solver->gradient_options()).loss;
     return loss / (share * problem_.photons);
   }
 

@@ -14,6 +14,7 @@
 
 namespace ptyche {
 
+struct GradientOptions;
 struct SolverOptions;
 struct SolverProblem;
 struct SolverState;
@@ -43,6 +44,8 @@ class Solver {
   virtual double pass(const SolverProblem& problem, SolverState& state, const Pass& pass) = 0;
 
   virtual Plateau plateau() const { return {}; }
+  /// How the loss is computed by which the link's start is judged; the defaults unless overridden.
+  virtual GradientOptions gradient_options() const;
 
   /// What the next pass needs beside the state, under `group` of a checkpoint.
   virtual void save(Hdf5File& file, const std::string& group) const = 0;

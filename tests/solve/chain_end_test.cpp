@@ -199,7 +199,8 @@ std::string other_value(const Field& field) {
   for (const std::string& word : choices_of(field))
     if (word != now) return word;
   if (std::holds_alternative<bool*>(field.target)) return now == "true" ? "false" : "true";
-  for (const char* number : {"1", "2", "0.5"})
+  const bool real = std::holds_alternative<double*>(field.target);
+  for (const char* number : {real ? "0.5" : "1", real ? "0.25" : "2"})
     if (number != now) return number;
   return "";
 }
