@@ -3,7 +3,6 @@
 
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -16,26 +15,9 @@
 #include "ptyche/io/hdf5.h"
 #include "ptyche/io/numpy.h"
 #include "ptyche/io/read_scan.h"
+#include "tests/support/test_folder.h"
 
 namespace ptyche {
-
-/// A folder that lasts as long as the test.
-class TestFolder {
- public:
-  TestFolder() {
-    static int number = 0;
-    path_ = std::filesystem::temp_directory_path() /
-            fmt::format("ptyche_io_test_{}_{}", getpid(), number++);
-    std::filesystem::create_directories(path_);
-  }
-  ~TestFolder() { std::filesystem::remove_all(path_); }
-  TestFolder(const TestFolder&) = delete;
-  TestFolder& operator=(const TestFolder&) = delete;
-  std::filesystem::path operator/(const std::string& name) const { return path_ / name; }
-
- private:
-  std::filesystem::path path_;
-};
 
 using Arrays = std::vector<std::pair<std::string, at::Tensor>>;
 

@@ -1,7 +1,6 @@
 #include "ptyche/ptychopinn/grid_data.h"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <filesystem>
 
@@ -12,6 +11,7 @@
 #include "ptyche/physics/propagation.h"
 #include "ptyche/simulate/probes.h"
 #include "tests/support/checks.h"
+#include "tests/support/test_folder.h"
 
 namespace ptyche {
 namespace {
@@ -139,12 +139,11 @@ at::Tensor curved_wave(std::int64_t size) {
 }
 
 TEST(GridProbe, IsExtrapolatedWithTheCurvatureOfItsPhase) {
-  const auto file = std::filesystem::temp_directory_path() /
-                    ("ptyche probe " + std::to_string(getpid()) + ".npz");
+  const TestFolder folder;
+  const std::filesystem::path file = folder / "probe.npz";
   write_npz(file, {{"probeGuess", curved_wave(16)}});
   const at::Tensor probe = grid_probe(
       32, {.source = "custom", .file = file, .scale_mode = "pad_extrapolate", .smoothing_px = 0});
-  std::filesystem::remove(file);
   EXPECT_LT(relative_difference(probe, curved_wave(32)), 1e-9);
 }
 

@@ -12,6 +12,7 @@
 #include "ptyche/evaluate/fourier_ring_correlation.h"
 #include "ptyche/evaluate/image_error.h"
 #include "tests/evaluate/blobs.h"
+#include "tests/support/refusal.h"
 
 namespace ptyche {
 namespace {
@@ -26,12 +27,7 @@ at::Tensor weak_phase(double size) {
 }
 
 std::string refusal(const at::Tensor& truth, const at::Tensor& image) {
-  try {
-    ptychopinn_metrics(truth, image);
-  } catch (const InvalidInput& error) {
-    return error.what();
-  }
-  return "";
+  return message_of([&] { ptychopinn_metrics(truth, image); });
 }
 
 TEST(PtychoPinnMetrics, OfAPerfectImageAreNoErrorAndTheWholeCurve) {

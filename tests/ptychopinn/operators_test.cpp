@@ -9,6 +9,7 @@
 #include "ptyche/physics/resample.h"
 #include "ptyche/simulate/probes.h"
 #include "tests/support/checks.h"
+#include "tests/support/refusal.h"
 
 namespace ptyche {
 namespace {
@@ -36,15 +37,6 @@ at::Tensor as_homographies(const at::Tensor& shifts) {
   at::Tensor matrices = at::eye(3, at::kDouble).repeat({shifts.size(0), 1, 1});
   matrices.select(2, 2).narrow(1, 0, 2).copy_(-shifts);
   return matrices;
-}
-
-std::string message_of(const std::function<void()>& work) {
-  try {
-    work();
-  } catch (const InvalidInput& error) {
-    return error.what();
-  }
-  return "nothing was thrown";
 }
 
 TEST(Warp, ByATranslationIsTranslate) {

@@ -1,6 +1,5 @@
 // PtychoPINN's studies, as small as they can be.
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -9,22 +8,19 @@
 #include "ptyche/io/readers.h"
 #include "ptyche/ptychopinn/dose_response.h"
 #include "ptyche/ptychopinn/grid_lines.h"
+#include "tests/support/test_folder.h"
 
 namespace ptyche {
 namespace {
 
 class Studies : public testing::Test {
  protected:
-  void SetUp() override { std::filesystem::create_directories(folder_); }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
   nlohmann::json read(const std::string& name) const {
     std::ifstream file(folder_ / name);
     return nlohmann::json::parse(file);
   }
 
-  std::filesystem::path folder_ =
-      std::filesystem::temp_directory_path() / ("ptyche studies " + std::to_string(getpid()));
+  TestFolder folder_;
 };
 
 TEST_F(Studies, GridLinesLeavesTheScoresOfAllModelsAndTheirFiles) {
@@ -36,7 +32,7 @@ TEST_F(Studies, GridLinesLeavesTheScoresOfAllModelsAndTheirFiles) {
   options.probe.smoothing_px = 0;
   options.ptychopinn.filters_scale = 1;
   options.epochs = 1;
-  options.output = folder_;
+  options.output = folder_.path();
   const std::vector<GridLinesRow> rows = run_grid_lines(options);
   ASSERT_EQ(rows.size(), 3);
   const nlohmann::json metrics = read("metrics.json");
@@ -61,9 +57,9 @@ TEST_F(Studies, GridLinesRefusesAModelThatItDoesNotKnow) {
 TEST_F(Studies, GridLinesRefusesANetworkThatCannotBeBuiltBeforeItTrainsAnother) {
   GridLinesOptions options;
   options.train.grid.pattern_size = 20;
-  options.output = folder_;
+  options.output = folder_.path();
   EXPECT_THROW(run_grid_lines(options), InvalidInput);
-  EXPECT_TRUE(std::filesystem::is_empty(folder_));
+  EXPECT_TRUE(std::filesystem::is_empty(folder_.path()));
 }
 
 TEST_F(Studies, DoseResponseFinishesAllFourArms) {
@@ -72,7 +68,7 @@ TEST_F(Studies, DoseResponseFinishesAllFourArms) {
   options.test_patterns = 64;
   options.epochs = 2;
   options.batch = 4;
-  options.output = folder_;
+  options.output = folder_.path();
   const std::vector<DoseArm> arms = run_dose_response(options);
   ASSERT_EQ(arms.size(), 4);
   for (const DoseArm& arm : arms) {

@@ -5,9 +5,9 @@
 #include <cmath>
 #include <string>
 
-#include "ptyche/core/error.h"
 #include "tests/report/decoded_png.h"
 #include "tests/report/sample.h"
+#include "tests/support/refusal.h"
 
 namespace ptyche {
 namespace {
@@ -21,12 +21,7 @@ at::Tensor turned_star() {
 }
 
 std::string refusal(const std::vector<LabelledObject>& objects) {
-  try {
-    amplitude_phase_picture(objects);
-  } catch (const InvalidInput& error) {
-    return error.what();
-  }
-  return "";
+  return message_of([&] { amplitude_phase_picture(objects); });
 }
 
 TEST(AmplitudePhaseFigures, HaveAColumnForEachObjectInOneRangeOfColours) {
@@ -83,7 +78,7 @@ TEST(AmplitudePhasePicture, RefusesAnEmptyPanelByName) {
             "'baseline': expected finite values to draw, found NaN or infinity");
   EXPECT_EQ(refusal({{"truth", star()}, {"pinn", star().narrow(0, 0, 70)}}),
             "'pinn': expected the 72 x 96 pixels of 'truth', found 70 x 96");
-  EXPECT_NE(refusal({}), "");
+  EXPECT_EQ(refusal({}), "amplitude and phase: expected at least one object, found none");
 }
 
 }  // namespace
