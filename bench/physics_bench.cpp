@@ -11,10 +11,10 @@
 
 #include "bench/machine_speed.h"
 #include "ptyche/core/error.h"
+#include "ptyche/engine/cpu/buffers.h"
 #include "ptyche/engine/cpu/fft_plan.h"
-#include "ptyche/engine/cpu/loss_task.h"
-#include "ptyche/engine/cpu/scratch.h"
-#include "ptyche/engine/group_loss.h"
+#include "ptyche/engine/cpu/kernels.h"
+#include "ptyche/engine/loss.h"
 
 namespace ptyche {
 namespace {
@@ -31,8 +31,8 @@ double fft_pair_us(std::int64_t size) {
   const auto tables = cpu::fft_plan<float>(size).tables();
   const float scale = 1 / static_cast<float>(size);
   return 1e6 * fastest_seconds([&] {
-           kernel.to_turned(tables, stride, a, b, scale);
-           kernel.to_natural(tables, stride, b, a, scale);
+           kernel.fft2_transposed(tables, stride, a, b, scale);
+           kernel.ifft2_transposed(tables, stride, b, a, scale);
          });
 }
 

@@ -17,8 +17,7 @@
 #include <string_view>
 
 #include "ptyche/core/stopwatch.h"
-#include "ptyche/engine/cpu/pie_sweep.h"
-#include "ptyche/engine/cpu/reflect_sweep.h"
+#include "ptyche/engine/projections.h"
 
 namespace ptyche::cpu {
 namespace {
@@ -38,18 +37,18 @@ double uniform() { return static_cast<double>(std::rand()) / RAND_MAX; }
 struct Problem {
   explicit Problem(const Setting& setting, bool moved) {
     const std::int64_t n = setting.size;
-    call.size = n;
-    call.modes = setting.modes;
-    call.patterns = setting.patterns;
-    call.rows = call.cols = n + 100;
-    call.moved_probe = moved;
+    geometry.size = n;
+    geometry.modes = setting.modes;
+    geometry.patterns = setting.patterns;
+    geometry.rows = geometry.cols = n + 100;
+    geometry.moved_probe = moved;
     for (std::int64_t i = 0; i < setting.patterns; ++i) {
-      Place place{static_cast<std::int64_t>(98 * uniform()),
-                  static_cast<std::int64_t>(98 * uniform())};
-      if (moved) place.row_shift = place.col_shift = uniform() - 0.5;
-      call.places.push_back(place);
+      PatchPosition position{static_cast<std::int64_t>(98 * uniform()),
+                             static_cast<std::int64_t>(98 * uniform())};
+      if (moved) position.row_shift = position.col_shift = uniform() - 0.5;
+      positions.push_back(position);
     }
-    object.resize(static_cast<std::size_t>(2 * call.rows * call.cols), 1);
+    object.resize(static_cast<std::size_t>(2 * geometry.rows * geometry.cols), 1);
     for (std::int64_t i = 0; i < setting.modes * n * n; ++i) {
       const double r = static_cast<double>(i / n % n - n / 2),
                    c = static_cast<double>(i % n - n / 2);
@@ -60,16 +59,18 @@ struct Problem {
     for (std::int64_t i = 0; i < 16 * n * n; ++i)
       counts.push_back(static_cast<float>(9 * uniform()));
     mask.assign(static_cast<std::size_t>(n * n), 1);
-    call.object = object.data();
-    call.probe = probe.data();
-    call.mask = reinterpret_cast<const bool*>(mask.data());
+    geometry.probe = probe.data();
+    geometry.mask = reinterpret_cast<const bool*>(mask.data());
   }
 
   void fill(ProjectionMemory<float>& state) const {
-    for (std::int64_t i = 0; i < call.patterns; i += 16) state.take_counts(i, 16, counts.data());
+    state.positions = positions;
+    for (std::int64_t i = 0; i < geometry.patterns; i += 16)
+      state.load_counts(i, 16, counts.data());
   }
 
-  LossCall<float> call;
+  Geometry<float> geometry;
+  std::vector<PatchPosition> positions;
   std::vector<float> object, probe, counts;
   std::vector<char> mask;
 };
@@ -85,22 +86,25 @@ double rate(const Setting& setting, const Work& work) {
 
 double fft_rate(const Setting& setting) {
   const Problem problem(setting, false);
-  ProjectionMemory<float> state(problem.call, false, 1, setting.threads);
+  ProjectionMemory<float> state(problem.geometry, problem.object.data(), false, 1, setting.threads);
   return rate(setting, [&] {
 #pragma omp parallel for num_threads(setting.threads) schedule(dynamic, 4)
     for (std::int64_t i = 0; i < setting.patterns * setting.modes; ++i) {
-      const ThreadState<float>& own = state.threads[static_cast<std::size_t>(omp_get_thread_num())];
+      const ThreadScratch<float>& own =
+          state.threads[static_cast<std::size_t>(omp_get_thread_num())];
       const Planes<float> wave{own.waves, own.waves + state.plane()};
       const float scale = 1 / static_cast<float>(setting.size * setting.size);
-      state.kernels.to_turned(state.task.fft, state.task.stride, own.patch, wave, scale);
-      state.kernels.to_natural(state.task.fft, state.task.stride, wave, own.patch, 1);
+      state.kernels.fft2_transposed(state.context.fft, state.context.stride, own.patch, wave,
+                                    scale);
+      state.kernels.ifft2_transposed(state.context.fft, state.context.stride, wave, own.patch, 1);
     }
   });
 }
 
 double pie_rate(const Setting& setting, bool moved, double regularisation, std::int64_t batch) {
   const Problem problem(setting, moved);
-  ProjectionMemory<float> state(problem.call, false, batch, setting.threads);
+  ProjectionMemory<float> state(problem.geometry, problem.object.data(), false, batch,
+                                setting.threads);
   problem.fill(state);
   std::vector<std::int64_t> order(static_cast<std::size_t>(setting.patterns));
   std::iota(order.begin(), order.end(), 0);
@@ -113,13 +117,13 @@ double pie_rate(const Setting& setting, bool moved, double regularisation, std::
 
 double reflect_rate(const Setting& setting, bool moved) {
   const Problem problem(setting, moved);
-  ProjectionMemory<float> state(problem.call, true, 16, setting.threads);
+  ProjectionMemory<float> state(problem.geometry, problem.object.data(), true, 16, setting.threads);
   problem.fill(state);
-  ReflectOptions options{.how = {.keep = 1, .reflected = 0.8F, .product = -0.8F, .fresh = true},
-                         .within_noise = true};
-  reflect_sweep(state, options);
+  DifferenceMapOptions options{
+      .how = {.keep = 1, .reflected = 0.8F, .product = -0.8F, .fresh = true}, .within_noise = true};
+  difference_map_sweep(state, options);
   options.how.fresh = false;
-  return rate(setting, [&] { reflect_sweep(state, options); });
+  return rate(setting, [&] { difference_map_sweep(state, options); });
 }
 
 /// Prints lines and remembers whether all reached their bars.
@@ -180,7 +184,8 @@ bool compare_sizes(int repeats) {
                                      {400, 384},
                                      {448, 432}}) {
     double own = 1e9, other = 1e9;
-    for (int round = 0; round < 4; ++round) {  // in turn: other work on the machine hits both
+    for (int round = 0; round < 4;
+         ++round) {  // in mul_twiddle: other work on the machine hits both
       own = std::min(own, epie_cost(size, (repeats + 3) / 4));
       other = std::min(other, epie_cost(nearest, (repeats + 3) / 4));
     }

@@ -2,7 +2,7 @@
 
 #include "ptyche/core/error.h"
 #include "ptyche/engine/cpu/fft_plan.h"
-#include "ptyche/engine/cpu/loss_task.h"
+#include "ptyche/engine/cpu/kernels.h"
 #include "ptyche/engine/cuda/plugin.h"
 
 namespace ptyche {
@@ -52,7 +52,7 @@ void require_device(Engine engine, ComputeDevice device) {
   with_context("--device cuda", [] { cuda::require_device(); });
 }
 
-void require_fused_covers(const at::Tensor& picture, std::int64_t size, ComputeDevice device,
+void require_fused_covers(const at::Tensor& transmission, std::int64_t size, ComputeDevice device,
                           bool near_field) {
   require(device == ComputeDevice::cpu || !near_field,
           "engine fused: CUDA covers the far field only; --device cpu covers the near field");
@@ -61,13 +61,14 @@ void require_fused_covers(const at::Tensor& picture, std::int64_t size, ComputeD
           "engine fused: patterns of {0} x {0} have a prime factor above {1}; --engine reference "
           "covers them",
           size, cpu::kLargestRadix);
-  require(picture.device().is_cpu(),
+  require(transmission.device().is_cpu(),
           "engine fused: expected numbers in the memory of the CPU, found them on {}",
-          picture.device().str());
-  require(picture.scalar_type() == at::kComplexFloat || picture.scalar_type() == at::kComplexDouble,
+          transmission.device().str());
+  require(transmission.scalar_type() == at::kComplexFloat ||
+              transmission.scalar_type() == at::kComplexDouble,
           "engine fused: expected complex64 or complex128, found {}; --engine reference "
           "covers them",
-          at::toString(picture.scalar_type()));
+          at::toString(transmission.scalar_type()));
 }
 
 Field engine_field(Engine& engine) {

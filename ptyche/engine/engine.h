@@ -41,10 +41,10 @@ struct EngineCoverage {
 std::vector<EngineCoverage> engine_coverage();
 
 /// Throws InvalidInput that names the case and the engine that covers it, where the fused engine
-/// does not cover complex numbers like `picture`'s in patterns of `size` pixels a side on `device`,
-/// the detector in the far or the near field, and says what is missing (plug-in, GPU) where this
-/// machine does not have the device.
-void require_fused_covers(const at::Tensor& picture, std::int64_t size, ComputeDevice device,
+/// does not cover complex numbers like `transmission`'s in patterns of `size` pixels a side on
+/// `device`, the detector in the far or the near field, and says what is missing (plug-in, GPU)
+/// where this machine does not have the device.
+void require_fused_covers(const at::Tensor& transmission, std::int64_t size, ComputeDevice device,
                           bool near_field);
 
 /// Throws InvalidInput that says what is missing where `engine` cannot compute on `device` here.

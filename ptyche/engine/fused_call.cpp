@@ -18,142 +18,136 @@ T* pointer(const at::Tensor& tensor) {
                              : tensor.data_ptr<T>();
 }
 
-void place_patterns(const CanvasLayout& layout, std::vector<cpu::Place>& places) {
+/// Whole pixels under the corners, and the rests.
+std::vector<cpu::PatchPosition> positions_of(const CanvasLayout& layout) {
   const at::Tensor corners = layout.corners.to(at::kDouble).contiguous();
   const at::Tensor fractions = layout.fractions.to(at::kDouble).contiguous();
-  places.reserve(static_cast<std::size_t>(corners.size(0)));
+  std::vector<cpu::PatchPosition> positions;
+  positions.reserve(static_cast<std::size_t>(corners.size(0)));
   const auto* corner = corners.data_ptr<double>();
   const auto* shift = fractions.data_ptr<double>();
   for (std::int64_t k = 0; k < corners.size(0); ++k, corner += 2, shift += 2) {
     const double row = std::floor(corner[0]), col = std::floor(corner[1]);
-    places.push_back({.row = static_cast<std::int64_t>(row),
-                      .col = static_cast<std::int64_t>(col),
-                      .row_fraction = corner[0] - row,
-                      .col_fraction = corner[1] - col,
-                      .row_shift = shift[0],
-                      .col_shift = shift[1]});
+    positions.push_back({.row = static_cast<std::int64_t>(row),
+                         .col = static_cast<std::int64_t>(col),
+                         .row_fraction = corner[0] - row,
+                         .col_fraction = corner[1] - col,
+                         .row_shift = shift[0],
+                         .col_shift = shift[1]});
   }
+  return positions;
 }
 
 /// Patterns sorted by group, and which of them have a patch.
 template <class T>
-void sort_patterns(const FusedSetting& setting, cpu::LossCall<T>& call) {
-  const at::Tensor groups = setting.layout.group.contiguous();
+void sort_patterns(const CanvasLayout& layout, const at::Tensor& merged,
+                   cpu::LossInputs<T>& inputs) {
+  const at::Tensor groups = layout.group.contiguous();
   const auto* group = groups.data_ptr<std::int64_t>();
   const auto count = static_cast<std::size_t>(groups.numel());
-  call.first_of_group.assign(static_cast<std::size_t>(setting.layout.groups) + 1, 0);
-  for (std::size_t k = 0; k < count; ++k) ++call.first_of_group[group[k] + 1];
-  std::partial_sum(call.first_of_group.begin(), call.first_of_group.end(),
-                   call.first_of_group.begin());
-  std::vector<std::int64_t> next = call.first_of_group;
-  call.pattern_of.resize(count);
+  inputs.first_of_group.assign(static_cast<std::size_t>(layout.groups) + 1, 0);
+  for (std::size_t k = 0; k < count; ++k) ++inputs.first_of_group[group[k] + 1];
+  std::partial_sum(inputs.first_of_group.begin(), inputs.first_of_group.end(),
+                   inputs.first_of_group.begin());
+  std::vector<std::int64_t> next = inputs.first_of_group;
+  inputs.pattern_of.resize(count);
   for (std::size_t k = 0; k < count; ++k)
-    call.pattern_of[next[group[k]]++] = static_cast<std::int64_t>(k);
-  call.patch_of.assign(count, -1);
-  if (!setting.merged.defined()) return;
-  const at::Tensor merged = setting.merged.contiguous();
-  const auto* pattern = merged.data_ptr<std::int64_t>();
-  for (std::int64_t k = 0; k < merged.numel(); ++k) call.patch_of[pattern[k]] = k;
-}
-
-template <class T>
-void fill_options(const FusedSetting& setting, cpu::LossCall<T>& call) {
-  call.kind = setting.options.kind;
-  call.floor = info_of(call.kind).floor;
-  call.merge_floor = setting.options.merge.floor;
-  call.moved_probe = setting.layout.interpolation == Interpolation::probe_fourier;
-  call.size = setting.layout.pattern_size;
-  call.groups = setting.layout.groups;
-  call.rows = setting.layout.rows;
-  call.cols = setting.layout.cols;
+    inputs.pattern_of[next[group[k]]++] = static_cast<std::int64_t>(k);
+  inputs.patch_of.assign(count, -1);
+  if (!merged.defined()) return;
+  const at::Tensor listed = merged.contiguous();
+  const auto* pattern = listed.data_ptr<std::int64_t>();
+  for (std::int64_t k = 0; k < listed.numel(); ++k) inputs.patch_of[pattern[k]] = k;
 }
 
 /// Undefined in the far field.
-at::Tensor transfer_of(const FusedSetting& setting, const at::Tensor& picture) {
-  const at::Tensor transfer =
-      detector_transfer(setting.layout.pattern_size, setting.options.propagation);
-  return transfer.defined() ? transfer.to(picture.scalar_type()) : transfer;
+at::Tensor transfer_of(std::int64_t size, const Propagation& propagation, at::ScalarType type) {
+  const at::Tensor transfer = detector_transfer(size, propagation);
+  return transfer.defined() ? transfer.to(type) : transfer;
 }
 
 /// The kernels of the CPU make the weights of moved probes themselves, one at a time.
 template <class T>
-void fill_weights(const FusedSetting& setting, FusedCall<T>& buffers) {
-  cpu::LossCall<T>& call = buffers.call;
-  buffers.weight = mode_power(buffers.probe.detach());
-  call.dark_weight = kLitToMerge * buffers.weight.max().template item<double>();
-  if (call.moved_probe && setting.options.device == ComputeDevice::cpu) return;
-  if (call.moved_probe) {
-    buffers.weight =
-        merge_weights(buffers.probe, select_patches(setting.layout, setting.merged)).contiguous();
-    call.weight_step = call.size * call.size;
+void fill_weights(const CanvasLayout& layout, const at::Tensor& merged, ComputeDevice device,
+                  FusedCall<T>& call) {
+  cpu::LossInputs<T>& inputs = call.inputs;
+  call.weight = mode_power(call.probe.detach());
+  inputs.dark_weight = kLitToMerge * call.weight.max().template item<double>();
+  if (inputs.moved_probe && device == ComputeDevice::cpu) return;
+  if (inputs.moved_probe) {
+    call.weight = merge_weights(call.probe, select_patches(layout, merged)).contiguous();
+    inputs.weight_step = inputs.size * inputs.size;
   }
-  call.merge_weight = pointer<T>(buffers.weight);
+  inputs.merge_weight = pointer<T>(call.weight);
 }
 
 template <class T>
-void fill_inputs(const FusedSetting& setting, FusedCall<T>& buffers) {
-  cpu::LossCall<T>& call = buffers.call;
-  call.modes = buffers.probe.size(0);
-  call.patterns = buffers.counts.size(0);
-  call.probe = pointer<T>(buffers.probe);
-  call.counts = pointer<T>(buffers.counts);
-  call.mask = buffers.mask.template data_ptr<bool>();
-  call.background = pointer<T>(buffers.background);
-  call.transfer = pointer<T>(buffers.transfer);
-  place_patterns(setting.layout, call.places);
-  sort_patterns(setting, call);
-  if (!setting.merged.defined()) {
-    call.object = pointer<T>(buffers.picture);
-    return;
-  }
-  call.patches = pointer<T>(buffers.picture);
-  fill_weights(setting, buffers);
+void fill_inputs(const at::Tensor& merged, const CanvasLayout& layout, const LossOptions& options,
+                 FusedCall<T>& call) {
+  cpu::LossInputs<T>& inputs = call.inputs;
+  inputs.kind = options.kind;
+  inputs.floor = info_of(options.kind).floor;
+  inputs.merge_floor = options.merge.floor;
+  inputs.moved_probe = layout.interpolation == Interpolation::probe_fourier;
+  inputs.size = layout.pattern_size;
+  inputs.groups = layout.groups;
+  inputs.rows = layout.rows;
+  inputs.cols = layout.cols;
+  inputs.want_position = layout.corners.requires_grad();
+  inputs.modes = call.probe.size(0);
+  inputs.patterns = call.counts.size(0);
+  inputs.probe = pointer<T>(call.probe);
+  inputs.counts = pointer<T>(call.counts);
+  inputs.mask = call.mask.template data_ptr<bool>();
+  inputs.background = pointer<T>(call.background);
+  inputs.transfer = pointer<T>(call.transfer);
+  inputs.positions = positions_of(layout);
+  sort_patterns(layout, merged, inputs);
+  (merged.defined() ? inputs.patches : inputs.object) = pointer<T>(call.transmission);
+  if (merged.defined()) fill_weights(layout, merged, options.device, call);
 }
 
 template <class T>
-void fill_outputs(FusedCall<T>& buffers, bool with_background) {
-  cpu::LossCall<T>& call = buffers.call;
-  buffers.picture_gradient = at::empty_like(buffers.picture);
-  buffers.probe_gradient = at::empty_like(buffers.probe);
-  buffers.place_gradient = at::zeros({call.patterns, 4}, at::kDouble);
-  (call.object ? call.object_gradient : call.patch_gradient) = pointer<T>(buffers.picture_gradient);
-  call.probe_gradient = pointer<T>(buffers.probe_gradient);
-  call.place_gradient = pointer<double>(buffers.place_gradient);
-  if (!with_background) return;
-  buffers.background_gradient = at::empty_like(buffers.background);
-  call.background_gradient = pointer<T>(buffers.background_gradient);
+void fill_outputs(FusedCall<T>& call) {
+  cpu::LossInputs<T>& inputs = call.inputs;
+  call.transmission_gradient = at::empty_like(call.transmission);
+  call.probe_gradient = at::empty_like(call.probe);
+  call.position_gradient = at::zeros({inputs.patterns, 4}, at::kDouble);
+  (inputs.object ? inputs.object_gradient : inputs.patch_gradient) =
+      pointer<T>(call.transmission_gradient);
+  inputs.probe_gradient = pointer<T>(call.probe_gradient);
+  inputs.position_gradient = pointer<double>(call.position_gradient);
+  if (!call.background.defined()) return;
+  call.background_gradient = at::empty_like(call.background);
+  inputs.background_gradient = pointer<T>(call.background_gradient);
 }
 
 }  // namespace
 
 template <class T>
-FusedCall<T> make_fused_call(const FusedSetting& setting, const at::Tensor& picture,
-                             const at::Tensor& probe, const at::Tensor& background, bool gradient) {
+FusedCall<T> make_fused_call(const at::Tensor& transmission, const at::Tensor& merged,
+                             const at::Tensor& probe, const CanvasLayout& layout,
+                             const Measured& measured, const LossOptions& options, bool gradient) {
   const auto real = c10::CppTypeToScalarType<T>::value;
-  FusedCall<T> buffers{
-      .picture = picture.contiguous(),
-      .probe = probe.to(picture.scalar_type()).contiguous(),
-      .background = background.numel() > 0 ? background.to(real).contiguous() : at::Tensor(),
-      .counts = setting.counts.to(real).contiguous(),
-      .mask = setting.mask.contiguous(),
-      .weight = {},
-      .transfer = transfer_of(setting, picture),
-      .picture_gradient = {},
-      .probe_gradient = {},
-      .background_gradient = {},
-      .place_gradient = {},
-      .call = {}};
-  fill_options(setting, buffers.call);
-  buffers.call.want_gradient = gradient;
-  buffers.call.want_place = setting.layout.corners.requires_grad();
-  fill_inputs(setting, buffers);
-  if (gradient) fill_outputs(buffers, background.numel() > 0);
-  return buffers;
+  FusedCall<T> call;
+  call.transmission = transmission.contiguous();
+  call.probe = probe.to(transmission.scalar_type()).contiguous();
+  if (measured.background.defined() && measured.background.numel() > 0)
+    call.background = measured.background.to(real).contiguous();
+  call.counts = measured.counts.to(real).contiguous();
+  call.mask = measured.mask.contiguous();
+  call.transfer = transfer_of(layout.pattern_size, options.propagation, transmission.scalar_type());
+  call.inputs.want_gradient = gradient;
+  fill_inputs(merged, layout, options, call);
+  if (gradient) fill_outputs(call);
+  return call;
 }
 
-template FusedCall<float> make_fused_call(const FusedSetting&, const at::Tensor&, const at::Tensor&,
-                                          const at::Tensor&, bool);
-template FusedCall<double> make_fused_call(const FusedSetting&, const at::Tensor&,
-                                           const at::Tensor&, const at::Tensor&, bool);
+template FusedCall<float> make_fused_call(const at::Tensor&, const at::Tensor&, const at::Tensor&,
+                                          const CanvasLayout&, const Measured&, const LossOptions&,
+                                          bool);
+template FusedCall<double> make_fused_call(const at::Tensor&, const at::Tensor&, const at::Tensor&,
+                                           const CanvasLayout&, const Measured&, const LossOptions&,
+                                           bool);
 
 }  // namespace ptyche

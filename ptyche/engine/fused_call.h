@@ -2,36 +2,32 @@
 // into.
 #pragma once
 
-#include "ptyche/engine/cpu/fused_loss.h"
-#include "ptyche/engine/group_loss.h"
+#include "ptyche/engine/cpu/loss.h"
+#include "ptyche/engine/loss.h"
 
 namespace ptyche {
 
-/// Everything of a call that is no differentiable argument.
-struct FusedSetting {
-  CanvasLayout layout;
-  at::Tensor merged;  // undefined for a whole object
-  at::Tensor counts, mask;
-  LossOptions options;
-};
-
-/// What the kernels read and write, as contiguous tensors of one precision.
+/// What the kernels read and write, as contiguous tensors of one precision. `transmission` is the
+/// patches or the whole object.
 template <class T>
 struct FusedCall {
-  at::Tensor picture, probe, background, counts, mask, weight, transfer;
-  at::Tensor picture_gradient, probe_gradient, background_gradient, place_gradient;
-  cpu::LossCall<T> call;
+  at::Tensor transmission, probe, background, counts, mask, weight, transfer;
+  at::Tensor transmission_gradient, probe_gradient, background_gradient, position_gradient;
+  cpu::LossInputs<T> inputs;
 };
 
-/// The call for patches, or an object where setting.merged is undefined; `background` has no
-/// numbers where there is none. With `gradient` there are tensors for what comes back.
+/// The arguments of group_loss, checked; `merged` undefined: of object_loss. A background without
+/// numbers is none. With `gradient` there are tensors for what comes back.
 template <class T>
-FusedCall<T> make_fused_call(const FusedSetting& setting, const at::Tensor& picture,
-                             const at::Tensor& probe, const at::Tensor& background, bool gradient);
+FusedCall<T> make_fused_call(const at::Tensor& transmission, const at::Tensor& merged,
+                             const at::Tensor& probe, const CanvasLayout& layout,
+                             const Measured& measured, const LossOptions& options, bool gradient);
 
-extern template FusedCall<float> make_fused_call(const FusedSetting&, const at::Tensor&,
-                                                 const at::Tensor&, const at::Tensor&, bool);
-extern template FusedCall<double> make_fused_call(const FusedSetting&, const at::Tensor&,
-                                                  const at::Tensor&, const at::Tensor&, bool);
+extern template FusedCall<float> make_fused_call(const at::Tensor&, const at::Tensor&,
+                                                 const at::Tensor&, const CanvasLayout&,
+                                                 const Measured&, const LossOptions&, bool);
+extern template FusedCall<double> make_fused_call(const at::Tensor&, const at::Tensor&,
+                                                  const at::Tensor&, const CanvasLayout&,
+                                                  const Measured&, const LossOptions&, bool);
 
 }  // namespace ptyche

@@ -10,8 +10,7 @@
 #include "ptyche/data/array.h"
 #include "ptyche/data/probe.h"
 #include "ptyche/engine/cpu/single_pattern.h"
-#include "ptyche/physics/forward_model.h"
-#include "ptyche/physics/propagation.h"
+#include "ptyche/engine/reference/reference.h"
 
 namespace ptyche {
 namespace {
@@ -33,26 +32,6 @@ void check(const at::Tensor& probes, const at::Tensor& amplitudes, const at::Ten
   require(options.regularisation > 0 && options.regularisation <= 1,
           "single pattern: expected a regularisation above 0 and at most 1, found {}",
           options.regularisation);
-}
-
-at::Tensor reference(const at::Tensor& probes, const at::Tensor& amplitudes, const at::Tensor& mask,
-                     const SinglePatternOptions& options) {
-  const at::Tensor power = mode_power(probes);
-  const at::Tensor peak = power.amax({1, 2}, true);
-  const double alpha = options.regularisation;
-  const at::Tensor step = probes.conj() / ((1 - alpha) * power + alpha * peak).unsqueeze(1);
-  at::Tensor object = at::ones_like(probes.select(1, 0));
-  std::vector<at::Tensor> objects;
-  for (std::int64_t iteration = 1; iteration <= options.steps.back(); ++iteration) {
-    const at::Tensor waves = propagate_far_field(exit_wave(probes, object));
-    const at::Tensor modelled = mode_power(waves).sqrt();
-    const at::Tensor missing =
-        at::where(mask, amplitudes - modelled, at::zeros({}, modelled.options()));
-    const at::Tensor excess = missing / (modelled + kSinglePatternFloor);
-    object = object + (step * propagate_far_field_adjoint(waves * excess.unsqueeze(1))).sum(1);
-    if (iteration == options.steps[objects.size()]) objects.push_back(object);
-  }
-  return at::stack(objects, 1);
 }
 
 template <class T>
@@ -84,7 +63,8 @@ at::Tensor single_pattern_objects(const at::Tensor& probes, const at::Tensor& me
   check(probes, measured, mask, options);
   const at::NoGradGuard no_grad;
   const at::Tensor amplitudes = measured.to(c10::toRealValueType(probes.scalar_type()));
-  if (options.engine == Engine::reference) return reference(probes, amplitudes, mask, options);
+  if (options.engine == Engine::reference)
+    return reference::single_pattern_objects(probes, amplitudes, mask, options);
   require_fused_covers(probes, probes.size(-1), ComputeDevice::cpu, false);
   return probes.scalar_type() == at::kComplexDouble
              ? fused<double>(probes, amplitudes, mask, options)

@@ -1,7 +1,7 @@
 // Projections between what was measured and what overlaps, with memory: every pass brings the exit
 // waves of all patterns, which are kept, to the next ones, then object and probe to what fits them
 // best. The difference map and RAAR differ in three numbers.
-#include "ptyche/engine/cpu/reflect_sweep.h"
+#include "ptyche/engine/projections.h"
 #include "ptyche/solve/auxiliary_updates.h"
 #include "ptyche/solve/projection_kernels.h"
 
@@ -18,8 +18,8 @@ constexpr std::int64_t kLargestSaved = 500'000'000;
 constexpr float kBeta = 0.8F;
 
 struct OverlapOptions {
-  cpu::Reflection<float> how;
-  bool within_noise = false;  ///< see cpu::ReflectOptions
+  cpu::DifferenceMapCoefficients<float> how;
+  bool within_noise = false;  ///< see cpu::DifferenceMapOptions
   BatchOptions batches = {};
 };
 
@@ -38,12 +38,12 @@ class OverlapProjection : public Solver {
     cpu::ProjectionMemory<float>& memory = kernels_.load(problem, state);
     if (kernels_.fresh()) set_ = false;
     take_loaded();
-    cpu::ReflectOptions options{
+    cpu::DifferenceMapOptions options{
         .how = options_.how,
         .refine_probe = !problem.options.fixed_probe && pass.epoch >= kKeptProbePasses,
         .within_noise = options_.within_noise};
     options.how.fresh = !set_;
-    const double misfit = cpu::reflect_sweep(memory, options);
+    const double misfit = cpu::difference_map_sweep(memory, options);
     set_ = true;
     kernels_.store(state);
     constrain(problem, state);

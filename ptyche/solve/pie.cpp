@@ -1,7 +1,7 @@
 // Pattern by pattern: ePIE (Maiden & Rodenburg, Ultramicroscopy 109, 1256 (2009), eqs. 5 and 6),
 // and rPIE (Maiden, Johnson & Li, Optica 4, 736 (2017), eqs. 9 and 13), whose denominators are the
 // mean of the local and the largest power, with momentum (the same, sec. 2C: mPIE). The updates of
-// some patterns are merged (engine/cpu/pie_sweep.h), so that threads can share the work.
+// some patterns are merged (engine/projections.h), so that threads can share the work.
 #include "ptyche/solve/pie.h"
 
 #include <algorithm>
@@ -115,7 +115,7 @@ class PieSolver : public Solver {
 double pie_pass(cpu::ProjectionMemory<float>& memory, const cpu::PieOptions& options,
                 std::uint64_t seed, std::int64_t pass) {
   return cpu::pie_sweep(
-      memory, order_of(static_cast<std::int64_t>(memory.places.size()), seed, pass), options);
+      memory, order_of(static_cast<std::int64_t>(memory.positions.size()), seed, pass), options);
 }
 
 /// Both denominators are the largest power alone.

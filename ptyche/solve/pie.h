@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "ptyche/engine/cpu/pie_sweep.h"
+#include "ptyche/engine/projections.h"
 
 namespace ptyche {
 

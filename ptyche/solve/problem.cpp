@@ -9,7 +9,7 @@
 #include "ptyche/core/log.h"
 #include "ptyche/core/random.h"
 #include "ptyche/data/probe.h"
-#include "ptyche/engine/group_loss.h"
+#include "ptyche/engine/loss.h"
 #include "ptyche/physics/canvas.h"
 #include "ptyche/physics/propagation.h"
 #include "ptyche/solve/auxiliary_updates.h"

@@ -32,7 +32,8 @@ double available_bytes() {
 }
 
 /// Whole-pixel corner of each patch, which lies on the canvas, and the rest of the position.
-std::vector<cpu::Place> places_of(const SolverProblem& problem, const SolverState& state) {
+std::vector<cpu::PatchPosition> positions_of(const SolverProblem& problem,
+                                             const SolverState& state) {
   const bool between = problem.options.interpolation == Interpolation::bilinear;
   const at::Tensor all = at::arange(problem.patterns(), at::kLong);
   const at::Tensor corners = corners_of(problem, state, all);
@@ -43,35 +44,34 @@ std::vector<cpu::Place> places_of(const SolverProblem& problem, const SolverStat
   require_on_canvas(problem, state, all, first, first + (problem.pattern_size() - 1) + neighbours);
   const auto* pixel = numbers<std::int64_t>(first);
   const auto* rest = numbers<double>(rests);
-  std::vector<cpu::Place> places;
+  std::vector<cpu::PatchPosition> positions;
   for (std::int64_t i = 0; i < 2 * problem.patterns(); i += 2) {
-    cpu::Place place{pixel[i], pixel[i + 1]};
-    (between ? place.row_fraction : place.row_shift) = rest[i];
-    (between ? place.col_fraction : place.col_shift) = rest[i + 1];
-    places.push_back(place);
+    cpu::PatchPosition position{pixel[i], pixel[i + 1]};
+    (between ? position.row_fraction : position.row_shift) = rest[i];
+    (between ? position.col_fraction : position.col_shift) = rest[i + 1];
+    positions.push_back(position);
   }
-  return places;
+  return positions;
 }
 
-cpu::LossCall<float> call_of(const SolverProblem& problem, const at::Tensor& object,
-                             const at::Tensor& probe, const at::Tensor& transfer) {
-  cpu::LossCall<float> call;
-  call.size = problem.pattern_size();
-  call.modes = probe.size(0);
-  call.patterns = problem.patterns();
-  call.rows = object.size(0);
-  call.cols = object.size(1);
-  call.moved_probe = problem.options.interpolation == Interpolation::probe_fourier;
-  call.probe = numbers(probe);
-  call.object = numbers(object);
-  call.mask = numbers<bool>(problem.mask);
-  call.transfer = transfer.defined() ? numbers(transfer) : nullptr;
-  return call;
+cpu::Geometry<float> geometry_of(const SolverProblem& problem, const at::Tensor& object,
+                                 const at::Tensor& probe, const at::Tensor& transfer) {
+  cpu::Geometry<float> geometry;
+  geometry.size = problem.pattern_size();
+  geometry.modes = probe.size(0);
+  geometry.patterns = problem.patterns();
+  geometry.rows = object.size(0);
+  geometry.cols = object.size(1);
+  geometry.moved_probe = problem.options.interpolation == Interpolation::probe_fourier;
+  geometry.probe = numbers(probe);
+  geometry.mask = numbers<bool>(problem.mask);
+  geometry.transfer = transfer.defined() ? numbers(transfer) : nullptr;
+  return geometry;
 }
 
 bool fits(const cpu::ProjectionMemory<float>& memory, const SolverState& state) {
-  return memory.task.modes == state.probe.size(0) && memory.object.rows == state.object.size(0) &&
-         memory.object.cols == state.object.size(1);
+  return memory.context.modes == state.probe.size(0) &&
+         memory.object.rows == state.object.size(0) && memory.object.cols == state.object.size(1);
 }
 
 }  // namespace
@@ -103,36 +103,37 @@ void ProjectionKernels::renew(const SolverProblem& problem, const SolverState& s
   const at::Tensor object = state.object.contiguous(), probe = state.probe.contiguous();
   at::Tensor transfer = detector_transfer(problem.pattern_size(), problem.propagation);
   if (transfer.defined()) transfer = transfer.to(at::kComplexFloat);
-  const cpu::LossCall<float> call = call_of(problem, object, probe, transfer);
-  require_projection_memory(call.patterns, call.size, call.modes, keep_waves_);
+  const cpu::Geometry<float> geometry = geometry_of(problem, object, probe, transfer);
+  require_projection_memory(geometry.patterns, geometry.size, geometry.modes, keep_waves_);
   const auto threads = static_cast<int>(std::min<std::int64_t>(at::get_num_threads(), kMaxThreads));
-  memory_ = std::make_unique<cpu::ProjectionMemory<float>>(call, keep_waves_, batch_, threads);
+  memory_ = std::make_unique<cpu::ProjectionMemory<float>>(geometry, numbers(object), keep_waves_,
+                                                           batch_, threads);
   std::int64_t first = 0;
   for (const at::Tensor& frames : problem.frames.split(kPatternsAtOnce)) {
     const at::Tensor counts = counts_in_fft_order(problem.scan, frames).contiguous();
-    memory_->take_counts(first, counts.size(0), numbers(counts));
+    memory_->load_counts(first, counts.size(0), numbers(counts));
     first += counts.size(0);
   }
 }
 
 cpu::ProjectionMemory<float>& ProjectionKernels::load(const SolverProblem& problem,
                                                       const SolverState& state) {
-  std::vector<cpu::Place> places = places_of(problem, state);
+  std::vector<cpu::PatchPosition> positions = positions_of(problem, state);
   fresh_ = !memory_ || !fits(*memory_, state);
   if (fresh_) renew(problem, state);
-  memory_->places = std::move(places);
-  memory_->take_object(numbers(state.object.contiguous()));
-  memory_->take_probe(numbers(state.probe.contiguous()));
+  memory_->positions = std::move(positions);
+  memory_->load_object(numbers(state.object.contiguous()));
+  memory_->load_probe(numbers(state.probe.contiguous()));
   const at::Tensor background =
       state.background_root.defined() ? state.background_root.square().contiguous() : at::Tensor();
-  memory_->take_background(background.defined() ? numbers(background) : nullptr);
+  memory_->load_background(background.defined() ? numbers(background) : nullptr);
   return *memory_;
 }
 
 at::Tensor ProjectionKernels::waves() const {
-  return at::from_blob(memory_->waves,
-                       {static_cast<std::int64_t>(memory_->places.size()), memory_->mode_numbers()},
-                       at::kFloat);
+  return at::from_blob(
+      memory_->waves,
+      {static_cast<std::int64_t>(memory_->positions.size()), memory_->mode_numbers()}, at::kFloat);
 }
 
 at::Tensor ProjectionKernels::misfit() const { return at::tensor(memory_->misfit, at::kDouble); }
@@ -149,8 +150,8 @@ void ProjectionKernels::load_waves(const at::Tensor& waves, const at::Tensor& mi
 void ProjectionKernels::store(SolverState& state) {
   at::Tensor object = at::empty_like(state.object, at::MemoryFormat::Contiguous);
   at::Tensor probe = at::empty_like(state.probe, at::MemoryFormat::Contiguous);
-  memory_->give_object(numbers(object));
-  memory_->give_probe(numbers(probe));
+  memory_->store_object(numbers(object));
+  memory_->store_probe(numbers(probe));
   state.object = object;
   state.probe = probe;
 }

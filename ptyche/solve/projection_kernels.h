@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "ptyche/engine/cpu/projection_memory.h"
+#include "ptyche/engine/projections.h"
 #include "ptyche/solve/problem.h"
 
 namespace ptyche {

@@ -24,7 +24,7 @@ struct RpieOptions {
 /// patterns in random order, from `start`; the probe moves by each position's fraction of a pixel
 /// in Fourier space. Several modes share the measured amplitude in proportion (Thibault & Menzel
 /// 2013). A masked amplitude keeps the model's. The updates of `batch` patterns are merged (see
-/// engine/cpu/pie_sweep.h), so that threads can share the work; the result does not depend on
+/// engine/projections.h), so that threads can share the work; the result does not depend on
 /// their number. Throws InvalidInput for options out of range, and if the numbers stop being
 /// finite.
 Reconstruction rpie(const Scan& scan, const Reconstruction& start, const RpieOptions& options);

@@ -7,7 +7,7 @@
 
 #include "ptyche/core/error.h"
 #include "ptyche/data/probe.h"
-#include "ptyche/engine/group_loss.h"
+#include "ptyche/engine/loss.h"
 #include "ptyche/nn/patch_network.h"
 #include "ptyche/physics/canvas.h"
 #include "ptyche/solve/auxiliary_updates.h"
@@ -31,19 +31,6 @@ CanvasLayout layout_of(const Scan& scan, const GroupBatch& batch, const TrainOpt
   return layout;
 }
 
-/// Network, merge, forward model, misfit: the whole of the method in one function.
-GroupLoss evaluate_batch(const TrainingState& state, const Scan& scan, const CanvasLayout& layout,
-                         const at::Tensor& channels, const GroupBatch& batch,
-                         const Measured& measured, const TrainOptions& options) {
-  at::Tensor patches;
-  {
-    const Autocast autocast(options.precision);
-    patches = patches_of(state.model, scan, batch.frames.index_select(0, batch.merged), channels);
-  }
-  return group_loss(patches, batch.merged, at::view_as_complex(state.probe_parts), layout, measured,
-                    {.engine = options.engine, .kind = options.loss, .device = options.device});
-}
-
 /// The loss of a batch and what it is divided by: photons, amplitudes, or patches with labels.
 struct BatchLoss {
   GroupLoss sum;
@@ -59,6 +46,7 @@ Measured measured_of(const TrainingState& state, const Scan& scan, const InputCa
           .background = with_background ? state.background_root.square() : at::Tensor()};
 }
 
+/// Network, merge, forward model, misfit: the whole of the method in one function.
 BatchLoss loss_of(const TrainingState& state, const CanvasLayout& layout, const Scan& scan,
                   const InputCache& inputs, const GroupBatch& batch, const TrainOptions& options) {
   const at::Tensor frames = batch.frames.index_select(0, batch.merged);
@@ -68,9 +56,16 @@ BatchLoss loss_of(const TrainingState& state, const CanvasLayout& layout, const 
     return {supervised_loss(*state.model.network, channels, scan, frames),
             static_cast<double>(frames.size(0))};
   }
+  at::Tensor patches;
+  {
+    const Autocast autocast(options.precision);
+    patches = patches_of(state.model, scan, frames, channels);
+  }
   const Measured measured = measured_of(state, scan, inputs, batch);
-  return {evaluate_batch(state, scan, layout, channels, batch, measured, options),
-          units_of(options.loss, measured.counts, measured.mask)};
+  return {
+      group_loss(patches, batch.merged, at::view_as_complex(state.probe_parts), layout, measured,
+                 {.engine = options.engine, .kind = options.loss, .device = options.device}),
+      units_of(options.loss, measured.counts, measured.mask)};
 }
 
 void average(std::vector<at::Tensor>& means, const std::vector<at::Tensor>& values, double weight) {

@@ -1,7 +1,7 @@
 // One step of training: groups in, network and probe moved along the gradient.
 #pragma once
 
-#include "ptyche/engine/group_loss.h"
+#include "ptyche/engine/loss.h"
 #include "ptyche/train/training_state.h"
 
 namespace ptyche {

@@ -3,26 +3,28 @@
 
 #include "ptyche/core/error.h"
 #include "ptyche/engine/cuda/plugin.h"
-#include "tests/support/fused_cases.h"
+#include "ptyche/engine/fused_call.h"
+#include "tests/support/loss_cases.h"
 
 namespace ptyche {
 namespace {
 
 /// The answers of the GPU, by way of the plug-in.
 template <class T>
-FusedAnswers by_gpu(const FusedInputs& inputs) {
-  FusedSetting setting = inputs.setting;
-  setting.options.device = ComputeDevice::cuda;
+LossAnswers by_gpu(const LossCase& of, const LossBatch& batch) {
+  LossOptions options = options_of(of);
+  options.device = ComputeDevice::cuda;
   FusedCall<T> buffers =
-      make_fused_call<T>(setting, inputs.picture, inputs.probe, inputs.background, true);
-  const cpu::LossResult result = cuda::fused_loss(buffers.call);
-  const at::Tensor& place = buffers.place_gradient;
+      make_fused_call<T>(batch.transmission, batch.merged, batch.probe, layout_of(of, batch),
+                         measured_of(of, batch), options, true);
+  const cpu::LossResult result = cuda::fused_loss(buffers.inputs);
+  const at::Tensor& position = buffers.position_gradient;
   return {at::scalar_tensor(result.loss, at::kDouble),
-          buffers.picture_gradient,
+          buffers.transmission_gradient,
           buffers.probe_gradient,
           buffers.background_gradient,
-          place.slice(1, 0, 2),
-          place.slice(1, 2, 4)};
+          position.slice(1, 0, 2),
+          position.slice(1, 2, 4)};
 }
 
 class CudaKernels : public testing::Test {
@@ -37,39 +39,40 @@ class CudaKernels : public testing::Test {
 };
 
 TEST_F(CudaKernels, AgreeWithTheReferenceInFloat64) {
-  for (const FusedCase& of : fused_cases()) {
-    const FusedInputs inputs = fused_inputs(of);
-    EXPECT_LT(largest_mismatch(by_gpu<double>(inputs), reference_answers(inputs)), 1e-10)
+  for (const LossCase& of : scattered_cases()) {
+    const LossBatch batch = make_batch(of);
+    EXPECT_LT(largest_mismatch(by_gpu<double>(of, batch), reference_answers(of, batch)), 1e-10)
         << to_string(of);
   }
 }
 
 TEST_F(CudaKernels, AgreeWithTheReferenceInFloat32) {
-  for (FusedCase of : fused_cases()) {
+  for (LossCase of : scattered_cases()) {
     of.real = at::kFloat;
-    const FusedInputs inputs = fused_inputs(of);
-    EXPECT_LT(largest_mismatch(by_gpu<float>(inputs), reference_answers(inputs)), 1e-5)
+    const LossBatch batch = make_batch(of);
+    EXPECT_LT(largest_mismatch(by_gpu<float>(of, batch), reference_answers(of, batch)), 1e-5)
         << to_string(of);
   }
 }
 
 TEST_F(CudaKernels, GiveTheSameNumbersTwice) {
-  const FusedInputs inputs = fused_inputs({.size = 64, .modes = 2, .group_sizes = {16, 9}});
-  const FusedAnswers once = by_gpu<float>(inputs), twice = by_gpu<float>(inputs);
+  const LossCase of{.size = 64, .modes = 2, .group_sizes = {16, 9}, .scattered = true};
+  const LossBatch batch = make_batch(of);
+  const LossAnswers once = by_gpu<float>(of, batch), twice = by_gpu<float>(of, batch);
   for (std::size_t i = 0; i < once.size(); ++i) EXPECT_TRUE(at::equal(once[i], twice[i])) << i;
 }
 
 TEST_F(CudaKernels, AreReachedThroughTheLossWithItsGradients) {
-  const FusedInputs inputs = fused_inputs({.group_sizes = {4, 3}});
-  const at::Tensor picture = inputs.picture.clone().requires_grad_(true);
-  LossOptions options = inputs.setting.options;
+  const LossCase of{.size = 16, .group_sizes = {4, 3}, .scattered = true};
+  const LossBatch batch = make_batch(of);
+  const at::Tensor transmission = batch.transmission.clone().requires_grad_(true);
+  LossOptions options = options_of(of);
   options.device = ComputeDevice::cuda;
-  const GroupLoss result =
-      group_loss(picture, inputs.setting.merged, inputs.probe, inputs.setting.layout,
-                 {inputs.setting.counts, inputs.setting.mask, inputs.background}, options);
+  const GroupLoss result = group_loss(transmission, batch.merged, batch.probe, layout_of(of, batch),
+                                      measured_of(of, batch), options);
   result.loss.backward();
-  const FusedAnswers expected = reference_answers(inputs);
-  EXPECT_LT(largest_mismatch({result.loss.detach(), picture.grad()}, expected), 1e-10);
+  const LossAnswers expected = reference_answers(of, batch);
+  EXPECT_LT(largest_mismatch({result.loss.detach(), transmission.grad()}, expected), 1e-10);
 }
 
 }  // namespace

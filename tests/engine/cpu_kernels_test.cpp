@@ -6,9 +6,8 @@
 #include <random>
 #include <vector>
 
+#include "ptyche/engine/cpu/buffers.h"
 #include "ptyche/engine/cpu/fft_plan.h"
-#include "ptyche/engine/cpu/loss_memory.h"
-#include "ptyche/engine/cpu/scratch.h"
 
 namespace ptyche::cpu {
 namespace {
@@ -68,8 +67,8 @@ TYPED_TEST(KernelFft, BackwardIsTheAdjointOfForward) {
     const Image<TypeParam> x(size, 1), y(size, 2), ax(size, 3), ay(size, 4);
     Image<TypeParam> x_copy(size, 1), y_copy(size, 2);
     const auto tables = fft_plan<TypeParam>(size).tables();
-    kernel.to_turned(tables, x.stride, x_copy.planes, ax.planes, TypeParam(1));
-    kernel.to_natural(tables, x.stride, y_copy.planes, ay.planes, TypeParam(1));
+    kernel.fft2_transposed(tables, x.stride, x_copy.planes, ax.planes, TypeParam(1));
+    kernel.ifft2_transposed(tables, x.stride, y_copy.planes, ay.planes, TypeParam(1));
     const auto left = product(y, ax), right = product(ay, x);
     EXPECT_LT(std::abs(left - right) / std::abs(left), 10 * kTolerance<TypeParam>) << size;
   }
@@ -78,12 +77,12 @@ TYPED_TEST(KernelFft, BackwardIsTheAdjointOfForward) {
 TYPED_TEST(KernelFft, BackwardOfForwardIsTheImageTimesItsPixels) {
   const auto& kernel = kernels<TypeParam>();
   for (const std::int64_t size : kSizes) {
-    Image<TypeParam> x(size, 1), turned(size, 3), back(size, 4);
+    Image<TypeParam> x(size, 1), transposed(size, 3), back(size, 4);
     const Image<TypeParam> truth(size, 1);
     const auto tables = fft_plan<TypeParam>(size).tables();
-    kernel.to_turned(tables, x.stride, x.planes, turned.planes, TypeParam(1));
-    kernel.to_natural(tables, x.stride, turned.planes, back.planes,
-                      TypeParam(1) / static_cast<TypeParam>(size * size));
+    kernel.fft2_transposed(tables, x.stride, x.planes, transposed.planes, TypeParam(1));
+    kernel.ifft2_transposed(tables, x.stride, transposed.planes, back.planes,
+                            TypeParam(1) / static_cast<TypeParam>(size * size));
     for (std::int64_t r = 0; r < size; ++r)
       for (std::int64_t c = 0; c < size; ++c)
         EXPECT_LT(std::abs(back.at(r, c) - truth.at(r, c)), 20 * kTolerance<TypeParam>) << size;
@@ -109,7 +108,7 @@ std::complex<double> defined(std::int64_t size, std::int64_t row, std::int64_t c
   return sum;
 }
 
-/// Rows and columns that between them meet every butterfly's outputs.
+/// Rows and columns that between them detector_loss every butterfly's outputs.
 std::vector<std::pair<std::int64_t, std::int64_t>> some_pixels(std::int64_t size) {
   std::vector<std::pair<std::int64_t, std::int64_t>> pixels;
   for (std::int64_t i = 0; i < 16; ++i) pixels.emplace_back((37 * i + 1) % size, (i * 53) % size);
@@ -118,14 +117,15 @@ std::vector<std::pair<std::int64_t, std::int64_t>> some_pixels(std::int64_t size
 
 TYPED_TEST(KernelFft, ForwardIsTheTransformByItsDefinition) {
   for (const std::int64_t size : kDefinedSizes) {
-    Image<TypeParam> x(size, 1), turned(size, 3);
+    Image<TypeParam> x(size, 1), transposed(size, 3);
     const Image<TypeParam> truth(size, 1);
     const FftPlan<TypeParam>& plan = fft_plan<TypeParam>(size);
-    kernels<TypeParam>().to_turned(plan.tables(), x.stride, x.planes, turned.planes, TypeParam(1));
+    kernels<TypeParam>().fft2_transposed(plan.tables(), x.stride, x.planes, transposed.planes,
+                                         TypeParam(1));
     for (const auto& [row, col] : some_pixels(size)) {
       const std::complex<double> sum =
           defined(size, row, col, -1, [&](auto r, auto c) { return truth.at(r, c); });
-      EXPECT_LT(std::abs(turned.at(plan.position[static_cast<std::size_t>(col)], row) - sum),
+      EXPECT_LT(std::abs(transposed.at(plan.position[static_cast<std::size_t>(col)], row) - sum),
                 10 * kTolerance<TypeParam> * static_cast<double>(size))
           << size << " at " << row << ", " << col;
     }
@@ -134,11 +134,11 @@ TYPED_TEST(KernelFft, ForwardIsTheTransformByItsDefinition) {
 
 TYPED_TEST(KernelFft, BackwardIsTheAdjointByItsDefinition) {
   for (const std::int64_t size : kDefinedSizes) {
-    Image<TypeParam> turned(size, 1), back(size, 3);
+    Image<TypeParam> transposed(size, 1), back(size, 3);
     const Image<TypeParam> truth(size, 1);
     const FftPlan<TypeParam>& plan = fft_plan<TypeParam>(size);
-    kernels<TypeParam>().to_natural(plan.tables(), turned.stride, turned.planes, back.planes,
-                                    TypeParam(1));
+    kernels<TypeParam>().ifft2_transposed(plan.tables(), transposed.stride, transposed.planes,
+                                          back.planes, TypeParam(1));
     for (const auto& [row, col] : some_pixels(size)) {
       const std::complex<double> sum = defined(size, row, col, 1, [&](auto r, auto c) {
         return truth.at(plan.position[static_cast<std::size_t>(c)], r);

@@ -10,7 +10,8 @@
 #include "ptyche/core/error.h"
 #include "ptyche/engine/cuda/host_call.h"
 #include "ptyche/engine/cuda/plugin.h"
-#include "tests/support/fused_cases.h"
+#include "ptyche/engine/fused_call.h"
+#include "tests/support/loss_cases.h"
 
 namespace ptyche {
 namespace {
@@ -61,32 +62,33 @@ class HostMachine {
   std::deque<std::vector<std::byte>> memory_;
 };
 
-/// The answers of the bodies; `batch` is how many patterns were done together.
+/// The answers of the bodies; `together` is how many patterns were done together.
 template <class T>
-FusedAnswers by_bodies(const FusedInputs& inputs, std::int64_t chunk_bytes,
-                       std::int64_t* batch = nullptr) {
-  FusedSetting setting = inputs.setting;
-  setting.options.device = ComputeDevice::cuda;
+LossAnswers by_bodies(const LossCase& of, const LossBatch& batch, std::int64_t chunk_bytes,
+                      std::int64_t* together = nullptr) {
+  LossOptions options = options_of(of);
+  options.device = ComputeDevice::cuda;
   FusedCall<T> buffers =
-      make_fused_call<T>(setting, inputs.picture, inputs.probe, inputs.background, true);
+      make_fused_call<T>(batch.transmission, batch.merged, batch.probe, layout_of(of, batch),
+                         measured_of(of, batch), options, true);
   HostMachine machine;
-  const cpu::LossResult result = cuda::fused_loss_from_host(buffers.call, machine, chunk_bytes);
-  if (batch) *batch = machine.largest_batch / buffers.call.modes;
-  const at::Tensor& place = buffers.place_gradient;
+  const cpu::LossResult result = cuda::fused_loss_from_host(buffers.inputs, machine, chunk_bytes);
+  if (together) *together = machine.largest_batch / buffers.inputs.modes;
+  const at::Tensor& position = buffers.position_gradient;
   return {at::scalar_tensor(result.loss, at::kDouble),
-          buffers.picture_gradient,
+          buffers.transmission_gradient,
           buffers.probe_gradient,
           buffers.background_gradient,
-          place.slice(1, 0, 2),
-          place.slice(1, 2, 4)};
+          position.slice(1, 0, 2),
+          position.slice(1, 2, 4)};
 }
 
 TEST(CudaBodies, AgreeWithTheReferenceInFloat64) {
   double worst = 0;
-  for (const FusedCase& of : fused_cases()) {
-    const FusedInputs inputs = fused_inputs(of);
-    const double mismatch =
-        largest_mismatch(by_bodies<double>(inputs, cuda::kChunkBytes), reference_answers(inputs));
+  for (const LossCase& of : scattered_cases()) {
+    const LossBatch batch = make_batch(of);
+    const double mismatch = largest_mismatch(by_bodies<double>(of, batch, cuda::kChunkBytes),
+                                             reference_answers(of, batch));
     EXPECT_LT(mismatch, 1e-10) << to_string(of);
     worst = std::max(worst, mismatch);
   }
@@ -94,25 +96,29 @@ TEST(CudaBodies, AgreeWithTheReferenceInFloat64) {
 }
 
 TEST(CudaBodies, AgreeWithTheReferenceInFloat32) {
-  for (FusedCase of : fused_cases()) {
+  for (LossCase of : scattered_cases()) {
     of.real = at::kFloat;
-    const FusedInputs inputs = fused_inputs(of);
-    EXPECT_LT(
-        largest_mismatch(by_bodies<float>(inputs, cuda::kChunkBytes), reference_answers(inputs)),
-        1e-5)
+    const LossBatch batch = make_batch(of);
+    EXPECT_LT(largest_mismatch(by_bodies<float>(of, batch, cuda::kChunkBytes),
+                               reference_answers(of, batch)),
+              1e-5)
         << to_string(of);
   }
 }
 
 TEST(CudaBodies, MeanTheSameInChunksOfAnySize) {
   for (const Interpolation way : {Interpolation::bilinear, Interpolation::probe_fourier}) {
-    const FusedCase of{.modes = 2, .group_sizes = {5, 1, 4, 3}, .interpolation = way};
-    const FusedInputs inputs = fused_inputs(of);
-    const FusedAnswers expected = reference_answers(inputs);
+    const LossCase of{.size = 16,
+                      .modes = 2,
+                      .group_sizes = {5, 1, 4, 3},
+                      .interpolation = way,
+                      .scattered = true};
+    const LossBatch batch = make_batch(of);
+    const LossAnswers expected = reference_answers(of, batch);
     std::vector<std::int64_t> batches;
     for (const std::int64_t bytes : {1, 60'000, 100'000, 1'000'000}) {
       batches.push_back(0);
-      EXPECT_LT(largest_mismatch(by_bodies<double>(inputs, bytes, &batches.back()), expected),
+      EXPECT_LT(largest_mismatch(by_bodies<double>(of, batch, bytes, &batches.back()), expected),
                 1e-10)
           << "chunks of " << batches.back();
     }
@@ -123,14 +129,16 @@ TEST(CudaBodies, MeanTheSameInChunksOfAnySize) {
 }
 
 TEST(CudaBodies, GiveTheLossAndTheContrastWithoutGradients) {
-  FusedInputs inputs = fused_inputs({.modes = 2, .group_sizes = {4, 3}});
-  inputs.setting.options.device = ComputeDevice::cuda;
+  const LossCase of{.size = 16, .modes = 2, .group_sizes = {4, 3}, .scattered = true};
+  const LossBatch batch = make_batch(of);
+  LossOptions options = options_of(of);
+  options.device = ComputeDevice::cuda;
   const FusedCall<double> buffers =
-      make_fused_call<double>(inputs.setting, inputs.picture, inputs.probe, inputs.background,
-                              /*gradient=*/false);
+      make_fused_call<double>(batch.transmission, batch.merged, batch.probe, layout_of(of, batch),
+                              measured_of(of, batch), options, /*gradient=*/false);
   HostMachine machine;
-  const cpu::LossResult found = cuda::fused_loss_from_host(buffers.call, machine);
-  const cpu::LossResult expected = cpu::fused_loss(buffers.call, 1);
+  const cpu::LossResult found = cuda::fused_loss_from_host(buffers.inputs, machine);
+  const cpu::LossResult expected = cpu::fused_loss(buffers.inputs, 1);
   EXPECT_NEAR(found.loss, expected.loss, 1e-10 * expected.loss);
   EXPECT_EQ(found.pixels, expected.pixels);
   EXPECT_NEAR(found.sum_re, expected.sum_re, 1e-10 * expected.pixels);
@@ -139,19 +147,20 @@ TEST(CudaBodies, GiveTheLossAndTheContrastWithoutGradients) {
 }
 
 TEST(CudaBodies, DoNotLetMaskedCountsThrough) {
-  FusedInputs inputs = fused_inputs({.group_sizes = {4}});
-  const FusedAnswers expected = reference_answers(inputs);
-  inputs.setting.counts.masked_fill_(inputs.setting.mask.logical_not(), NAN);
-  EXPECT_LT(largest_mismatch(by_bodies<double>(inputs, cuda::kChunkBytes), expected), 1e-10);
+  const LossCase of{.size = 16, .group_sizes = {4}, .scattered = true};
+  LossBatch batch = make_batch(of);
+  const LossAnswers expected = reference_answers(of, batch);
+  batch.counts.masked_fill_(batch.mask.logical_not(), NAN);
+  EXPECT_LT(largest_mismatch(by_bodies<double>(of, batch, cuda::kChunkBytes), expected), 1e-10);
 }
 
 /// Where the device is there the kernels themselves are tested (cuda/kernels_test.cpp).
 TEST(DeviceCuda, SaysWhatIsMissing) {
-  const FusedInputs inputs = fused_inputs({.group_sizes = {2}});
+  const LossCase of{.size = 16, .group_sizes = {2}};
+  const LossBatch batch = make_batch(of);
   const auto loss = [&](Engine engine) {
-    return group_loss(inputs.picture, inputs.setting.merged, inputs.probe, inputs.setting.layout,
-                      {inputs.setting.counts, inputs.setting.mask, {}},
-                      {.engine = engine, .device = ComputeDevice::cuda});
+    return group_loss(batch.transmission, batch.merged, batch.probe, layout_of(of, batch),
+                      measured_of(of, batch), {.engine = engine, .device = ComputeDevice::cuda});
   };
   const auto refusal = [&](Engine engine) -> std::string {
     try {

@@ -6,50 +6,48 @@
 
 #include "ptyche/core/error.h"
 #include "ptyche/engine/cpu/fft_plan.h"
-#include "tests/support/fused_cases.h"
+#include "ptyche/engine/fused_call.h"
+#include "tests/support/loss_cases.h"
 
 namespace ptyche {
 namespace {
 
 struct CpuAnswers {
-  FusedAnswers all;
+  LossAnswers all;
   double contrast = 0, loss_alone = 0;
 };
 
 /// `fixed`: the corners are constants, which opens shorter ways.
 template <class T>
-CpuAnswers by_cpu(const FusedInputs& inputs, int threads, bool fixed) {
-  FusedSetting setting = inputs.setting;
-  setting.layout.corners = setting.layout.corners.clone().requires_grad_(!fixed);
+CpuAnswers by_cpu(const LossCase& of, const LossBatch& batch, int threads, bool fixed) {
+  CanvasLayout layout = layout_of(of, batch);
+  layout.corners = layout.corners.clone().requires_grad_(!fixed);
   const auto call = [&](bool gradient) {
-    return make_fused_call<T>(setting, inputs.picture, inputs.probe, inputs.background, gradient);
+    return make_fused_call<T>(batch.transmission, batch.merged, batch.probe, layout,
+                              measured_of(of, batch), options_of(of), gradient);
   };
   const FusedCall<T> buffers = call(true);
-  const cpu::LossResult result = cpu::fused_loss(buffers.call, threads);
+  const cpu::LossResult result = cpu::fused_loss(buffers.inputs, threads);
   const double re = result.sum_re / result.pixels, im = result.sum_im / result.pixels;
   const double mean = re * re + im * im;
-  const at::Tensor& place = buffers.place_gradient;
-  return {{at::scalar_tensor(result.loss, at::kDouble), buffers.picture_gradient,
+  const at::Tensor& position = buffers.position_gradient;
+  return {{at::scalar_tensor(result.loss, at::kDouble), buffers.transmission_gradient,
            buffers.probe_gradient, buffers.background_gradient,
-           fixed ? at::Tensor() : place.slice(1, 0, 2), place.slice(1, 2, 4)},
+           fixed ? at::Tensor() : position.slice(1, 0, 2), position.slice(1, 2, 4)},
           std::sqrt(std::max(0.0, result.sum_square / result.pixels - mean) / mean),
-          cpu::fused_loss(call(false).call, threads).loss};
+          cpu::fused_loss(call(false).inputs, threads).loss};
 }
 
-double reference_contrast(const FusedInputs& inputs) {
-  const FusedSetting& setting = inputs.setting;
-  const at::Tensor background = inputs.background.numel() > 0 ? inputs.background : at::Tensor();
-  LossOptions options = setting.options;
-  options.engine = Engine::reference;
-  return group_loss(inputs.picture.to(at::kComplexDouble), setting.merged, inputs.probe,
-                    setting.layout, {setting.counts, setting.mask, background}, options)
+double reference_contrast(const LossCase& of, const LossBatch& batch, const CanvasLayout& layout) {
+  return group_loss(batch.transmission.to(at::kComplexDouble), batch.merged, batch.probe, layout,
+                    measured_of(of, batch), options_of(of, Engine::reference))
       .contrast;
 }
 
 /// Those that all CPU kernels take, and groups that are empty or of one pattern.
-std::vector<FusedCase> cases() {
-  std::vector<FusedCase> all;
-  for (const FusedCase& of : fused_cases())
+std::vector<LossCase> cases() {
+  std::vector<LossCase> all;
+  for (const LossCase& of : scattered_cases())
     if (cpu::has_fft_plan(of.size)) all.push_back(of);
   for (const Interpolation way : {Interpolation::bilinear, Interpolation::probe_fourier}) {
     all.push_back({.modes = 2, .group_sizes = {1, 1, 1, 1}, .interpolation = way});
@@ -57,41 +55,45 @@ std::vector<FusedCase> cases() {
     all.push_back({.group_sizes = {1, 2}, .interpolation = way, .merge_floor = 0.001});
     all.push_back({.group_sizes = {2, 1, 0}, .interpolation = way});
   }
+  for (LossCase& of : all) of.scattered = true;
   return all;
 }
 
 template <class T>
-void expect_agreement(FusedCase of, double tolerance) {
+void expect_agreement(LossCase of, double tolerance) {
   of.real = c10::CppTypeToScalarType<T>::value;
-  const FusedInputs inputs = fused_inputs(of);
-  const FusedAnswers expected = reference_answers(inputs);
+  const LossBatch batch = make_batch(of);
+  const LossAnswers expected = reference_answers(of, batch);
   for (const int threads : {1, 2, 3, 5})
     for (const bool fixed : {false, true}) {
-      const CpuAnswers found = by_cpu<T>(inputs, threads, fixed);
+      const CpuAnswers found = by_cpu<T>(of, batch, threads, fixed);
       const std::string how =
           to_string(of) + ", threads " + std::to_string(threads) + (fixed ? ", fixed" : "");
       EXPECT_LT(largest_mismatch(found.all, expected), tolerance) << how;
       const auto loss = expected[0].item<double>();
       EXPECT_NEAR(found.loss_alone, loss, tolerance * std::abs(loss)) << how;
       if (of.group_sizes.empty()) continue;
-      EXPECT_NEAR(found.contrast, reference_contrast(inputs), tolerance) << how;
+      EXPECT_NEAR(found.contrast, reference_contrast(of, batch, layout_of(of, batch)), tolerance)
+          << how;
     }
 }
 
 TEST(FusedLoss, AgreesWithTheReferenceInFloat64OnAnyNumberOfThreads) {
-  for (const FusedCase& of : cases()) expect_agreement<double>(of, 1e-10);
+  for (const LossCase& of : cases()) expect_agreement<double>(of, 1e-10);
 }
 
 TEST(FusedLoss, AgreesWithTheReferenceInFloat32OnAnyNumberOfThreads) {
-  for (const FusedCase& of : cases()) expect_agreement<float>(of, 1e-5);
+  for (const LossCase& of : cases()) expect_agreement<float>(of, 1e-5);
 }
 
 TEST(FusedLoss, RefusesCornersBetweenPixelsWhereTheProbeIsMoved) {
-  FusedInputs inputs = fused_inputs({.interpolation = Interpolation::probe_fourier});
-  inputs.setting.layout.corners = inputs.setting.layout.corners + 0.25;
-  inputs.setting.layout.rows += 1;
-  inputs.setting.layout.cols += 1;
-  EXPECT_THROW(reference_contrast(inputs), InvalidInput);
+  const LossCase of{.interpolation = Interpolation::probe_fourier};
+  const LossBatch batch = make_batch(of);
+  CanvasLayout layout = layout_of(of, batch);
+  layout.corners = layout.corners + 0.25;
+  layout.rows += 1;
+  layout.cols += 1;
+  EXPECT_THROW(reference_contrast(of, batch, layout), InvalidInput);
 }
 
 }  // namespace

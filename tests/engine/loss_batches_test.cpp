@@ -6,7 +6,7 @@
 #include <string>
 
 #include "ptyche/core/error.h"
-#include "tests/support/loss_batch.h"
+#include "tests/support/loss_cases.h"
 
 namespace ptyche {
 namespace {
@@ -14,7 +14,8 @@ namespace {
 /// The first `patterns` patterns of a batch and their groups.
 LossBatch first_groups(const LossBatch& batch, std::int64_t patterns) {
   LossBatch few = batch;
-  for (at::Tensor* listed : {&few.patches, &few.merged, &few.positions, &few.group, &few.counts})
+  for (at::Tensor* listed :
+       {&few.transmission, &few.merged, &few.positions, &few.group, &few.counts})
     *listed = listed->slice(0, 0, patterns);
   return few;
 }
@@ -27,7 +28,7 @@ TEST_P(PlantedGroups, DoNotSeeEachOtherAtAnyBatchSize) {
   LossCase c{.size = 8, .group_sizes = {}, .real = at::kFloat, .background = false};
   c.group_sizes.assign(130, of);
   LossBatch all = make_batch(c);
-  all.patches.slice(0, of).mul_(5);  // what all other groups see
+  all.transmission.slice(0, of).mul_(5);  // what all other groups see
   c.group_sizes = {of};
   const at::Tensor alone = loss_and_gradients(c, first_groups(all, of), Engine::fused)[2];
   for (std::int64_t batch = 1; batch <= 130; ++batch) {
@@ -90,7 +91,7 @@ TEST(FusedEngine, NeedsMemoryForThreadsAndCanvasOnlyNotForPatterns) {
   const LossCase c{.size = 64, .group_sizes = {512}, .real = at::kFloat, .background = false};
   const LossBatch batch = make_batch(c);
   const CanvasLayout layout = lay_out(batch.positions, batch.group, 1, 64, c.interpolation);
-  const at::Tensor patches = batch.patches.clone().requires_grad_(true);
+  const at::Tensor patches = batch.transmission.clone().requires_grad_(true);
   const double before = peak_bytes(true);
   if (before == 0) GTEST_SKIP() << "no /proc/self/status";
   const GroupLoss result =

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "ptyche/engine/cpu/fft_tables.h"
+#include "ptyche/engine/cpu/kernels.h"
 
 namespace ptyche::cpu {
 

@@ -1,12 +1,11 @@
 // The table of one instruction set; included by one source file for each.
 #pragma once
 
-#include "ptyche/engine/cpu/alone_kernel.h"
-#include "ptyche/engine/cpu/merge_kernel.h"
-#include "ptyche/engine/cpu/pattern_kernel.h"
-#include "ptyche/engine/cpu/pie_kernel.h"
-#include "ptyche/engine/cpu/reflect_kernel.h"
-#include "ptyche/engine/cpu/single_pattern_kernel.h"
+#include "ptyche/engine/cpu/amplitude_projection.h"
+#include "ptyche/engine/cpu/difference_map.h"
+#include "ptyche/engine/cpu/merge.h"
+#include "ptyche/engine/cpu/pattern.h"
+#include "ptyche/engine/cpu/pie.h"
 
 namespace ptyche::cpu::PTYCHE_ISA {
 
@@ -14,24 +13,24 @@ template <class T>
 constexpr Kernels<T> make_kernels(const char* name) {
   return {.name = name,
           .strip = kStrip<T>,
-          .to_turned = &to_turned<T>,
-          .to_natural = &to_natural<T>,
-          .pattern = &pattern<T>,
+          .fft2_transposed = &fft2_transposed<T>,
+          .ifft2_transposed = &ifft2_transposed<T>,
+          .pattern_loss = &pattern_loss<T>,
           .moved_weight = &moved_weight<T>,
           .merge_patch = &merge_patch<T>,
-          .divide = &divide<T>,
-          .undivide = &undivide<T>,
+          .normalise = &normalise<T>,
+          .normalise_backward = &normalise_backward<T>,
           .patch_gradient = &patch_gradient<T>,
-          .place_alone = &place_alone<T>,
-          .take_alone = &take_alone<T>,
-          .take_amplitudes = &take_amplitudes<T>,
+          .single_patch_forward = &single_patch_forward<T>,
+          .single_patch_backward = &single_patch_backward<T>,
+          .load_amplitudes = &load_amplitudes<T>,
           .pie = &pie<T>,
-          .reflect = &reflect<T>,
+          .difference_map_step = &difference_map_step<T>,
           .sum_probe = &sum_probe<T>,
-          .add_share = &add_share<T>,
+          .add_update = &add_update<T>,
           .step_object = &step_object<T>,
           .add_scaled = &add_scaled<T>,
-          .step_alone = &step_alone<T>};
+          .single_pattern_step = &single_pattern_step<T>};
 }
 
 }  // namespace ptyche::cpu::PTYCHE_ISA

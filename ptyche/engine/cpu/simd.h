@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 #include <utility>
 
 namespace ptyche::cpu::PTYCHE_ISA {
@@ -131,7 +132,7 @@ inline void exchange(Vector<T>* rows) {
 }
 
 template <class T, int Size, bool Upper>
-inline Vector<T> interleave(Vector<T> a, Vector<T> b) {
+inline Vector<T> interleave_lanes(Vector<T> a, Vector<T> b) {
   return shuffle<T>(a, b, Interleave<T, Size, Upper>());
 }
 
@@ -142,17 +143,17 @@ inline void transpose_lanes(Vector<T>* rows) {
     Vector<T>* r = rows + i;
     if constexpr (sizeof(T) == 8) {
       const Vector<T> a = r[0], b = r[1];
-      r[0] = interleave<T, 1, false>(a, b);
-      r[1] = interleave<T, 1, true>(a, b);
+      r[0] = interleave_lanes<T, 1, false>(a, b);
+      r[1] = interleave_lanes<T, 1, true>(a, b);
     } else {
-      const Vector<T> a = interleave<T, 1, false>(r[0], r[1]);
-      const Vector<T> b = interleave<T, 1, true>(r[0], r[1]);
-      const Vector<T> c = interleave<T, 1, false>(r[2], r[3]);
-      const Vector<T> d = interleave<T, 1, true>(r[2], r[3]);
-      r[0] = interleave<T, 2, false>(a, c);
-      r[1] = interleave<T, 2, true>(a, c);
-      r[2] = interleave<T, 2, false>(b, d);
-      r[3] = interleave<T, 2, true>(b, d);
+      const Vector<T> a = interleave_lanes<T, 1, false>(r[0], r[1]);
+      const Vector<T> b = interleave_lanes<T, 1, true>(r[0], r[1]);
+      const Vector<T> c = interleave_lanes<T, 1, false>(r[2], r[3]);
+      const Vector<T> d = interleave_lanes<T, 1, true>(r[2], r[3]);
+      r[0] = interleave_lanes<T, 2, false>(a, c);
+      r[1] = interleave_lanes<T, 2, true>(a, c);
+      r[2] = interleave_lanes<T, 2, false>(b, d);
+      r[3] = interleave_lanes<T, 2, true>(b, d);
     }
   }
 }

@@ -9,7 +9,7 @@ namespace ptyche::cpu {
 
 /// One call, plain pointers; complex numbers are interleaved pairs. FFT order at the detector.
 template <class T>
-struct SinglePatternCall {
+struct SinglePatternInputs {
   std::int64_t size = 0, modes = 0, patterns = 0;
   const T* probes = nullptr;      ///< (patterns, modes, N, N, 2)
   const T* amplitudes = nullptr;  ///< (patterns, N, N)
@@ -21,9 +21,9 @@ struct SinglePatternCall {
 
 /// Every pattern by one thread: the thread count does not show in the result.
 template <class T>
-void single_pattern_objects(const SinglePatternCall<T>& call, int threads);
+void single_pattern_objects(const SinglePatternInputs<T>& inputs, int threads);
 
-extern template void single_pattern_objects(const SinglePatternCall<float>&, int);
-extern template void single_pattern_objects(const SinglePatternCall<double>&, int);
+extern template void single_pattern_objects(const SinglePatternInputs<float>&, int);
+extern template void single_pattern_objects(const SinglePatternInputs<double>&, int);
 
 }  // namespace ptyche::cpu

@@ -10,12 +10,12 @@ namespace ptyche::cuda {
 /// the patch lies at the canvas's last row or column the neighbours are the pixel itself (their
 /// weight is 0), as in the reference engine.
 template <class V, class T>
-struct Square {
+struct Quad {
   V here, right, below, below_right;
   T r, c;
 
-  PTYCHE_BOTH Square(const Problem<T>& problem, const V* canvases, const Slot<T>& slot,
-                     std::int64_t i, std::int64_t j)
+  PTYCHE_BOTH Quad(const Problem<T>& problem, const V* canvases, const Slot<T>& slot,
+                   std::int64_t i, std::int64_t j)
       : r(slot.row_fraction), c(slot.col_fraction) {
     const V* at =
         canvases + (slot.canvas * problem.rows + slot.row + i) * problem.cols + slot.col + j;
@@ -44,18 +44,18 @@ PTYCHE_BOTH inline V between(V a, V b, T share) {
 
 /// What the pixel sees. At a whole pixel exactly the canvas, NaN in the neighbours or not.
 template <class V, class T>
-PTYCHE_BOTH inline V value(const Square<V, T>& s) {
+PTYCHE_BOTH inline V value(const Quad<V, T>& s) {
   if (s.r == 0 && s.c == 0) return s.here;
   return between(between(s.here, s.right, s.c), between(s.below, s.below_right, s.c), s.r);
 }
 
 /// Its derivatives by the patch's row and column; at a whole pixel those towards larger ones.
 template <class V, class T>
-PTYCHE_BOTH inline V by_row(const Square<V, T>& s) {
+PTYCHE_BOTH inline V by_row(const Quad<V, T>& s) {
   return between(minus(s.below, s.here), minus(s.below_right, s.right), s.c);
 }
 template <class V, class T>
-PTYCHE_BOTH inline V by_col(const Square<V, T>& s) {
+PTYCHE_BOTH inline V by_col(const Quad<V, T>& s) {
   return between(minus(s.right, s.here), minus(s.below_right, s.below), s.r);
 }
 

@@ -59,7 +59,7 @@ bool device(char* text, std::size_t bytes) {
 }
 
 template <class T>
-bool loss(const cpu::LossCall<T>& call, cpu::LossResult& result, char* text, std::size_t bytes) {
+bool loss(const cpu::LossInputs<T>& call, cpu::LossResult& result, char* text, std::size_t bytes) {
   return guarded(text, bytes, [&] {
     const std::lock_guard lock(one_at_a_time());
     check(cudaSetDevice(0), "choose the first device");  // it is chosen thread by thread

@@ -6,7 +6,8 @@
 //   upload(to, from, n), download    n numbers between host memory and its own
 //   sweep(rows, columns, body, sums) body(row, column, its sums) for every one; the sums over the
 //                                    columns of each row go to sums (rows, kSums)
-//   transform(images, size, n, forward)  2D DFT of n images in place, exp(-i) or its adjoint, not
+//   transform(images, size, n, forward)  2D DFT of n images in position, exp(-i) or its adjoint,
+//   not
 //                                    normalised
 // and does these things in the order of the calls.
 #pragma once
@@ -84,7 +85,7 @@ void clear_outputs(const Problem<T>& problem, Machine& machine) {
   machine.clear(problem.loss, problem.patterns);
   if (!problem.want_gradient) return;
   const std::int64_t image = problem.size * problem.size;
-  machine.clear(problem.place_gradient, 4 * problem.patterns);
+  machine.clear(problem.position_gradient, 4 * problem.patterns);
   machine.clear(problem.probe_gradient, problem.modes * image);
   machine.clear(problem.canvas_gradient, problem.canvases * problem.rows * problem.cols);
   if (problem.background_gradient) machine.clear(problem.background_gradient, image);
@@ -100,7 +101,7 @@ void collect(Run<T, Machine>& run, std::int64_t columns, double scale, double* t
 
 /// Canvases -> loss of every pattern; the waves hold what goes back.
 template <class T, class Machine>
-void send(Run<T, Machine>& run) {
+void forward_exit_waves(Run<T, Machine>& run) {
   const Problem<T>& problem = run.problem;
   if (problem.moved_probe) {
     run.machine.sweep(2 * run.chunk.count, problem.size, PhaseBody<T>{problem, run.chunk});
@@ -129,39 +130,41 @@ void add_shared_gradients(Run<T, Machine>& run) {
       size, size, AddSlicesBody<T>{run.background_slices, problem.background_gradient, size, size});
 }
 
-/// What the waves hold -> gradients of canvases, places, probe and background. The slots' canvases
-/// are first_canvas..last_canvas.
+/// What the waves hold -> gradients of canvases, positions, probe and background. The slots'
+/// canvases are first_canvas..last_canvas.
 template <class T, class Machine>
-void receive(Run<T, Machine>& run, std::int64_t first_canvas, std::int64_t last_canvas) {
+void backward_exit_waves(Run<T, Machine>& run, std::int64_t first_canvas,
+                         std::int64_t last_canvas) {
   const Problem<T>& problem = run.problem;
   run.transform(run.chunk.wave, false);
-  run.machine.sweep(run.lines(), problem.size, ReceiveBody<T>{problem, run.chunk});
+  run.machine.sweep(run.lines(), problem.size, ExitWaveBackwardBody<T>{problem, run.chunk});
   if (problem.moved_probe) {
     run.transform(run.chunk.wave, true);
     run.machine.sweep(run.lines(), problem.size, ShiftSlopeBody<T>{problem, run.chunk},
                       run.chunk.parts);
-    collect(run, 2, 6.283185307179586477, problem.place_gradient + 2, 4);
+    collect(run, 2, 6.283185307179586477, problem.position_gradient + 2, 4);
   } else {
     run.machine.sweep(run.lines(), problem.size, PlaceSlopeBody<T>{problem, run.chunk},
                       run.chunk.parts);
-    collect(run, 2, 1.0, problem.place_gradient, 4);
+    collect(run, 2, 1.0, problem.position_gradient, 4);
   }
   add_shared_gradients(run);
   run.machine.sweep((last_canvas - first_canvas + 1) * problem.rows, problem.cols,
-                    SpreadBody<T>{problem, run.chunk, first_canvas * problem.rows});
+                    ScatterBody<T>{problem, run.chunk, first_canvas * problem.rows});
 }
 
 /// Gradients of the patches that were merged, from that of the canvases.
 template <class T, class Machine>
-void unmerge(Run<T, Machine>& run) {
+void merge_backward(Run<T, Machine>& run) {
   const Problem<T>& problem = run.problem;
-  run.machine.sweep(problem.canvases * problem.rows, problem.cols, UndivideBody<T>{problem});
+  run.machine.sweep(problem.canvases * problem.rows, problem.cols,
+                    NormaliseBackwardBody<T>{problem});
   for (std::int64_t first = 0; first < problem.patterns; first += run.chunk_size) {
     run.chunk.first = first;
     run.chunk.count = std::min(run.chunk_size, problem.patterns - first);
     run.machine.sweep(run.lines(), problem.size, PatchGradientBody<T>{problem, run.chunk},
                       run.chunk.parts);
-    collect(run, 2, 1.0, problem.place_gradient, 4);
+    collect(run, 2, 1.0, problem.position_gradient, 4);
   }
 }
 
@@ -183,12 +186,12 @@ void fused_loss(const Problem<T>& problem, Machine& machine, const std::int64_t*
   for (std::int64_t first = 0; first < problem.patterns; first += run.chunk_size) {
     run.chunk.first = first;
     run.chunk.count = std::min(run.chunk_size, problem.patterns - first);
-    send(run);
+    forward_exit_waves(run);
     if (problem.want_gradient)
-      receive(run, canvas_of[first], canvas_of[first + run.chunk.count - 1]);
+      backward_exit_waves(run, canvas_of[first], canvas_of[first + run.chunk.count - 1]);
   }
   if (!problem.want_gradient) return;
-  if (problem.merged) unmerge(run);
+  if (problem.merged) merge_backward(run);
   if (!problem.moved_probe) return;
   machine.transform(problem.probe_gradient, problem.size, problem.modes, false);
   machine.sweep(problem.modes * problem.size, problem.size,

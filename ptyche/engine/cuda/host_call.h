@@ -3,30 +3,30 @@
 
 #include <vector>
 
-#include "ptyche/engine/cpu/fused_loss.h"
+#include "ptyche/engine/cpu/loss.h"
 #include "ptyche/engine/cuda/fused_loss.h"
 
 namespace ptyche::cuda {
 
 /// Patterns in the order of their groups.
 template <class T>
-std::vector<Slot<T>> slots_of(const cpu::LossCall<T>& call) {
+std::vector<Slot<T>> slots_of(const cpu::LossInputs<T>& call) {
   std::vector<Slot<T>> slots;
   for (std::int64_t group = 0; group < call.groups; ++group)
     for (std::int64_t i = call.first_of_group[group]; i < call.first_of_group[group + 1]; ++i) {
       const std::int64_t pattern = call.pattern_of[i];
-      const cpu::Place& place = call.places[pattern];
+      const cpu::PatchPosition& position = call.positions[pattern];
       // A moved probe sees whole pixels.
       Slot<T> slot;
       slot.pattern = pattern;
       slot.patch = call.patch_of[pattern];
       slot.canvas = group;
-      slot.row = place.row;
-      slot.col = place.col;
-      slot.row_fraction = static_cast<T>(call.moved_probe ? 0 : place.row_fraction);
-      slot.col_fraction = static_cast<T>(call.moved_probe ? 0 : place.col_fraction);
-      slot.row_shift = place.row_shift;
-      slot.col_shift = place.col_shift;
+      slot.row = position.row;
+      slot.col = position.col;
+      slot.row_fraction = static_cast<T>(call.moved_probe ? 0 : position.row_fraction);
+      slot.col_fraction = static_cast<T>(call.moved_probe ? 0 : position.col_fraction);
+      slot.row_shift = position.row_shift;
+      slot.col_shift = position.col_shift;
       slots.push_back(slot);
     }
   return slots;
@@ -41,7 +41,7 @@ struct TileLists {
 
 /// visit(tile) for every tile that a slot touches.
 template <class T, class Visit>
-void visit_tiles(const cpu::LossCall<T>& call, const TileLists& lists, const Slot<T>& slot,
+void visit_tiles(const cpu::LossInputs<T>& call, const TileLists& lists, const Slot<T>& slot,
                  const Visit& visit) {
   const std::int64_t last_row =
       std::min(slot.row + call.size - (slot.row_fraction == 0 ? 1 : 0), call.rows - 1);
@@ -53,7 +53,7 @@ void visit_tiles(const cpu::LossCall<T>& call, const TileLists& lists, const Slo
 }
 
 template <class T>
-TileLists tile_lists(const cpu::LossCall<T>& call, const std::vector<Slot<T>>& slots) {
+TileLists tile_lists(const cpu::LossInputs<T>& call, const std::vector<Slot<T>>& slots) {
   TileLists lists{(call.rows + kTile - 1) / kTile, (call.cols + kTile - 1) / kTile, {}, {}};
   const auto tiles = static_cast<std::size_t>(call.groups * lists.down * lists.across);
   lists.first.assign(tiles + 1, 0);
@@ -91,7 +91,7 @@ const Complex<T>* pairs(const T* numbers) {
 /// Host memory that outlives the call on the machine.
 template <class T>
 struct HostLists {
-  explicit HostLists(const cpu::LossCall<T>& call)
+  explicit HostLists(const cpu::LossInputs<T>& call)
       : slots(slots_of(call)), tiles(tile_lists(call, slots)) {
     for (const Slot<T>& slot : slots) canvas_of.push_back(slot.canvas);
     for (const Slot<T>& slot : slots) merged += slot.patch >= 0 ? 1 : 0;
@@ -104,7 +104,7 @@ struct HostLists {
 };
 
 template <class T>
-Problem<T> sizes_of(const cpu::LossCall<T>& call) {
+Problem<T> sizes_of(const cpu::LossInputs<T>& call) {
   Problem<T> problem;
   problem.size = call.size;
   problem.modes = call.modes;
@@ -123,7 +123,7 @@ Problem<T> sizes_of(const cpu::LossCall<T>& call) {
 }
 
 template <class T, class Machine>
-void upload_inputs(const cpu::LossCall<T>& call, const HostLists<T>& lists, Machine& machine,
+void upload_inputs(const cpu::LossInputs<T>& call, const HostLists<T>& lists, Machine& machine,
                    Problem<T>& problem) {
   const std::int64_t image = call.size * call.size;
   problem.probe = uploaded(machine, pairs(call.probe), call.modes * image);
@@ -143,7 +143,7 @@ void upload_inputs(const cpu::LossCall<T>& call, const HostLists<T>& lists, Mach
 }
 
 template <class T, class Machine>
-void take_outputs(const cpu::LossCall<T>& call, std::int64_t merged, Machine& machine,
+void take_outputs(const cpu::LossInputs<T>& call, std::int64_t merged, Machine& machine,
                   Problem<T>& problem) {
   const std::int64_t image = call.size * call.size, pixels = call.groups * call.rows * call.cols;
   problem.loss = machine.template take<double>(call.patterns);
@@ -154,14 +154,14 @@ void take_outputs(const cpu::LossCall<T>& call, std::int64_t merged, Machine& ma
   }
   if (!call.want_gradient) return;
   problem.canvas_gradient = machine.template take<Complex<T>>(pixels);
-  problem.place_gradient = machine.template take<double>(4 * call.patterns);
+  problem.position_gradient = machine.template take<double>(4 * call.patterns);
   problem.probe_gradient = machine.template take<Complex<T>>(call.modes * image);
   if (problem.merged) problem.patch_gradient = machine.template take<Complex<T>>(merged * image);
   if (call.background_gradient) problem.background_gradient = machine.template take<T>(image);
 }
 
 template <class T, class Machine>
-void download_gradients(const cpu::LossCall<T>& call, std::int64_t merged,
+void download_gradients(const cpu::LossInputs<T>& call, std::int64_t merged,
                         const Problem<T>& problem, Machine& machine) {
   const std::int64_t image = call.size * call.size;
   const auto bring = [&](T* to, const Complex<T>* from, std::int64_t count) {
@@ -172,7 +172,7 @@ void download_gradients(const cpu::LossCall<T>& call, std::int64_t merged,
   else
     bring(call.object_gradient, problem.canvas_gradient, call.rows * call.cols);
   bring(call.probe_gradient, problem.probe_gradient, call.modes * image);
-  machine.download(call.place_gradient, problem.place_gradient, 4 * call.patterns);
+  machine.download(call.position_gradient, problem.position_gradient, 4 * call.patterns);
   if (problem.background_gradient)
     machine.download(call.background_gradient, problem.background_gradient, image);
 }
@@ -196,10 +196,10 @@ cpu::LossResult download_sums(const Problem<T>& problem, Machine& machine) {
   return result;
 }
 
-/// cpu::fused_loss on a machine: inputs there, loss and gradients back. place_gradient is written,
-/// not added to.
+/// cpu::fused_loss on a machine: inputs there, loss and gradients back. position_gradient is
+/// written, not added to.
 template <class T, class Machine>
-cpu::LossResult fused_loss_from_host(const cpu::LossCall<T>& call, Machine& machine,
+cpu::LossResult fused_loss_from_host(const cpu::LossInputs<T>& call, Machine& machine,
                                      std::int64_t chunk_bytes = kChunkBytes) {
   const HostLists<T> lists(call);
   Problem<T> problem = sizes_of(call);

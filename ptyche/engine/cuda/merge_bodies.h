@@ -21,7 +21,7 @@ struct MergeBody {
     T weight = 0;
     for (std::int64_t i = range.first; i < range.last; ++i)
       add(problem.slots[problem.tiles.slots[i]], row, col, sum, weight);
-    divide(line * problem.cols + col, sum, weight, sums);
+    normalise(line * problem.cols + col, sum, weight, sums);
   }
 
  private:
@@ -38,7 +38,7 @@ struct MergeBody {
     }
   }
 
-  PTYCHE_BOTH void divide(std::int64_t at, Complex<T> sum, T weight, double* sums) const {
+  PTYCHE_BOTH void normalise(std::int64_t at, Complex<T> sum, T weight, double* sums) const {
     const bool lit = weight > problem.dark_weight;
     const T inverse = mean_factor(weight, problem.dark_weight, problem.merge_floor);
     const Complex<T> mean = lit ? inverse * sum : Complex<T>{1, 0};
@@ -53,7 +53,7 @@ struct MergeBody {
 /// Gradient of what the patterns saw, gathered at one canvas pixel and added. Rows: canvas rows
 /// from first_line on.
 template <class T>
-struct SpreadBody {
+struct ScatterBody {
   static constexpr int kSums = 0;
   Problem<T> problem;
   Chunk<T> chunk;
@@ -76,10 +76,10 @@ struct SpreadBody {
   }
 };
 
-/// Gradient of the mean -> of the weighted sum; `inverse` becomes what the places of the weights
+/// Gradient of the mean -> of the weighted sum; `inverse` becomes what the positions of the weights
 /// answer for. Rows: canvases x rows.
 template <class T>
-struct UndivideBody {
+struct NormaliseBackwardBody {
   static constexpr int kSums = 0;
   Problem<T> problem;
 
@@ -104,11 +104,11 @@ struct PatchGradientBody {
     const Slot<T> slot = problem.slots[chunk.first + line / size];
     if (slot.patch < 0) return;
     const std::int64_t pixel = i * size + j, at = slot.patch * size * size + pixel;
-    const Square<Complex<T>, T> by_sum(problem, problem.canvas_gradient, slot, i, j);
+    const Quad<Complex<T>, T> by_sum(problem, problem.canvas_gradient, slot, i, j);
     const T weight = problem.merge_weight[slot.patch * problem.weight_step + pixel];
     problem.patch_gradient[at] = weight * value(by_sum);
     if (problem.moved_probe) return;
-    const Square<T, T> by_weight(problem, problem.inverse, slot, i, j);
+    const Quad<T, T> by_weight(problem, problem.inverse, slot, i, j);
     const Complex<T> patch = problem.patches[at];
     sums[0] += static_cast<double>(weight * (dot(patch, by_row(by_sum)) - by_row(by_weight)));
     sums[1] += static_cast<double>(weight * (dot(patch, by_col(by_sum)) - by_col(by_weight)));

@@ -17,7 +17,7 @@ struct ExitWaveBody {
     const std::int64_t size = problem.size, image = size * size;
     const std::int64_t k = line / size, i = line % size, pixel = i * size + j;
     const Slot<T> slot = problem.slots[chunk.first + k];
-    const Complex<T> seen = value(Square<Complex<T>, T>(problem, problem.canvas, slot, i, j));
+    const Complex<T> seen = value(Quad<Complex<T>, T>(problem, problem.canvas, slot, i, j));
     chunk.seen[k * image + pixel] = seen;
     for (std::int64_t mode = 0; mode < problem.modes; ++mode) {
       const std::int64_t at = (k * problem.modes + mode) * image + pixel;
@@ -71,7 +71,7 @@ struct DetectBody {
 /// Gradient of the exit waves -> of what was seen. A moved probe's gradient takes the place of the
 /// wave, ready to be transformed.
 template <class T>
-struct ReceiveBody {
+struct ExitWaveBackwardBody {
   static constexpr int kSums = 0;
   Problem<T> problem;
   Chunk<T> chunk;
@@ -105,7 +105,7 @@ struct PlaceSlopeBody {
   PTYCHE_BOTH void operator()(std::int64_t line, std::int64_t j, double* sums) const {
     const std::int64_t size = problem.size, k = line / size, i = line % size;
     const Slot<T> slot = problem.slots[chunk.first + k];
-    const Square<Complex<T>, T> square(problem, problem.canvas, slot, i, j);
+    const Quad<Complex<T>, T> square(problem, problem.canvas, slot, i, j);
     const Complex<T> gradient = chunk.back[(k * size + i) * size + j];
     sums[0] += static_cast<double>(dot(gradient, by_row(square)));
     sums[1] += static_cast<double>(dot(gradient, by_col(square)));

@@ -65,7 +65,7 @@ void require_device() { require(plugin().table, "{}", plugin().state); }
 std::string describe_device() { return plugin().state; }
 
 template <class T>
-cpu::LossResult fused_loss(const cpu::LossCall<T>& call) {
+cpu::LossResult fused_loss(const cpu::LossInputs<T>& call) {
   require_device();
   require(call.object || call.merge_weight, "fused loss: the call was made for the CPU");
   cpu::LossResult result;
@@ -79,7 +79,7 @@ cpu::LossResult fused_loss(const cpu::LossCall<T>& call) {
   return result;
 }
 
-template cpu::LossResult fused_loss(const cpu::LossCall<float>&);
-template cpu::LossResult fused_loss(const cpu::LossCall<double>&);
+template cpu::LossResult fused_loss(const cpu::LossInputs<float>&);
+template cpu::LossResult fused_loss(const cpu::LossInputs<double>&);
 
 }  // namespace ptyche::cuda

@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include "ptyche/engine/cpu/fused_loss.h"
+#include "ptyche/engine/cpu/loss.h"
 
 namespace ptyche::cuda {
 
@@ -22,9 +22,9 @@ std::string describe_device();
 /// numbers bit for bit. Throws InvalidInput as require_device, std::runtime_error where the GPU
 /// fails or its memory does not suffice.
 template <class T>
-cpu::LossResult fused_loss(const cpu::LossCall<T>& call);
+cpu::LossResult fused_loss(const cpu::LossInputs<T>& call);
 
-extern template cpu::LossResult fused_loss(const cpu::LossCall<float>&);
-extern template cpu::LossResult fused_loss(const cpu::LossCall<double>&);
+extern template cpu::LossResult fused_loss(const cpu::LossInputs<float>&);
+extern template cpu::LossResult fused_loss(const cpu::LossInputs<double>&);
 
 }  // namespace ptyche::cuda

@@ -1,6 +1,6 @@
 // What the CUDA kernels of the fused loss read and write: plain pointers into device memory.
 //
-// Everything is in natural order: images (row, col), the detector in FFT order. Patterns are
+// Everything is in row-major order: images (row, col), the detector in FFT order. Patterns are
 // visited by slot: sorted by group, so that a range of slots belongs to a range of canvases.
 #pragma once
 
@@ -9,7 +9,8 @@
 
 namespace ptyche::cuda {
 
-/// One pattern, where it lies on its canvas and how it sees it (cpu::Place, with its numbers).
+/// One pattern, where it lies on its canvas and how it sees it (cpu::PatchPosition, with its
+/// numbers).
 template <class T>
 struct Slot {
   std::int64_t pattern = 0;  ///< row of counts
@@ -31,7 +32,7 @@ struct Tiles {
   const std::int32_t* slots = nullptr;
 };
 
-/// One call. Sizes as cpu::LossCall; complex numbers are pairs.
+/// One call. Sizes as cpu::LossInputs; complex numbers are pairs.
 template <class T>
 struct Problem {
   std::int64_t size = 0, modes = 0, patterns = 0;
@@ -58,9 +59,9 @@ struct Problem {
   Complex<T>* canvas_gradient = nullptr;  ///< the same; for a whole object its gradient
   T* inverse = nullptr;                   ///< the same, real: 1 over the sum of the weights
 
-  double* loss = nullptr;            ///< (patterns)
-  double* moments = nullptr;         ///< (canvases x rows, 3) sum of re, of im, of squares
-  double* place_gradient = nullptr;  ///< (patterns, 4): row, col of the corner; of the shift
+  double* loss = nullptr;               ///< (patterns)
+  double* moments = nullptr;            ///< (canvases x rows, 3) sum of re, of im, of squares
+  double* position_gradient = nullptr;  ///< (patterns, 4): row, col of the corner; of the shift
   Complex<T>* patch_gradient = nullptr;
   Complex<T>* probe_gradient = nullptr;
   T* background_gradient = nullptr;  ///< or nullptr

@@ -1,7 +1,9 @@
-// One-dimensional FFTs down the columns of a strip: kStrip columns, re and im apart, all in L1.
+// FFTs of the kernels: butterflies and stages down the columns of a strip (kStrip columns, re and
+// im apart, all in L1), and two-dimensional transforms as passes over strips: down the columns,
+// transpose, down the columns again.
 #pragma once
 
-#include "ptyche/engine/cpu/loss_task.h"
+#include "ptyche/engine/cpu/kernels.h"
 #include "ptyche/engine/cpu/simd.h"
 
 namespace ptyche::cpu::PTYCHE_ISA {
@@ -23,7 +25,7 @@ inline Complex<T> operator-(Complex<T> a, Complex<T> b) {
 
 /// a times the number (c, s), or its conjugate.
 template <class T, bool Conjugate>
-inline Complex<T> turn(Complex<T> a, T c, T s) {
+inline Complex<T> mul_twiddle(Complex<T> a, T c, T s) {
   if constexpr (Conjugate)
     return {a.re * c + a.im * s, a.im * c - a.re * s};
   else
@@ -78,10 +80,10 @@ inline void odd_dft(Complex<T>* x) {
     Complex<T> even = first, odd{};
 #pragma GCC unroll 3
     for (int k = 1; k <= half; ++k) {
-      const int turn = q * k % Radix, root = (turn <= half ? turn : Radix - turn) - 1;
+      const int power = q * k % Radix, root = (power <= half ? power : Radix - power) - 1;
       const T c = static_cast<T>(HalfRoots<Radix>::cosine[root]);
-      const T s = static_cast<T>((turn <= half) == Inverse ? -HalfRoots<Radix>::sine[root]
-                                                           : HalfRoots<Radix>::sine[root]);
+      const T s = static_cast<T>((power <= half) == Inverse ? -HalfRoots<Radix>::sine[root]
+                                                            : HalfRoots<Radix>::sine[root]);
       even = {even.re + c * sum[k - 1].re, even.im + c * sum[k - 1].im};
       odd = {odd.re + s * difference[k - 1].im, odd.im - s * difference[k - 1].re};
     }
@@ -137,10 +139,10 @@ inline void stage(Strip<T> strip, std::int64_t size, std::int64_t length, const 
         Complex<T> x[Radix];
         for (int q = 0; q < Radix; ++q) x[q] = strip.get(row + q * step, column);
         if constexpr (Inverse && !Last)
-          for (int q = 1; q < Radix; ++q) x[q] = turn<T, true>(x[q], c[q], s[q]);
+          for (int q = 1; q < Radix; ++q) x[q] = mul_twiddle<T, true>(x[q], c[q], s[q]);
         small_dft<T, Radix, Inverse>(x);
         if constexpr (!Inverse && !Last)
-          for (int q = 1; q < Radix; ++q) x[q] = turn<T, false>(x[q], c[q], s[q]);
+          for (int q = 1; q < Radix; ++q) x[q] = mul_twiddle<T, false>(x[q], c[q], s[q]);
         for (int q = 0; q < Radix; ++q) strip.set(row + q * step, column, x[q]);
       }
   }
@@ -166,15 +168,15 @@ inline void any_stage(Strip<T> strip, std::int64_t size, std::int64_t length, st
         const T* w = twiddles + j * 2 * (radix - 1);
         for (std::int64_t q = 0; q < radix; ++q) {
           x[q] = strip.get(row + q * step, column);
-          if (Inverse && q > 0) x[q] = turn<T, true>(x[q], w[2 * q - 2], w[2 * q - 1]);
+          if (Inverse && q > 0) x[q] = mul_twiddle<T, true>(x[q], w[2 * q - 2], w[2 * q - 1]);
         }
         for (std::int64_t q = 0; q < radix; ++q) {
           y[q] = x[0];
           for (std::int64_t s = 1; s < radix; ++s) {
             const T* root = roots + 2 * (q * s % radix);
-            y[q] = y[q] + turn<T, Inverse>(x[s], root[0], root[1]);
+            y[q] = y[q] + mul_twiddle<T, Inverse>(x[s], root[0], root[1]);
           }
-          if (!Inverse && q > 0) y[q] = turn<T, false>(y[q], w[2 * q - 2], w[2 * q - 1]);
+          if (!Inverse && q > 0) y[q] = mul_twiddle<T, false>(y[q], w[2 * q - 2], w[2 * q - 1]);
           strip.set(row + q * step, column, y[q]);
         }
       }
@@ -201,7 +203,7 @@ inline void any_radix_stage(Strip<T> strip, std::int64_t size, std::int64_t leng
 
 // Inlined at every call: as functions of their own the transforms take a fifth longer.
 
-/// Down every column: rows in natural order -> frequencies in the order of the tables, unscaled.
+/// Down every column: rows in row-major order -> frequencies in the order of the tables, unscaled.
 template <class T>
 [[gnu::always_inline]] inline void forward_fft(Strip<T> strip, const FftTables<T>& fft) {
   std::int64_t length = fft.size;
@@ -219,6 +221,124 @@ template <class T>
     length *= fft.stage[i].radix;
     any_radix_stage<T, true>(strip, fft.size, length, fft.stage[i]);
   }
+}
+
+/// The strip of columns first.. of striped planes.
+template <class T>
+inline Strip<T> strip_of(Planes<T> planes, std::int64_t size, std::int64_t first) {
+  return {planes.re + first * size, planes.im + first * size};
+}
+
+/// PatchPosition of row `row` and column `column` (a multiple of the lanes) in a striped plane.
+template <class T>
+inline std::int64_t striped(std::int64_t size, std::int64_t row, std::int64_t column) {
+  return column / kStrip<T> * kStrip<T> * size + row * kStrip<T> + column % kStrip<T>;
+}
+
+/// One square of lanes x lanes transposed on its way out of a strip, or what is left of it at the
+/// edge.
+template <class T, bool Whole>
+inline void store_tile(const T* strip, const std::int64_t* position, std::int64_t frequencies,
+                       std::int64_t rows, T* to) {
+  constexpr int lanes = kLanes<T>;
+  Vector<T> block[lanes];
+  for (int i = 0; i < lanes; ++i)
+    block[i] = load(strip + position[Whole || i < frequencies ? i : 0] * kStrip<T>);
+  transpose<T>(block);
+  for (int i = 0; i < lanes; ++i)
+    if (Whole || i < rows) store(to + i * kStrip<T>, block[i]);
+}
+
+template <class T, bool Whole>
+inline void load_tile(const T* from, const std::int64_t* position, std::int64_t frequencies,
+                      std::int64_t rows, T* strip) {
+  constexpr int lanes = kLanes<T>;
+  Vector<T> block[lanes];
+  for (int i = 0; i < lanes; ++i)
+    block[i] = Whole || i < rows ? load(from + i * kStrip<T>) : Vector<T>{};
+  transpose<T>(block);
+  for (int i = 0; i < lanes; ++i)
+    if (Whole || i < frequencies) store(strip + position[i] * kStrip<T>, block[i]);
+}
+
+/// Writes a strip after forward_fft into columns -> rows first.. of the striped plane `to`,
+/// frequencies in order.
+template <class T>
+inline void store_transposed(const T* strip, const FftTables<T>& fft, std::int64_t first, T* to) {
+  for (std::int64_t f = 0; f < fft.size; f += kLanes<T>)
+    for (std::int64_t column = 0; column < kStrip<T>; column += kLanes<T>) {
+      const std::int64_t rows = fft.size - first - column, frequencies = fft.size - f;
+      T* at = to + striped<T>(fft.size, first + column, f);
+      if (rows >= kLanes<T> && frequencies >= kLanes<T>)
+        store_tile<T, true>(strip + column, fft.position + f, frequencies, rows, at);
+      else
+        store_tile<T, false>(strip + column, fft.position + f, frequencies, rows, at);
+    }
+}
+
+/// The adjoint way: rows first.. of a striped plane into a strip, ready for backward_fft.
+template <class T>
+inline void load_transposed(const T* from, const FftTables<T>& fft, std::int64_t first, T* strip) {
+  for (std::int64_t f = 0; f < fft.size; f += kLanes<T>)
+    for (std::int64_t column = 0; column < kStrip<T>; column += kLanes<T>) {
+      const std::int64_t rows = fft.size - first - column, frequencies = fft.size - f;
+      const T* at = from + striped<T>(fft.size, first + column, f);
+      if (rows >= kLanes<T> && frequencies >= kLanes<T>)
+        load_tile<T, true>(at, fft.position + f, frequencies, rows, strip + column);
+      else
+        load_tile<T, false>(at, fft.position + f, frequencies, rows, strip + column);
+    }
+}
+
+/// First half of a transform: the strip, columns first.. in real space, into its rows of `to`.
+template <class T>
+[[gnu::always_inline]] inline void fft_strip_transposed(const FftTables<T>& fft, Strip<T> strip,
+                                                        std::int64_t first, Planes<T> to) {
+  forward_fft(strip, fft);
+  store_transposed(strip.re, fft, first, to.re);
+  store_transposed(strip.im, fft, first, to.im);
+}
+
+/// The adjoint of fft_strip_transposed: the last half of the way back.
+template <class T>
+[[gnu::always_inline]] inline void ifft_strip_transposed(const FftTables<T>& fft, Planes<T> from,
+                                                         std::int64_t first, Strip<T> strip) {
+  load_transposed(from.re, fft, first, strip.re);
+  load_transposed(from.im, fft, first, strip.im);
+  backward_fft(strip, fft);
+}
+
+/// Multiplies striped planes.
+template <class T>
+inline void scale_planes(Planes<T> planes, std::int64_t numbers, T factor) {
+  for (std::int64_t i = 0; i < numbers; i += kLanes<T>) {
+    store(planes.re + i, load(planes.re + i) * factor);
+    store(planes.im + i, load(planes.im + i) * factor);
+  }
+}
+
+template <class T>
+void fft2_transposed(const FftTables<T>& fft, std::int64_t stride, Planes<T> from, Planes<T> to,
+                     T scale) {
+  for (std::int64_t first = 0; first < stride; first += kStrip<T>) {
+    const Strip<T> strip = strip_of(from, fft.size, first);
+    fft_strip_transposed(fft, strip, first, to);
+  }
+  for (std::int64_t first = 0; first < stride; first += kStrip<T>)
+    forward_fft(strip_of(to, fft.size, first), fft);
+  scale_planes(to, fft.size * stride, scale);
+}
+
+template <class T>
+void ifft2_transposed(const FftTables<T>& fft, std::int64_t stride, Planes<T> from, Planes<T> to,
+                      T scale) {
+  for (std::int64_t first = 0; first < stride; first += kStrip<T>)
+    backward_fft(strip_of(from, fft.size, first), fft);
+  for (std::int64_t first = 0; first < stride; first += kStrip<T>) {
+    const Strip<T> strip = strip_of(to, fft.size, first);
+    ifft_strip_transposed(fft, from, first, strip);
+  }
+  scale_planes(to, fft.size * stride, scale);
 }
 
 }  // namespace ptyche::cpu::PTYCHE_ISA

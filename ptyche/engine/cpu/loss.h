@@ -4,41 +4,35 @@
 #include <cstdint>
 #include <vector>
 
-#include "ptyche/engine/cpu/loss_task.h"
+#include "ptyche/engine/cpu/kernels.h"
 
 namespace ptyche::cpu {
 
-/// One call, plain pointers; complex numbers are interleaved pairs. FFT order at the detector.
+/// Inputs of the loss, and where its gradients go.
 template <class T>
-struct LossCall {
-  std::int64_t size = 0, modes = 0, patterns = 0;
-  std::int64_t groups = 0, rows = 0, cols = 0;  ///< canvases; one for a whole object
+struct LossInputs : Geometry<T> {
+  std::int64_t groups = 0;  ///< canvases; one for a whole object
   LossKind kind = LossKind::poisson;
   double floor = 0;
   double merge_floor = 0, dark_weight = 0;  ///< as MergeOptions; weights at or below it are dark
-  bool moved_probe = false, want_gradient = true;
-  bool want_place = true;  ///< by corner; false where the corners are constants
+  bool want_gradient = true;
+  bool want_position = true;  ///< by corner; false where the corners are constants
 
-  const T* probe = nullptr;         ///< (modes, N, N, 2)
   const T* merge_weight = nullptr;  ///< (N, N), or (merged, N, N) with weight_step; nullptr: of
                                     ///< the moved probe, made when wanted (CPU only)
   std::int64_t weight_step = 0;     ///< N^2, else 0
   const T* counts = nullptr;        ///< (patterns, N, N)
-  const bool* mask = nullptr;       ///< (N, N)
-  const T* background = nullptr;    ///< (N, N) or nullptr
-  const T* transfer = nullptr;      ///< (N, N, 2) near field: of the spectrum, turns the detector's
-                                    ///< middle to (0, 0) as well; nullptr = far field
   const T* patches = nullptr;       ///< (merged, N, N, 2); nullptr for a whole object
   const T* object = nullptr;        ///< (rows, cols, 2); nullptr where patches are merged
-  std::vector<Place> places;        ///< (patterns)
+  std::vector<PatchPosition> positions;                  ///< (patterns)
   std::vector<std::int64_t> pattern_of, first_of_group;  ///< patterns sorted by group; (groups + 1)
   std::vector<std::int64_t> patch_of;                    ///< (patterns) row of `patches`, or -1
 
-  T* patch_gradient = nullptr;       ///< (merged, N, N, 2)
-  T* object_gradient = nullptr;      ///< (rows, cols, 2)
-  T* probe_gradient = nullptr;       ///< (modes, N, N, 2)
-  T* background_gradient = nullptr;  ///< (N, N)
-  double* place_gradient = nullptr;  ///< (patterns, 4): row, col of the corner; of the shift
+  T* patch_gradient = nullptr;          ///< (merged, N, N, 2)
+  T* object_gradient = nullptr;         ///< (rows, cols, 2)
+  T* probe_gradient = nullptr;          ///< (modes, N, N, 2)
+  T* background_gradient = nullptr;     ///< (N, N)
+  double* position_gradient = nullptr;  ///< (patterns, 4): row, col of the corner; of the shift
 };
 
 struct LossResult {
@@ -51,9 +45,9 @@ struct LossResult {
 /// thread count gives the same numbers bit for bit. Memory beyond inputs and outputs:
 /// O(threads x (canvas + modes N^2)).
 template <class T>
-LossResult fused_loss(const LossCall<T>& call, int threads);
+LossResult fused_loss(const LossInputs<T>& inputs, int threads);
 
-extern template LossResult fused_loss(const LossCall<float>&, int);
-extern template LossResult fused_loss(const LossCall<double>&, int);
+extern template LossResult fused_loss(const LossInputs<float>&, int);
+extern template LossResult fused_loss(const LossInputs<double>&, int);
 
 }  // namespace ptyche::cpu

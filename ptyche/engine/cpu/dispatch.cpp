@@ -1,8 +1,8 @@
-#include "ptyche/engine/cpu/kernels.h"
-
 #include <cstdlib>
 #include <string_view>
 #include <type_traits>
+
+#include "ptyche/engine/cpu/kernels.h"
 
 namespace ptyche::cpu {
 namespace {

@@ -1,0 +1,427 @@
+#include "ptyche/engine/projections.h"
+
+#include <omp.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace ptyche::cpu {
+
+namespace {
+
+template <class T>
+std::int64_t numbers(const KernelContext<T>& context, const Geometry<T>& geometry,
+                     std::int64_t batch, int threads, int strip) {
+  const std::int64_t plane = context.size * context.stride, modes = 2 * context.modes * plane;
+  const std::int64_t area = (geometry.rows + 1) * (geometry.cols + 2 * kFrame);
+  const std::int64_t thread = 2 * context.size * strip + 3 * modes + 2 * plane + 4 * context.stride;
+  const std::int64_t update = 3 * (context.size + 2) * context.frame + modes;
+  // What is handed out begins at a cache line each time.
+  const std::int64_t pieces = 16 * (batch + threads + 2);
+  return 5 * area + modes + plane + threads * thread + batch * update + 16 * pieces;
+}
+
+/// A cache line for each piece more.
+template <class T>
+std::int64_t pattern_numbers(const KernelContext<T>& context, const Geometry<T>& geometry,
+                             bool keep_waves) {
+  const std::int64_t plane = context.size * context.stride;
+  return geometry.patterns * plane * (keep_waves ? 1 + 2 * context.modes : 1) + 64;
+}
+
+/// One place of striped planes to interleaved, or back.
+template <class T, class Move>
+void for_pixels(const KernelContext<T>& context, int strip, const Move& move) {
+  for (std::int64_t r = 0; r < context.size; ++r)
+    for (std::int64_t c = 0; c < context.size; ++c)
+      move(striped_index(context.size, strip, r, c), 2 * (r * context.size + c));
+}
+
+}  // namespace
+
+template <class T>
+ProjectionMemory<T>::ProjectionMemory(const Geometry<T>& geometry, const T* object_values,
+                                      bool keep_waves, std::int64_t batch, int thread_count)
+    : kernels(cpu::kernels<T>()),
+      context(geometry, kernels),
+      positions(static_cast<std::size_t>(geometry.patterns)),
+      memory(numbers(context, geometry, batch, thread_count, kernels.strip)),
+      pattern_memory(pattern_numbers(context, geometry, keep_waves)) {
+  context.floor = static_cast<T>(kProjectionFloor);
+  probe = memory.take(mode_numbers());
+  for (std::int64_t mode = 0; mode < context.modes; ++mode)
+    probe_planes.push_back({probe + 2 * mode * plane(), probe + (2 * mode + 1) * plane()});
+  (context.moved_probe ? context.spectrum : context.probe) = probe_planes.data();
+  amplitudes = pattern_memory.take(geometry.patterns * plane());
+  if (keep_waves) waves = pattern_memory.take(geometry.patterns * mode_numbers());
+  background = memory.take(plane());
+  take_canvases(geometry.rows, geometry.cols);
+  for (int thread = 0; thread < thread_count; ++thread) take_thread(kernels.strip);
+  for (std::int64_t slot = 0; slot < batch; ++slot) take_update();
+  load_object(object_values);
+  load_probe(geometry.probe);
+}
+
+template <class T>
+void ProjectionMemory<T>::take_canvases(std::int64_t rows, std::int64_t cols) {
+  // A row and some columns more: what a patch between pixels touches with weight 0.
+  const std::int64_t stride = cols + 2 * kFrame, area = (rows + 1) * stride;
+  object = {memory.take(area), memory.take(area), nullptr, rows, cols, stride};
+  sums = {memory.take(area), memory.take(area), memory.take(area), rows, cols, stride};
+}
+
+template <class T>
+void ProjectionMemory<T>::take_thread(int strip) {
+  ThreadScratch<T> state;
+  state.strip = {memory.take(context.size * strip), memory.take(context.size * strip)};
+  state.waves = memory.take(mode_numbers());
+  if (context.moved_probe) state.moved = memory.take(mode_numbers());
+  if (context.transfer.re) state.seen = memory.take(mode_numbers());
+  state.patch = {memory.take(plane()), memory.take(plane())};
+  state.phases = memory.take(4 * context.stride);
+  threads.push_back(state);
+}
+
+template <class T>
+void ProjectionMemory<T>::take_update() {
+  const std::int64_t framed = (context.size + 2) * context.frame, origin = context.frame + kFrame;
+  PatternUpdate<T> update;
+  update.object = {memory.take(framed) + origin, memory.take(framed) + origin};
+  update.power = memory.take(framed) + origin;
+  update.probe = memory.take(mode_numbers());
+  updates.push_back(update);
+}
+
+template <class T>
+void ProjectionMemory<T>::load_counts(std::int64_t first, std::int64_t count, const T* counts) {
+#pragma omp parallel for num_threads(thread_count())
+  for (std::int64_t i = 0; i < count; ++i)
+    kernels.load_amplitudes(context, counts + i * context.size * context.size,
+                            amplitudes + (first + i) * plane());
+}
+
+template <class T>
+void ProjectionMemory<T>::load_object(const T* from) {
+  for (std::int64_t r = 0; r < object.rows; ++r)
+    for (std::int64_t c = 0; c < object.cols; ++c) {
+      object.re[r * object.stride + c] = *from++;
+      object.im[r * object.stride + c] = *from++;
+    }
+}
+
+template <class T>
+void ProjectionMemory<T>::store_object(T* to) const {
+  for (std::int64_t r = 0; r < object.rows; ++r)
+    for (std::int64_t c = 0; c < object.cols; ++c) {
+      *to++ = object.re[r * object.stride + c];
+      *to++ = object.im[r * object.stride + c];
+    }
+}
+
+template <class T>
+void ProjectionMemory<T>::load_probe(const T* from) {
+  const std::int64_t pixels = 2 * context.size * context.size;
+  const Planes<T> row_major{threads.front().waves, threads.front().waves + plane()};
+  for (std::int64_t mode = 0; mode < context.modes; ++mode) {
+    const Planes<T> to =
+        context.moved_probe ? row_major : probe_planes[static_cast<std::size_t>(mode)];
+    for_pixels(context, kernels.strip, [&](std::int64_t at, std::int64_t pair) {
+      to.re[at] = from[mode * pixels + pair];
+      to.im[at] = from[mode * pixels + pair + 1];
+    });
+    if (context.moved_probe)
+      kernels.fft2_transposed(context.fft, context.stride, row_major,
+                              probe_planes[static_cast<std::size_t>(mode)],
+                              1 / static_cast<T>(context.size * context.size));
+  }
+}
+
+template <class T>
+void ProjectionMemory<T>::load_background(const T* from) {
+  context.background = from ? background : nullptr;
+  if (!from) return;
+  for_detector(context, kernels.strip,
+               [&](std::int64_t at, std::int64_t pixel) { background[at] = from[pixel]; });
+}
+
+template <class T>
+void ProjectionMemory<T>::store_probe(T* to) {
+  const std::int64_t pixels = 2 * context.size * context.size;
+  const ThreadScratch<T>& scratch = threads.front();
+  const Planes<T> row_major{scratch.waves, scratch.waves + plane()};
+  for (std::int64_t mode = 0; mode < context.modes; ++mode) {
+    Planes<T> from = probe_planes[static_cast<std::size_t>(mode)];
+    if (context.moved_probe) {  // the transform destroys what it reads
+      std::copy(from.re, from.re + plane(), scratch.patch.re);
+      std::copy(from.im, from.im + plane(), scratch.patch.im);
+      kernels.ifft2_transposed(context.fft, context.stride, scratch.patch, row_major, T(1));
+      from = row_major;
+    }
+    for_pixels(context, kernels.strip, [&](std::int64_t at, std::int64_t pair) {
+      to[mode * pixels + pair] = from.re[at];
+      to[mode * pixels + pair + 1] = from.im[at];
+    });
+  }
+}
+
+template struct ProjectionMemory<float>;
+
+namespace {
+
+/// Blocks of rows that hold all patches of a batch, in which threads work independently: the same
+/// sums in the same order whoever does them.
+struct RowBlocks {
+  std::int64_t first = 0, last = 0, count = 0;  ///< rows first..last - 1 of the canvas
+};
+
+constexpr std::int64_t kRows = 16;  // of a block
+
+struct Rows {
+  std::int64_t first, last;
+};
+
+Rows rows_of(const RowBlocks& blocks, std::int64_t block) {
+  const std::int64_t first = blocks.first + block * kRows;
+  return {first, std::min(first + kRows, blocks.last)};
+}
+
+RowBlocks row_blocks(const ProjectionMemory<float>& state, std::span<const std::int64_t> patterns) {
+  RowBlocks blocks{state.object.rows, 0, 0};
+  for (const std::int64_t pattern : patterns) {
+    const std::int64_t row = state.positions[static_cast<std::size_t>(pattern)].row;
+    blocks.first = std::min(blocks.first, row);
+    blocks.last = std::max(blocks.last, std::min(row + state.context.size + 1, state.object.rows));
+  }
+  blocks.count = (blocks.last - blocks.first + kRows - 1) / kRows;
+  return blocks;
+}
+
+void add_updates(ProjectionMemory<float>& state, std::span<const std::int64_t> patterns,
+                 const RowBlocks& blocks, std::int64_t block) {
+  const Rows rows = rows_of(blocks, block);
+  for (std::size_t i = 0; i < patterns.size(); ++i)
+    state.kernels.add_update(state.context, state.positions[static_cast<std::size_t>(patterns[i])],
+                             state.updates[i], state.sums, rows.first, rows.last);
+}
+
+void step_rows(ProjectionMemory<float>& state, std::span<const std::int64_t> patterns,
+               const RowBlocks& blocks, std::int64_t block, const ObjectStep<float>& step) {
+  const Rows rows = rows_of(blocks, block);
+  for (const std::int64_t pattern : patterns) {
+    const PatchPosition& position = state.positions[static_cast<std::size_t>(pattern)];
+    state.kernels.step_object(state.object, state.sums, step, std::max(rows.first, position.row),
+                              std::min(rows.last, position.row + state.context.size + 1),
+                              position.col, state.context.size + 1);
+  }
+}
+
+constexpr std::int64_t kProbePieces = 8;  // in which threads share the work on the probe
+
+/// Adds the changes of the batch's updates to one piece of the probe.
+void step_probe(ProjectionMemory<float>& state, std::int64_t batch, double step,
+                std::int64_t piece) {
+  const std::int64_t lines = state.mode_numbers() / 16;
+  const std::int64_t first = lines * piece / kProbePieces * 16;
+  const std::int64_t last = lines * (piece + 1) / kProbePieces * 16;
+  const auto factor = static_cast<float>(std::min(step, 1.0 / static_cast<double>(batch)));
+  for (std::int64_t i = 0; i < batch; ++i)
+    state.kernels.add_scaled(state.probe + first,
+                             state.updates[static_cast<std::size_t>(i)].probe + first, factor,
+                             last - first);
+}
+
+float strongest(const ProjectionMemory<float>& state, std::int64_t batch) {
+  float most = 0;
+  for (std::int64_t i = 0; i < batch; ++i)
+    most = std::max(most, state.updates[static_cast<std::size_t>(i)].strongest);
+  return most;
+}
+
+/// One batch, by all threads of the surrounding parallel region.
+void do_batch(ProjectionMemory<float>& state, std::span<const std::int64_t> patterns,
+              const PieOptions& options, double* misfit) {
+  const auto batch = static_cast<std::int64_t>(patterns.size());
+  const PieStep<float> how{options.probe_step > 0,
+                           static_cast<float>(options.probe_regularisation)};
+  ThreadScratch<float>& own = state.threads[static_cast<std::size_t>(omp_get_thread_num())];
+#pragma omp for schedule(dynamic, 1)
+  for (std::int64_t i = 0; i < batch; ++i) {
+    const std::int64_t pattern = patterns[static_cast<std::size_t>(i)];
+    PatternUpdate<float>& update = state.updates[static_cast<std::size_t>(i)];
+    state.kernels.pie(state.context, state.positions[static_cast<std::size_t>(pattern)],
+                      state.amplitudes + pattern * state.plane(), state.object, how, own, update);
+    misfit[i] = update.misfit;
+  }
+  const ObjectStep<float> step{static_cast<float>(options.object_step),
+                               static_cast<float>(options.object_regularisation),
+                               strongest(state, batch)};
+  const RowBlocks blocks = row_blocks(state, patterns);
+  const std::int64_t pieces = how.refine_probe ? kProbePieces : 0;
+#pragma omp for schedule(dynamic, 1)
+  for (std::int64_t item = 0; item < pieces + blocks.count; ++item) {
+    if (item < pieces) {
+      step_probe(state, batch, options.probe_step, item);
+      continue;
+    }
+    add_updates(state, patterns, blocks, item - pieces);
+    step_rows(state, patterns, blocks, item - pieces, step);
+  }
+}
+
+}  // namespace
+
+double pie_sweep(ProjectionMemory<float>& state, std::span<const std::int64_t> order,
+                 const PieOptions& options) {
+  std::vector<double> misfit(order.size());
+#pragma omp parallel num_threads(state.thread_count())
+  for (std::size_t first = 0; first < order.size(); first += state.updates.size())
+    do_batch(state, order.subspan(first, std::min(state.updates.size(), order.size() - first)),
+             options, misfit.data() + first);
+  double sum = 0;
+  for (const double one : misfit) sum += one;
+  return sum;
+}
+
+namespace {
+
+using Patterns = std::span<const std::int64_t>;
+
+constexpr std::int64_t kParts = 16;  // of the patterns, each with a sum of its own for the probe
+
+/// What a pattern's misfit is when only photon noise is left: 1/4 for each pixel that has counted
+/// (the variance of the root of a Poisson number), nothing for the others.
+void measure_noise(ProjectionMemory<float>& state) {
+  const auto patterns = static_cast<std::int64_t>(state.positions.size());
+  state.noise.assign(state.positions.size(), 0);
+#pragma omp parallel for num_threads(state.thread_count())
+  for (std::int64_t pattern = 0; pattern < patterns; ++pattern) {
+    const float* amplitudes = state.amplitudes + pattern * state.plane();
+    std::int64_t counted = 0;
+    for (std::int64_t i = 0; i < state.plane(); ++i)
+      counted += amplitudes[i] > 0 && state.context.mask[i] > 0 ? 1 : 0;
+    state.noise[static_cast<std::size_t>(pattern)] = 0.25 * static_cast<double>(counted);
+  }
+}
+
+/// How far to go towards amplitudes that are only known to `noise`: to the nearest wave that
+/// is no farther from them than that. The misfit is that of the pass before.
+float trust(double misfit, double noise) {
+  return misfit > 0 ? static_cast<float>(1 - std::min(1.0, std::sqrt(noise / misfit))) : 1.0F;
+}
+
+/// One batch of waves, by all threads of the surrounding parallel region.
+void do_batch(ProjectionMemory<float>& state, Patterns patterns,
+              const DifferenceMapCoefficients<float>& how, bool within_noise) {
+  ThreadScratch<float>& own = state.threads[static_cast<std::size_t>(omp_get_thread_num())];
+#pragma omp for schedule(dynamic, 1)
+  for (std::size_t i = 0; i < patterns.size(); ++i) {
+    const std::int64_t pattern = patterns[i];
+    const auto at = static_cast<std::size_t>(pattern);
+    DifferenceMapCoefficients<float> trusting = how;
+    trusting.trust = within_noise ? trust(state.misfit[at], state.noise[at]) : 1.0F;
+    state.kernels.difference_map_step(state.context, state.positions[at],
+                                      state.amplitudes + pattern * state.plane(), state.object,
+                                      trusting, state.waves + pattern * state.mode_numbers(), own,
+                                      state.updates[i]);
+    state.misfit[at] = state.updates[i].misfit;
+  }
+  const RowBlocks blocks = row_blocks(state, patterns);
+#pragma omp for schedule(dynamic, 1)
+  for (std::int64_t block = 0; block < blocks.count; ++block)
+    add_updates(state, patterns, blocks, block);
+}
+
+double do_waves(ProjectionMemory<float>& state, Patterns patterns,
+                const DifferenceMapOptions& options) {
+  if (state.noise.empty()) measure_noise(state);
+  if (state.misfit.empty() || options.how.fresh) state.misfit.assign(patterns.size(), 0);
+#pragma omp parallel num_threads(state.thread_count())
+  for (std::size_t first = 0; first < patterns.size(); first += state.updates.size())
+    do_batch(state,
+             patterns.subspan(first, std::min(state.updates.size(), patterns.size() - first)),
+             options.how, options.within_noise);
+  return std::accumulate(state.misfit.begin(), state.misfit.end(), 0.0);
+}
+
+void step_object(ProjectionMemory<float>& state, double regularisation) {
+  const Canvas<float>& sums = state.sums;
+  const float strongest = *std::max_element(sums.weight, sums.weight + sums.rows * sums.stride);
+  const ObjectStep<float> step{1, static_cast<float>(regularisation), strongest};
+#pragma omp parallel for num_threads(state.thread_count())
+  for (std::int64_t row = 0; row < sums.rows; ++row)
+    state.kernels.step_object(state.object, sums, step, row, row + 1, 0, sums.cols);
+}
+
+/// Memory for the probe's sums, one block per part.
+struct PartSums {
+  explicit PartSums(const ProjectionMemory<float>& state)
+      : numbers(state.mode_numbers()),
+        plane(state.plane()),
+        memory(kParts * (numbers + plane)),
+        first(memory.take(kParts * (numbers + plane))) {}
+
+  ProbeSums<float> of(std::int64_t part) const {
+    float* begin = first + part * (numbers + plane);
+    return {begin, begin + numbers};
+  }
+
+  std::int64_t numbers, plane;
+  Scratch<float> memory;
+  float* first;
+};
+
+/// Sums over all patterns, in the first part.
+void sum_probe(ProjectionMemory<float>& state, const PartSums& sums) {
+  const auto patterns = static_cast<std::int64_t>(state.positions.size());
+#pragma omp parallel for num_threads(state.thread_count()) schedule(dynamic, 1)
+  for (std::int64_t part = 0; part < kParts; ++part)
+    for (std::int64_t i = patterns * part / kParts; i < patterns * (part + 1) / kParts; ++i)
+      state.kernels.sum_probe(state.context, state.positions[static_cast<std::size_t>(i)],
+                              state.object, state.waves + i * state.mode_numbers(),
+                              state.threads[static_cast<std::size_t>(omp_get_thread_num())],
+                              sums.of(part));
+  for (std::int64_t part = 1; part < kParts; ++part)
+    state.kernels.add_scaled(sums.first, sums.of(part).change, 1, sums.numbers + sums.plane);
+}
+
+/// probe change / power in real space; `change` of a moved probe goes there and back.
+void step_probe(ProjectionMemory<float>& state, const ProbeSums<float>& sums,
+                double regularisation) {
+  const std::int64_t plane = state.plane();
+  const auto share = static_cast<float>(regularisation);
+  const float most = share * *std::max_element(sums.power, sums.power + plane);
+  const Planes<float> scratch{state.threads.front().waves, state.threads.front().waves + plane};
+  const auto pixels = static_cast<float>(state.context.size * state.context.size);
+  for (std::int64_t mode = 0; mode < state.context.modes; ++mode) {
+    const Planes<float> sum{sums.change + 2 * mode * plane, sums.change + (2 * mode + 1) * plane};
+    if (state.context.moved_probe)
+      state.kernels.ifft2_transposed(state.context.fft, state.context.stride, sum, scratch, 1);
+    const Planes<float> change = state.context.moved_probe ? scratch : sum;
+    for (std::int64_t i = 0; i < plane; ++i) {
+      const float factor = 1 / ((1 - share) * sums.power[i] + most);
+      change.re[i] *= factor;
+      change.im[i] *= factor;
+    }
+    if (state.context.moved_probe)
+      state.kernels.fft2_transposed(state.context.fft, state.context.stride, scratch, sum,
+                                    1 / pixels);
+  }
+  state.kernels.add_scaled(state.probe, sums.change, 1, state.mode_numbers());
+}
+
+}  // namespace
+
+double difference_map_sweep(ProjectionMemory<float>& state, const DifferenceMapOptions& options) {
+  std::vector<std::int64_t> patterns(state.positions.size());
+  std::iota(patterns.begin(), patterns.end(), 0);
+  const double misfit = do_waves(state, patterns, options);
+  step_object(state, options.regularisation);
+  if (!options.refine_probe) return misfit;
+  const PartSums sums(state);
+  sum_probe(state, sums);
+  step_probe(state, sums.of(0), options.regularisation);
+  return misfit;
+}
+
+}  // namespace ptyche::cpu

@@ -1,0 +1,99 @@
+// Projection solvers on the kernels of the CPU: what they keep between passes (object, probe,
+// amplitudes, exit waves), and the passes of ePIE, rPIE, the difference map and its relatives.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "ptyche/engine/cpu/buffers.h"
+#include "ptyche/engine/cpu/kernels.h"
+
+namespace ptyche::cpu {
+
+/// Added to the modelled amplitude in the ratio of amplitudes, sqrt(counts).
+inline constexpr double kProjectionFloor = 1e-6;
+
+/// The state of a solver in the kernels' layouts. Patterns whose updates are merged before anybody
+/// sees the result are a batch; each has its own PatternUpdate, so that neither the number of
+/// threads nor who does what shows in a result.
+template <class T>
+struct ProjectionMemory {
+  /// object (rows, cols, 2). There is no amplitude before load_counts, no background before
+  /// load_background, and all positions are 0 until they are set.
+  ProjectionMemory(const Geometry<T>& geometry, const T* object, bool keep_waves,
+                   std::int64_t batch, int threads);
+  ProjectionMemory(const ProjectionMemory&) = delete;
+  ProjectionMemory& operator=(const ProjectionMemory&) = delete;
+
+  /// Counts (count, N, N) in FFT order of patterns first..
+  void load_counts(std::int64_t first, std::int64_t count, const T* counts);
+  /// Object (rows, cols, 2) and probe (modes, N, N, 2), interleaved, into the state and out of it.
+  void load_object(const T* from);
+  void load_probe(const T* from);
+  /// (N, N) counts in FFT order; nullptr = none
+  void load_background(const T* from);
+  void store_object(T* to) const;
+  void store_probe(T* to);
+
+  std::int64_t plane() const { return context.size * context.stride; }
+  /// Numbers of all modes' planes: of a probe, and of the exit waves of one pattern.
+  std::int64_t mode_numbers() const { return 2 * context.modes * plane(); }
+  int thread_count() const { return static_cast<int>(threads.size()); }
+
+  const Kernels<T>& kernels;
+  OwnedContext<T> context;               ///< its probe is the one below
+  std::vector<PatchPosition> positions;  ///< (patterns)
+  Scratch<T> memory, pattern_memory;
+  T* probe = nullptr;  ///< (modes, 2) planes, row-major, or transposed for moved_probe
+  std::vector<Planes<T>> probe_planes;
+  T* amplitudes = nullptr;     ///< (patterns) planes at the detector
+  T* waves = nullptr;          ///< (patterns, modes, 2) row-major planes
+  std::vector<double> misfit;  ///< (patterns) of the last pass, for those that ask
+  std::vector<double> noise;   ///< (patterns) the misfit that photon noise alone leaves
+  Canvas<T> object, sums;      ///< sums over patterns: re, im, weight
+  T* background = nullptr;  ///< at the detector; context.background points here where there is one
+  std::vector<ThreadScratch<T>> threads;
+  std::vector<PatternUpdate<T>> updates;  ///< (batch)
+
+ private:
+  void take_canvases(std::int64_t rows, std::int64_t cols);
+  void take_thread(int strip);
+  void take_update();
+};
+
+extern template struct ProjectionMemory<float>;
+
+struct PieOptions {
+  double object_step = 1, object_regularisation = 0.3;
+  double probe_step = 0, probe_regularisation = 1;  ///< probe_step 0 = probe kept
+};
+
+/// Updates object and probe by the patterns `order`, as many at a time as the state has updates.
+/// The updates of a batch are merged: objects with the summed power of the probes, so that patterns
+/// that do not overlap move it as if they came one after the other, and the same pixel is never
+/// moved farther than least squares would; the probe's changes are added, and no step is longer
+/// than their mean. A batch of one is the sequential algorithm. The result does not depend on the
+/// number of threads. Returns the sum over patterns and counted pixels of (sqrt(I) - sqrt(n))^2,
+/// each before its own update.
+double pie_sweep(ProjectionMemory<float>& state, std::span<const std::int64_t> order,
+                 const PieOptions& options);
+
+struct DifferenceMapOptions {
+  DifferenceMapCoefficients<float> how;  ///< `trust` is set for each pattern
+  bool refine_probe = true;
+  /// Go no farther towards the amplitudes than to where photon noise alone could be the difference
+  /// (judged by the pattern's misfit in the pass before): else the difference map, whose
+  /// constraints noise makes impossible to meet, leaves the image that it has found.
+  bool within_noise = false;
+  /// Least share of the largest summed power that a pixel's step is divided by, > 0: slows what
+  /// hardly any light reaches, and moves nothing that agrees.
+  double regularisation = 1e-3;
+};
+
+/// One pass: the exit waves of all patterns (DifferenceMapCoefficients), then the object, then the
+/// probe that fits them best in least squares. The result does not depend on the number of threads.
+/// Returns the sum over patterns and counted pixels of (sqrt(I) - sqrt(n))^2 of the waves that were
+/// projected.
+double difference_map_sweep(ProjectionMemory<float>& state, const DifferenceMapOptions& options);
+
+}  // namespace ptyche::cpu
