@@ -108,7 +108,7 @@ std::complex<double> defined(std::int64_t size, std::int64_t row, std::int64_t c
   return sum;
 }
 
-/// Rows and columns that between them detector_loss every butterfly's outputs.
+/// Rows and columns that between them meet every butterfly's outputs.
 std::vector<std::pair<std::int64_t, std::int64_t>> some_pixels(std::int64_t size) {
   std::vector<std::pair<std::int64_t, std::int64_t>> pixels;
   for (std::int64_t i = 0; i < 16; ++i) pixels.emplace_back((37 * i + 1) % size, (i * 53) % size);

@@ -130,9 +130,9 @@ void add_update(const KernelContext<T>& context, const PatchPosition& position,
                 std::int64_t last) {
   const BilinearPatch<T> bilinear(position);
   const std::int64_t size = context.size, frame = context.frame, stride = sums.stride;
-  spread<T>(update.object.re, frame, size, bilinear, sums.re, stride, first, last);
-  spread<T>(update.object.im, frame, size, bilinear, sums.im, stride, first, last);
-  spread<T>(update.power, frame, size, bilinear, sums.weight, stride, first, last);
+  scatter_plane<T>(update.object.re, frame, size, bilinear, sums.re, stride, first, last);
+  scatter_plane<T>(update.object.im, frame, size, bilinear, sums.im, stride, first, last);
+  scatter_plane<T>(update.power, frame, size, bilinear, sums.weight, stride, first, last);
 }
 
 /// ObjectStep on rows first..last-1, columns col..col+count-1 (rounded up to whole vectors); the
@@ -162,7 +162,7 @@ void add_scaled(T* to, const T* from, T factor, std::int64_t count) {
     store(to + i, load(to + i) + factor * load(from + i));
 }
 
-/// patch += factor conj(probe) (what one mode's wave brings home)
+/// patch += factor conj(probe) (the gradient of one mode's exit wave)
 template <class T>
 inline void step_patch(const KernelContext<T>& context, const ThreadScratch<T>& scratch,
                        std::int64_t mode, const T* factor) {

@@ -136,9 +136,9 @@ struct TouchedRows {
 /// The adjoint of gather_strip for a whole plane: adds a framed plane into those rows of a canvas
 /// plane that lie in first..last-1 (threads own bands of a canvas).
 template <class T>
-inline void spread(const T* framed, std::int64_t frame, std::int64_t size,
-                   const BilinearPatch<T>& bilinear, T* plane, std::int64_t stride,
-                   std::int64_t first, std::int64_t last) {
+inline void scatter_plane(const T* framed, std::int64_t frame, std::int64_t size,
+                          const BilinearPatch<T>& bilinear, T* plane, std::int64_t stride,
+                          std::int64_t first, std::int64_t last) {
   const TouchedRows<T> rows(bilinear, size, first, last);
   for (std::int64_t i = rows.begin; i < rows.end; ++i) {
     const T* row = framed + i * frame;

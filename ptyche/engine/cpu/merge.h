@@ -93,8 +93,8 @@ void normalise(const Canvas<T>& canvas, T dark, T floor, std::int64_t first, std
   }
 }
 
-/// d loss / d mean -> d loss / d sum; `weight` becomes Re(conj(that) mean), what the positions of
-/// the weights answer for.
+/// d loss / d mean -> d loss / d sum; `weight` becomes Re(conj(that) mean), by which the
+/// weights move with their positions.
 template <class T>
 void normalise_backward(const Canvas<T>& canvas, const Canvas<T>& gradient, std::int64_t first,
                         std::int64_t last) {

@@ -1,6 +1,6 @@
 // From the exit waves, half transformed, to the waves that the detector counts, and back: in the
 // far field the other half of the transform, in the near field also a transfer function and a
-// transform home.
+// transform back.
 #pragma once
 
 #include "ptyche/engine/cpu/fft.h"
@@ -142,7 +142,7 @@ inline void propagate_near_field_adjoint(const KernelContext<T>& context,
 
 /// compare(waves, first) for each strip first.. of the waves (modes, 2) planes as the
 /// detector sees them: transposed, or row-major in the near field. With `back`, what it leaves
-/// there goes half the way home into scratch.waves; `slope` gets what propagate_near_field_adjoint
+/// there goes half the way back into scratch.waves; `slope` gets what propagate_near_field_adjoint
 /// adds.
 template <class T, class Compare>
 inline void at_detector(const KernelContext<T>& context, const ThreadScratch<T>& scratch, bool back,

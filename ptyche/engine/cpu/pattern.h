@@ -79,7 +79,7 @@ inline void load_counts(const KernelContext<T>& context, const T* counts, std::i
                       : transpose_counts(context, counts, first, to);
 }
 
-/// The probe's modes, moved by the place's shift, into their planes.
+/// The probe's modes, moved by the position's shift, into their planes.
 template <class T>
 inline void fourier_shift_probe(const KernelContext<T>& context, const PatchPosition& position,
                                 ThreadScratch<T>& scratch) {

@@ -6,7 +6,7 @@
 //   upload(to, from, n), download    n numbers between host memory and its own
 //   sweep(rows, columns, body, sums) body(row, column, its sums) for every one; the sums over the
 //                                    columns of each row go to sums (rows, kSums)
-//   transform(images, size, n, forward)  2D DFT of n images in position, exp(-i) or its adjoint,
+//   transform(images, size, n, forward)  2D DFT of n images in place, exp(-i) or its adjoint,
 //   not
 //                                    normalised
 // and does these things in the order of the calls.

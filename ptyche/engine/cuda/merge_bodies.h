@@ -76,8 +76,8 @@ struct ScatterBody {
   }
 };
 
-/// Gradient of the mean -> of the weighted sum; `inverse` becomes what the positions of the weights
-/// answer for. Rows: canvases x rows.
+/// Gradient of the mean -> of the weighted sum; `inverse` becomes by which the weights
+/// move with their positions. Rows: canvases x rows.
 template <class T>
 struct NormaliseBackwardBody {
   static constexpr int kSums = 0;
