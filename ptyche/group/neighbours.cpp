@@ -1,9 +1,8 @@
 #include "ptyche/group/neighbours.h"
 
-#include <nanoflann.hpp>
-
 #include <algorithm>
 #include <cmath>
+#include <nanoflann.hpp>
 #include <vector>
 
 #include "ptyche/group/fixed_groups.h"

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "ptyche/core/field.h"
+#include "ptyche/data/array.h"
 #include "ptyche/data/scan.h"
 
 namespace ptyche {

@@ -173,7 +173,8 @@ TEST(BadInput, OptionsOutOfRangeAreNamed) {
        },
        "--center: expected a pixel of the 8 x 8"},
       {[](auto& o) { o.hold_out = 0.7; }, "--hold-out: expected a number (0..0.5), found '0.7'"},
-      {[](auto& o) { o.unseen_half = "left"; }, "--unseen-half: expected one of none, upper, lower"},
+      {[](auto& o) { o.unseen_half = "left"; },
+       "--unseen-half: expected one of none, upper, lower"},
       {[](auto& o) { o.mask = "/nonexistent/mask.npy"; }, "/nonexistent/mask.npy"},
       {[](auto& o) { o.photons = -1; }, "--photons: expected a number (>= 0), found '-1'"},
   };

@@ -2,7 +2,7 @@
 
 #include <ATen/core/grad_mode.h>
 
-#include "ptyche/data/probe_power.h"
+#include "ptyche/data/probe.h"
 #include "ptyche/physics/forward_model.h"
 #include "ptyche/physics/losses.h"
 #include "ptyche/physics/propagation.h"
