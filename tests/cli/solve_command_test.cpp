@@ -123,7 +123,7 @@ TEST_F(SolveCommand, RefusesOptionsThatItsSolversDoNotLookAt) {
   EXPECT_FALSE(says(refused, "--momentum")) << refused.error;
   EXPECT_FALSE(is_there("ignored/reconstruction.h5"));
   EXPECT_EQ(run_ptyche(solve("ignored") + "--solver rpie:2 --batch 5 --background").code, 0);
-  EXPECT_EQ(run_ptyche(solve("ignored") + "--momentum fast").code, 1);
+  EXPECT_EQ(run_ptyche(solve("ignored") + "--momentum fast").code, 2);
 }
 
 }  // namespace

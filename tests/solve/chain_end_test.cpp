@@ -226,8 +226,8 @@ TEST(ResumeKey, NamesWhatDiffersWithBothValues) {
   set_option(then, "momentum", "0.2");
   set_option(then, "engine", "reference");
   EXPECT_EQ(differences(key_of(now), key_of(then)),
-            (std::vector<std::string>{"--engine is fused and was reference",
-                                      "--momentum is lsqml 0.5, rpie 0 and was 0.2"}));
+            (std::vector<std::string>{"engine is fused and was reference",
+                                      "momentum is lsqml 0.5, rpie 0 and was 0.2"}));
 }
 
 TEST_F(ResumedChain, OfAnotherEngineIsRefusedByName) {
@@ -238,7 +238,7 @@ TEST_F(ResumedChain, OfAnotherEngineIsRefusedByName) {
   solve(small_scan(), {}, options, watch);
   set_option(options, "engine", "reference");
   const std::string refused = refusal_of([&] { solve(small_scan(), {}, options, watch); });
-  EXPECT_NE(refused.find("--engine is reference and was fused"), std::string::npos) << refused;
+  EXPECT_NE(refused.find("engine is reference and was fused"), std::string::npos) << refused;
 }
 
 TEST(Canvas, ThatAPatchLeavesIsRefusedInTheSameWordsByEverySolver) {

@@ -48,7 +48,7 @@ TEST(PatternSizes, WithALargePrimeAreSolvedByTheReferenceEngine) {
 }
 
 TEST(CanvasSizes, MayHaveLargePrimes) {
-  const Scan scan = scan_of(32, 1030, 4);  // a canvas of 16 x 67 pixels
+  const Scan scan = scan_of(32, 515, 9);  // a canvas of 16 x 67 pixels
   EXPECT_EQ(solve(scan, {}, one_pass("ml")).image.object.size(0) / 16, 66);
 }
 
