@@ -184,8 +184,7 @@ bool compare_sizes(int repeats) {
                                      {400, 384},
                                      {448, 432}}) {
     double own = 1e9, other = 1e9;
-    for (int round = 0; round < 4;
-         ++round) {  // in turn: other work on the machine hits both
+    for (int round = 0; round < 4; ++round) {  // in turn: other work on the machine hits both
       own = std::min(own, epie_cost(size, (repeats + 3) / 4));
       other = std::min(other, epie_cost(nearest, (repeats + 3) / 4));
     }
