@@ -47,7 +47,7 @@ std::array<double, 2> strongest_frequency(const at::Tensor& field, std::int64_t 
 
 /// The phase ramp k (row, col) in cycles per pixel for which exp(2 pi i k.x) image(x) lies best on
 /// `truth`, both (rows, cols) complex: the strongest frequency of truth conj(image), faded out at
-/// its borders.
+/// its borders, to a quarter of the resolution.
 std::array<double, 2> coarse_ramp(const at::Tensor& truth, const at::Tensor& image);
 
 struct Alignment {

@@ -73,8 +73,7 @@ DisplayPhase display_phase(const at::Tensor& object, const at::Tensor& mask) {
   const at::Tensor field = object.to(at::kComplexFloat).masked_fill(kept.logical_not(), 0);
   const auto frequency = refined_frequency(field);
   const auto against = [&](int axis) {
-    return fourier_rows(at::full({1}, frequency[axis], at::kDouble), object.size(axis))
-        .to(at::kComplexFloat);
+    return fourier_rows(at::full({1}, frequency[axis], at::kDouble), object.size(axis));
   };
   const at::Tensor wave = against(0).t() * against(1);
   const at::Tensor minus_mean = (field * wave).sum().conj().sgn();
