@@ -46,8 +46,9 @@ at::Tensor channels_of_chunk(const Model& model, const Scan& scan, const at::Ten
 /// One patch (groups, N, N) around the mean of each group's whole pixels -> what each of its
 /// patterns sees of it, 1 beyond its edge.
 at::Tensor shared_out(const at::Tensor& patches, const Scan& scan, const at::Tensor& frames) {
+  const at::Tensor positions = scan.positions().index_select(0, frames);
   const at::Tensor pixels =
-      scan.positions().index_select(0, frames).round().view({patches.size(0), -1, 2});
+      split_positions(positions, Interpolation::probe_fourier).whole.view({patches.size(0), -1, 2});
   const at::Tensor shifts = pixels.mean(1, true).round() - pixels;
   const at::Tensor each =
       (patches - 1).unsqueeze(1).expand({-1, pixels.size(1), patches.size(1), patches.size(2)});

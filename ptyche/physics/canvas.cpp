@@ -109,7 +109,9 @@ at::Tensor add_at(const std::vector<PatchTap>& taps, const at::Tensor& patches,
 
 SplitPositions split_positions(const at::Tensor& positions, Interpolation interpolation) {
   const at::Tensor given = positions.detach();
-  const at::Tensor whole = interpolation == Interpolation::bilinear ? given.floor() : given.round();
+  // Half a pixel goes up and not to the even one, so that a frame moved by whole pixels agrees.
+  const at::Tensor from = interpolation == Interpolation::bilinear ? given : given + 0.5;
+  const at::Tensor whole = from.floor();
   return {whole, positions - whole};
 }
 

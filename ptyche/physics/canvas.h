@@ -11,7 +11,7 @@
 namespace ptyche {
 
 /// Positions as whole pixels and what is left, both (m, 2) float64: under `bilinear` the pixel
-/// before, rest in [0, 1); under `probe_fourier` the nearest, rest in [-0.5, 0.5]. The one place
+/// before, rest in [0, 1); under `probe_fourier` the nearest, rest in [-0.5, 0.5). The one place
 /// that divides a position. The rest is differentiable in the positions, the whole a constant.
 struct SplitPositions {
   at::Tensor whole, rest;

@@ -13,7 +13,8 @@ namespace {
 /// The true patches of all used patterns.
 Patches true_patches(const Scan& scan) {
   const at::Tensor frames = scan.frames_with(FrameUse::used);
-  const at::Tensor corners = scan.positions().index_select(0, frames).round() - 8.0;
+  const at::Tensor positions = scan.positions().index_select(0, frames);
+  const at::Tensor corners = split_positions(positions, Interpolation::probe_fourier).whole - 8.0;
   return {.patches = extract_patches(scan.truth(), corners, 16),
           .frames = frames,
           .probe = scan.probe(),
@@ -33,6 +34,25 @@ TEST(Stitch, ReturnsTheObjectItsPatchesWereCutFrom) {
   EXPECT_GT(covered.sum().item<std::int64_t>(), 500);
   EXPECT_LT(relative_difference(image.object.masked_select(covered), truth.masked_select(covered)),
             1e-6);
+}
+
+// To the even pixel, half a pixel would go one way in the scan's frame and the other way on a
+// canvas whose origin is odd.
+TEST(Stitch, PutsPatchesHalfWayBetweenPixelsWhereTheyWereCut) {
+  const Scan given = small_scan();
+  for (const double shift : {-0.5, 0.5}) {
+    const Scan scan = given.with_positions(given.positions().floor() + shift + 1);
+    const Reconstruction image = stitch(true_patches(scan), scan);
+    const std::int64_t row = image.origin_row, col = image.origin_col;
+    const std::int64_t rows = std::min(image.object.size(0), scan.truth().size(0) - row);
+    const std::int64_t cols = std::min(image.object.size(1), scan.truth().size(1) - col);
+    const at::Tensor truth = scan.truth().slice(0, row, row + rows).slice(1, col, col + cols);
+    const at::Tensor object = image.object.slice(0, 0, rows).slice(1, 0, cols);
+    const at::Tensor covered = image.coverage.slice(0, 0, rows).slice(1, 0, cols).gt(0);
+    EXPECT_LT(relative_difference(object.masked_select(covered), truth.masked_select(covered)),
+              1e-6)
+        << shift;
+  }
 }
 
 TEST(Stitch, BringsPatchesOfAnyPhaseToOne) {
