@@ -6,8 +6,8 @@
 #include "ptyche/evaluate/image_error.h"
 #include "ptyche/io/numpy.h"
 #include "ptyche/nn/patch_network.h"
+#include "ptyche/report/canvas.h"
 #include "ptyche/report/result_figures.h"
-#include "ptyche/report/ticks.h"
 
 namespace ptyche {
 namespace {

@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "ptyche/core/error.h"
-#include "ptyche/report/ticks.h"
+#include "ptyche/report/canvas.h"
 
 namespace ptyche {
 namespace {

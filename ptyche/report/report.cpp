@@ -10,9 +10,9 @@
 #include "ptyche/core/error.h"
 #include "ptyche/core/files.h"
 #include "ptyche/core/version.h"
+#include "ptyche/report/canvas.h"
 #include "ptyche/report/html.h"
 #include "ptyche/report/result_figures.h"
-#include "ptyche/report/ticks.h"
 
 namespace ptyche {
 namespace {

@@ -12,7 +12,6 @@
 #include "ptyche/evaluate/align.h"
 #include "ptyche/evaluate/image_error.h"
 #include "ptyche/report/canvas.h"
-#include "ptyche/report/ticks.h"
 
 namespace ptyche {
 namespace {

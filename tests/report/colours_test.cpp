@@ -1,4 +1,4 @@
-#include "ptyche/report/colours.h"
+#include "ptyche/report/figure.h"
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,8 @@
-#include "ptyche/report/ticks.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
+
+#include "ptyche/report/canvas.h"
 
 namespace ptyche {
 namespace {
