@@ -8,7 +8,6 @@
 
 #include "ptyche/data/probe.h"
 #include "ptyche/group/make_groups.h"
-#include "ptyche/group/neighbours.h"
 #include "ptyche/io/prepare.h"
 #include "ptyche/nn/patch_network.h"
 #include "ptyche/nn/physics_stem.h"

@@ -4,9 +4,8 @@
 #include <numeric>
 
 #include "ptyche/data/probe.h"
-#include "ptyche/physics/forward_model.h"
 #include "ptyche/physics/losses.h"
-#include "ptyche/physics/propagation.h"
+#include "ptyche/physics/forward_model.h"
 
 namespace ptyche {
 namespace {

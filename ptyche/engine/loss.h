@@ -5,8 +5,8 @@
 
 #include "ptyche/engine/engine.h"
 #include "ptyche/physics/canvas.h"
+#include "ptyche/physics/forward_model.h"
 #include "ptyche/physics/losses.h"
-#include "ptyche/physics/propagation.h"
 
 namespace ptyche {
 

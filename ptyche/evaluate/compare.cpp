@@ -8,7 +8,6 @@
 #include "ptyche/core/log.h"
 #include "ptyche/data/probe.h"
 #include "ptyche/evaluate/align.h"
-#include "ptyche/evaluate/fourier_ring_correlation.h"
 #include "ptyche/evaluate/image_error.h"
 
 namespace ptyche {

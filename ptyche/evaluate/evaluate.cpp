@@ -8,7 +8,6 @@
 #include "ptyche/data/probe.h"
 #include "ptyche/evaluate/compare.h"
 #include "ptyche/physics/forward_model.h"
-#include "ptyche/physics/propagation.h"
 #include "ptyche/simulate/simulate.h"
 
 namespace ptyche {

@@ -9,7 +9,7 @@
 
 #include "ptyche/core/error.h"
 #include "ptyche/core/random.h"
-#include "ptyche/group/neighbours.h"
+#include "ptyche/group/make_groups.h"
 
 namespace ptyche {
 namespace {

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "ptyche/core/field.h"
-#include "ptyche/data/groups.h"
+#include "ptyche/data/reconstruction.h"
 #include "ptyche/data/scan.h"
 
 namespace ptyche {

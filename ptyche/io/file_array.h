@@ -1,9 +1,10 @@
-// An array as it comes out of a file, before anybody has decided what it means.
+// Arrays as they come out of files, before anybody has decided what they mean; pictures as arrays.
 #pragma once
 
 #include <ATen/ATen.h>
 
 #include <cstdint>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -32,5 +33,11 @@ std::int64_t checked_bytes(const std::vector<std::int64_t>& shape, std::int64_t 
 
 /// "a, b, c", at most `most` names, then how many more there are.
 std::string list_of(const std::vector<std::string>& names, std::size_t most = 20);
+
+/// A picture's brightness (rows, cols) float64: of a PNG of any kind its grey value, 0 black to 1
+/// white, as the file has it (no gamma is undone, transparency is ignored); of a .npy file its real
+/// numbers. Throws InvalidInput that begins with the file's name for other formats, damaged files
+/// and numbers that are not finite.
+at::Tensor read_image(const std::filesystem::path& file);
 
 }  // namespace ptyche

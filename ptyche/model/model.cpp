@@ -10,7 +10,7 @@
 #include "ptyche/data/probe.h"
 #include "ptyche/nn/patch_network.h"
 #include "ptyche/physics/canvas.h"
-#include "ptyche/physics/propagation.h"
+#include "ptyche/physics/forward_model.h"
 #include "ptyche/physics/resample.h"
 
 namespace ptyche {

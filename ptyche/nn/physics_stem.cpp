@@ -2,7 +2,7 @@
 
 #include "ptyche/data/probe.h"
 #include "ptyche/engine/single_pattern.h"
-#include "ptyche/physics/propagation.h"
+#include "ptyche/physics/forward_model.h"
 
 namespace ptyche {
 

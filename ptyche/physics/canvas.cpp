@@ -5,7 +5,7 @@
 #include "ptyche/core/error.h"
 #include "ptyche/data/probe.h"
 #include "ptyche/physics/formulas.h"
-#include "ptyche/physics/propagation.h"
+#include "ptyche/physics/forward_model.h"
 
 namespace ptyche {
 namespace {

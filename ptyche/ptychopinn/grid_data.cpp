@@ -10,9 +10,8 @@
 #include "ptyche/io/numpy.h"
 #include "ptyche/physics/canvas.h"
 #include "ptyche/physics/forward_model.h"
-#include "ptyche/physics/propagation.h"
 #include "ptyche/ptychopinn/operators.h"
-#include "ptyche/simulate/line_drawing.h"
+#include "ptyche/simulate/objects.h"
 #include "ptyche/simulate/probes.h"
 #include "ptyche/simulate/simulate.h"
 

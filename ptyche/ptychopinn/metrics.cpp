@@ -9,7 +9,6 @@
 #include "ptyche/core/error.h"
 #include "ptyche/data/array.h"
 #include "ptyche/evaluate/align.h"
-#include "ptyche/evaluate/fourier_ring_correlation.h"
 #include "ptyche/evaluate/image_error.h"
 
 namespace ptyche {

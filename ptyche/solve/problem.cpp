@@ -11,7 +11,7 @@
 #include "ptyche/data/probe.h"
 #include "ptyche/engine/loss.h"
 #include "ptyche/physics/canvas.h"
-#include "ptyche/physics/propagation.h"
+#include "ptyche/physics/forward_model.h"
 #include "ptyche/solve/auxiliary_updates.h"
 #include "ptyche/solve/illumination.h"
 #include "ptyche/stitch/stitch.h"

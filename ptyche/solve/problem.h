@@ -11,8 +11,8 @@
 #include "ptyche/data/reconstruction.h"
 #include "ptyche/data/scan.h"
 #include "ptyche/engine/engine.h"
+#include "ptyche/physics/forward_model.h"
 #include "ptyche/physics/losses.h"
-#include "ptyche/physics/propagation.h"
 #include "ptyche/solve/solver.h"
 
 namespace ptyche {

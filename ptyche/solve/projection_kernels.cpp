@@ -8,7 +8,7 @@
 #include "ptyche/core/error.h"
 #include "ptyche/engine/cpu/fft_plan.h"
 #include "ptyche/physics/canvas.h"
-#include "ptyche/physics/propagation.h"
+#include "ptyche/physics/forward_model.h"
 
 namespace ptyche {
 namespace {

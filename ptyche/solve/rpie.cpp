@@ -8,7 +8,7 @@
 #include "ptyche/core/error.h"
 #include "ptyche/core/interrupt.h"
 #include "ptyche/core/progress.h"
-#include "ptyche/physics/propagation.h"
+#include "ptyche/physics/forward_model.h"
 #include "ptyche/solve/pie.h"
 #include "ptyche/solve/projection_kernels.h"
 

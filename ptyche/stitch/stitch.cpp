@@ -10,7 +10,7 @@
 
 #include "ptyche/core/error.h"
 #include "ptyche/data/probe.h"
-#include "ptyche/group/neighbours.h"
+#include "ptyche/group/make_groups.h"
 #include "ptyche/physics/canvas.h"
 
 namespace ptyche {

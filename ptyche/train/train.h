@@ -2,7 +2,7 @@
 // loss.
 #pragma once
 
-#include "ptyche/data/groups.h"
+#include "ptyche/data/reconstruction.h"
 #include "ptyche/data/scan.h"
 #include "ptyche/model/model.h"
 #include "ptyche/train/train_options.h"

@@ -13,7 +13,7 @@
 #include "ptyche/io/hdf5.h"
 #include "ptyche/model/model_file.h"
 #include "ptyche/nn/patch_network.h"
-#include "ptyche/physics/propagation.h"
+#include "ptyche/physics/forward_model.h"
 #include "ptyche/solve/probe_modes.h"
 #include "ptyche/stitch/stitch.h"
 

@@ -3,7 +3,7 @@
 
 #include <filesystem>
 
-#include "ptyche/data/groups.h"
+#include "ptyche/data/reconstruction.h"
 #include "ptyche/model/model.h"
 #include "ptyche/train/adam.h"
 #include "ptyche/train/train.h"

@@ -5,7 +5,6 @@
 #include "ptyche/core/error.h"
 #include "ptyche/core/random.h"
 #include "ptyche/data/array.h"
-#include "ptyche/evaluate/fourier_ring_correlation.h"
 #include "tests/evaluate/blobs.h"
 
 namespace ptyche {

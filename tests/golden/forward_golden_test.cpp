@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include "ptyche/physics/forward_model.h"
-#include "ptyche/physics/propagation.h"
 #include "ptyche/ptychopinn/operators.h"
 #include "tests/support/golden.h"
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "ptyche/group/fixed_groups.h"
-#include "ptyche/group/neighbours.h"
+#include "ptyche/group/make_groups.h"
 #include "ptyche/physics/canvas.h"
 #include "tests/support/golden.h"
 

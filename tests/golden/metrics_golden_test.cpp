@@ -3,7 +3,7 @@
 
 #include "ptyche/data/array.h"
 #include "ptyche/evaluate/align.h"
-#include "ptyche/evaluate/fourier_ring_correlation.h"
+#include "ptyche/evaluate/image_error.h"
 #include "ptyche/ptychopinn/metrics.h"
 #include "tests/support/golden.h"
 

@@ -6,10 +6,9 @@
 
 #include "ptyche/physics/canvas.h"
 #include "ptyche/physics/forward_model.h"
-#include "ptyche/physics/propagation.h"
 #include "ptyche/ptychopinn/grid_data.h"
 #include "ptyche/ptychopinn/operators.h"
-#include "ptyche/simulate/line_drawing.h"
+#include "ptyche/simulate/objects.h"
 #include "ptyche/simulate/probes.h"
 #include "ptyche/simulate/simulate.h"
 #include "tests/support/golden.h"

@@ -1,8 +1,8 @@
-#include "ptyche/group/neighbours.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
+
+#include "ptyche/group/make_groups.h"
 
 namespace ptyche {
 namespace {

@@ -1,11 +1,10 @@
-#include "ptyche/io/image.h"
-
 #include <gtest/gtest.h>
 #include <png.h>
 
 #include <fstream>
 
 #include "ptyche/core/error.h"
+#include "ptyche/io/file_array.h"
 #include "ptyche/io/numpy.h"
 
 namespace ptyche {

@@ -6,7 +6,6 @@
 #include "ptyche/nn/physics_stem.h"
 #include "ptyche/physics/canvas.h"
 #include "ptyche/physics/forward_model.h"
-#include "ptyche/physics/propagation.h"
 #include "tests/support/checks.h"
 #include "tests/support/small_scan.h"
 

@@ -4,7 +4,6 @@
 
 #include "ptyche/physics/canvas.h"
 #include "ptyche/physics/forward_model.h"
-#include "ptyche/physics/propagation.h"
 #include "tests/support/checks.h"
 
 namespace ptyche {

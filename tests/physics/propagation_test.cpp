@@ -1,4 +1,4 @@
-#include "ptyche/physics/propagation.h"
+#include "ptyche/physics/forward_model.h"
 
 #include <gtest/gtest.h>
 

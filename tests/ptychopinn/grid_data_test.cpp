@@ -8,7 +8,6 @@
 #include "ptyche/io/numpy.h"
 #include "ptyche/physics/canvas.h"
 #include "ptyche/physics/forward_model.h"
-#include "ptyche/physics/propagation.h"
 #include "ptyche/simulate/probes.h"
 #include "tests/support/checks.h"
 #include "tests/support/test_folder.h"

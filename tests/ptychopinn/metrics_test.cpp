@@ -9,7 +9,6 @@
 #include <string>
 
 #include "ptyche/core/error.h"
-#include "ptyche/evaluate/fourier_ring_correlation.h"
 #include "ptyche/evaluate/image_error.h"
 #include "tests/evaluate/blobs.h"
 #include "tests/support/refusal.h"

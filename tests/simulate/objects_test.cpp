@@ -11,7 +11,6 @@
 #include "ptyche/core/error.h"
 #include "ptyche/data/array.h"
 #include "ptyche/io/numpy.h"
-#include "ptyche/simulate/line_drawing.h"
 #include "tests/support/checks.h"
 
 namespace ptyche {

@@ -10,7 +10,7 @@
 
 #include "ptyche/core/random.h"
 #include "ptyche/physics/canvas.h"
-#include "ptyche/physics/propagation.h"
+#include "ptyche/physics/forward_model.h"
 #include "ptyche/solve/pie.h"
 #include "ptyche/solve/problem.h"
 #include "ptyche/solve/solve.h"

@@ -5,7 +5,6 @@
 #include "ptyche/core/random.h"
 #include "ptyche/data/reconstruction.h"
 #include "ptyche/physics/forward_model.h"
-#include "ptyche/physics/propagation.h"
 
 namespace ptyche {
 namespace {
