@@ -8,7 +8,7 @@
 #include <functional>
 #include <limits>
 
-#include "ptyche/core/stopwatch.h"
+#include "ptyche/core/progress.h"
 
 namespace ptyche {
 

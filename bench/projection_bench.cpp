@@ -16,7 +16,7 @@
 #include <numeric>
 #include <string_view>
 
-#include "ptyche/core/stopwatch.h"
+#include "ptyche/core/progress.h"
 #include "ptyche/engine/projections.h"
 
 namespace ptyche::cpu {

@@ -7,8 +7,7 @@
 
 #include "ptyche/commands/help.h"
 #include "ptyche/commands/parse.h"
-#include "ptyche/core/text.h"
-#include "ptyche/core/version.h"
+#include "ptyche/core/files.h"
 
 namespace ptyche {
 namespace {

@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "ptyche/commands/command_line.h"
-#include "ptyche/commands/outputs.h"
+#include "ptyche/commands/option_lists.h"
 #include "ptyche/core/error.h"
 #include "ptyche/core/files.h"
 #include "ptyche/io/product.h"

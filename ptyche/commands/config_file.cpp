@@ -8,8 +8,7 @@
 #include "ptyche/commands/parse.h"
 #include "ptyche/core/error.h"
 #include "ptyche/core/files.h"
-#include "ptyche/core/log.h"
-#include "ptyche/core/text.h"
+#include "ptyche/core/progress.h"
 
 namespace ptyche {
 namespace {

@@ -10,7 +10,7 @@
 #include "ptyche/commands/option_lists.h"
 #include "ptyche/core/error.h"
 #include "ptyche/core/files.h"
-#include "ptyche/core/log.h"
+#include "ptyche/core/progress.h"
 #include "ptyche/io/product.h"
 
 namespace ptyche {

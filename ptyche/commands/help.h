@@ -1,4 +1,4 @@
-// What --help and docs/commands.md say, printed from the declared commands.
+// Help, the page docs/commands.md and the shell completion, printed from the commands.
 #pragma once
 
 #include <string>
@@ -21,5 +21,8 @@ std::string commands_page(const std::vector<Command>& commands);
 
 /// TOML that --config takes: every option with its value, and where that is from as a comment.
 std::string config_text(const Command& command, const OptionSources& sources);
+
+/// A script for bash: `source <(ptyche completion bash)`.
+std::string bash_completion(const std::vector<Command>& commands);
 
 }  // namespace ptyche

@@ -13,7 +13,7 @@
 #include "ptyche/io/hdf5.h"
 #include "ptyche/io/product.h"
 #include "ptyche/io/readers.h"
-#include "ptyche/model/model_file.h"
+#include "ptyche/model/model.h"
 #include "ptyche/nn/patch_network.h"
 
 namespace ptyche {

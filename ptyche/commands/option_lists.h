@@ -1,4 +1,4 @@
-// What several verbs ask for, put together from the options that each stage declares.
+// What verbs share: options that several have, and the files that they leave.
 #pragma once
 
 #include <cstdint>
@@ -7,10 +7,15 @@
 #include <vector>
 
 #include "ptyche/commands/command.h"
+#include "ptyche/data/reconstruction.h"
+#include "ptyche/data/scan.h"
+#include "ptyche/evaluate/evaluate.h"
 #include "ptyche/group/fixed_groups.h"
 #include "ptyche/group/make_groups.h"
 #include "ptyche/infer/infer.h"
 #include "ptyche/io/read_scan.h"
+#include "ptyche/model/model.h"
+#include "ptyche/report/report.h"
 #include "ptyche/train/train.h"
 
 namespace ptyche {
@@ -76,5 +81,23 @@ std::vector<Field> fields(LossWeights& weights);
 /// PtychoPINN's --backend, and what is said about it where it is sources.
 Field backend_option(std::string& backend);
 void note_backend(const std::string& backend);
+
+/// Runs `reconstruct` on the even and on the odd patterns, writes half_even.h5, half_odd.h5 and
+/// half_sets.csv (the correlation's curve) and gives how far the two images agree.
+Comparison write_half_sets(const std::filesystem::path& folder, const Scan& scan,
+                           const ScanToImage& reconstruct);
+
+/// What made the image: the model's seed, the command, its options; the losses of training come
+/// before those that the image has.
+void fill_provenance(Reconstruction& image, const Model& model, const std::string& command,
+                     const std::string& options_json);
+
+/// One line each on stdout: name, value, what trivial predictors get, meaning.
+void print_scores(const std::vector<NamedScore>& scores);
+
+/// reconstruction.h5 first, then its scores, scores.json, pictures and report.html; `scores` (its
+/// seconds and half sets) gets what can be measured of `image`. Prints the scores to stdout.
+void write_image(const std::filesystem::path& folder, const Reconstruction& image, const Scan& scan,
+                 Scores scores, const std::vector<ExtraImage>& extras);
 
 }  // namespace ptyche

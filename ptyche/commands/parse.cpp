@@ -7,7 +7,7 @@
 #include <filesystem>
 
 #include "ptyche/core/error.h"
-#include "ptyche/core/text.h"
+#include "ptyche/core/files.h"
 
 namespace ptyche {
 namespace {

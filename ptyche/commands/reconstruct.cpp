@@ -5,14 +5,13 @@
 
 #include "ptyche/commands/command_line.h"
 #include "ptyche/commands/option_lists.h"
-#include "ptyche/commands/outputs.h"
 #include "ptyche/core/error.h"
 #include "ptyche/core/files.h"
-#include "ptyche/core/stopwatch.h"
+#include "ptyche/core/progress.h"
 #include "ptyche/evaluate/evaluate.h"
 #include "ptyche/infer/infer.h"
 #include "ptyche/io/product.h"
-#include "ptyche/model/model_file.h"
+#include "ptyche/model/model.h"
 #include "ptyche/solve/refine.h"
 
 namespace ptyche {

@@ -13,12 +13,9 @@
 
 #include "ptyche/commands/command_line.h"
 #include "ptyche/commands/option_lists.h"
-#include "ptyche/commands/outputs.h"
 #include "ptyche/core/error.h"
 #include "ptyche/core/files.h"
-#include "ptyche/core/interrupt.h"
-#include "ptyche/core/log.h"
-#include "ptyche/core/stopwatch.h"
+#include "ptyche/core/progress.h"
 #include "ptyche/io/product.h"
 #include "ptyche/report/report.h"
 #include "ptyche/report/result_figures.h"

@@ -6,11 +6,10 @@
 
 #include "ptyche/commands/command_line.h"
 #include "ptyche/commands/option_lists.h"
-#include "ptyche/commands/outputs.h"
 #include "ptyche/commands/parse.h"
 #include "ptyche/core/files.h"
-#include "ptyche/core/stopwatch.h"
-#include "ptyche/model/model_file.h"
+#include "ptyche/core/progress.h"
+#include "ptyche/model/model.h"
 
 namespace ptyche {
 namespace {

@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <type_traits>
 
-#include "ptyche/core/text.h"
+#include "ptyche/core/files.h"
 
 namespace ptyche {
 namespace {

@@ -5,9 +5,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <csignal>
 #include <cstdio>
 
 namespace ptyche {
+
 namespace {
 
 constexpr auto kTerminalInterval = std::chrono::milliseconds(100);
@@ -74,5 +76,33 @@ void Progress::finish() {
   if (line_open_) fmt::print(stderr, "\n");
   line_open_ = false;
 }
+
+void print_note(const std::string& text) { fmt::print(stderr, "{}\n", text); }
+
+void print_warning(const std::string& text) { fmt::print(stderr, "warning: {}\n", text); }
+
+namespace {
+
+volatile std::sig_atomic_t signal_came = 0;
+
+extern "C" void remember(int signal) {
+  if (signal_came != 0) {
+    std::signal(signal, SIG_DFL);
+    std::raise(signal);
+  }
+  signal_came = 1;
+}
+
+}  // namespace
+
+CatchInterrupts::CatchInterrupts()
+    : interrupt_(std::signal(SIGINT, remember)), terminate_(std::signal(SIGTERM, remember)) {}
+
+CatchInterrupts::~CatchInterrupts() {
+  std::signal(SIGINT, interrupt_);
+  std::signal(SIGTERM, terminate_);
+}
+
+bool interrupted() { return signal_came != 0; }
 
 }  // namespace ptyche

@@ -1,9 +1,15 @@
-// Progress of long work: a bar on a terminal, one line a minute elsewhere.
+// Long work: what the program says while it goes on, how long it takes, and how it is interrupted.
 #pragma once
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace ptyche {
 
@@ -38,5 +44,64 @@ class Progress {
 
 /// "45 s", "3 min 20 s", "2 h 5 min".
 std::string format_duration(double seconds);
+
+void print_note(const std::string& text);     ///< "text"
+void print_warning(const std::string& text);  ///< "warning: text"
+
+/// A plain line about what is being done or was decided.
+template <typename... Args>
+void note(fmt::format_string<Args...> format, Args&&... args) {
+  print_note(fmt::format(format, std::forward<Args>(args)...));
+}
+
+/// Something the user should know although the work goes on.
+template <typename... Args>
+void warn(fmt::format_string<Args...> format, Args&&... args) {
+  print_warning(fmt::format(format, std::forward<Args>(args)...));
+}
+
+/// While one lives, SIGINT and SIGTERM are remembered instead of ending the program; a second one
+/// ends it at once. Put one around a loop that asks `interrupted`, and around nothing else: where
+/// nobody asks, a signal must end the program. One may live inside another.
+class CatchInterrupts {
+ public:
+  CatchInterrupts();
+  ~CatchInterrupts();
+  CatchInterrupts(const CatchInterrupts&) = delete;
+  CatchInterrupts& operator=(const CatchInterrupts&) = delete;
+
+ private:
+  using Handler = void (*)(int);
+  Handler interrupt_, terminate_;  // those before
+};
+
+/// True once a signal was remembered, and from then on. Loops ask after every step, save their
+/// state and throw Interrupted.
+bool interrupted();
+
+/// Runs from when it is made.
+class Stopwatch {
+ public:
+  double seconds() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  }
+
+ private:
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+/// Seconds of one call.
+inline double seconds_of(const std::function<void()>& work) {
+  const Stopwatch watch;
+  work();
+  return watch.seconds();
+}
+
+/// The middle one of some numbers, at least one.
+inline double median(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
 
 }  // namespace ptyche

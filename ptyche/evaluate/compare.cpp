@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "ptyche/core/error.h"
-#include "ptyche/core/log.h"
+#include "ptyche/core/progress.h"
 #include "ptyche/data/probe.h"
 #include "ptyche/evaluate/align.h"
 #include "ptyche/evaluate/image_error.h"

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "ptyche/core/error.h"
-#include "ptyche/core/log.h"
+#include "ptyche/core/progress.h"
 #include "ptyche/data/probe.h"
 #include "ptyche/evaluate/compare.h"
 #include "ptyche/physics/forward_model.h"

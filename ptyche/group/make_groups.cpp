@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "ptyche/core/error.h"
-#include "ptyche/core/log.h"
+#include "ptyche/core/progress.h"
 #include "ptyche/core/random.h"
 #include "ptyche/group/fixed_groups.h"
 

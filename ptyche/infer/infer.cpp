@@ -3,7 +3,6 @@
 #include <ATen/core/grad_mode.h>
 
 #include "ptyche/core/error.h"
-#include "ptyche/core/interrupt.h"
 #include "ptyche/core/progress.h"
 #include "ptyche/group/fixed_groups.h"
 #include "ptyche/nn/patch_network.h"

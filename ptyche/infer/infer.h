@@ -8,7 +8,6 @@
 #include "ptyche/data/reconstruction.h"
 #include "ptyche/data/scan.h"
 #include "ptyche/model/model.h"
-#include "ptyche/model/precision.h"
 
 namespace ptyche {
 

@@ -9,7 +9,7 @@
 
 #include "ptyche/core/error.h"
 #include "ptyche/core/files.h"
-#include "ptyche/core/log.h"
+#include "ptyche/core/progress.h"
 #include "ptyche/core/random.h"
 
 namespace ptyche {

@@ -5,8 +5,7 @@
 
 #include "ptyche/core/error.h"
 #include "ptyche/core/files.h"
-#include "ptyche/core/log.h"
-#include "ptyche/core/version.h"
+#include "ptyche/core/progress.h"
 #include "ptyche/data/array.h"
 #include "ptyche/io/hdf5.h"
 #include "ptyche/io/readers.h"

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "ptyche/core/error.h"
-#include "ptyche/core/log.h"
+#include "ptyche/core/progress.h"
 #include "ptyche/data/array.h"
 #include "ptyche/io/numpy.h"
 #include "ptyche/io/readers.h"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "ptyche/core/error.h"
-#include "ptyche/core/log.h"
+#include "ptyche/core/progress.h"
 #include "ptyche/data/array.h"
 #include "ptyche/io/file_array.h"
 #include "ptyche/io/numpy.h"

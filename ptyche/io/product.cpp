@@ -6,7 +6,6 @@
 
 #include "ptyche/core/error.h"
 #include "ptyche/core/files.h"
-#include "ptyche/core/version.h"
 #include "ptyche/data/array.h"
 #include "ptyche/data/scan.h"
 #include "ptyche/io/hdf5.h"

@@ -2,7 +2,7 @@
 #include <charconv>
 #include <cmath>
 
-#include "ptyche/core/text.h"
+#include "ptyche/core/files.h"
 #include "ptyche/io/read_scan.h"
 
 namespace ptyche {

@@ -5,7 +5,7 @@
 
 #include "ptyche/core/error.h"
 #include "ptyche/core/files.h"
-#include "ptyche/core/log.h"
+#include "ptyche/core/progress.h"
 #include "ptyche/data/probe.h"
 #include "ptyche/io/counts.h"
 #include "ptyche/io/prepare.h"

@@ -4,7 +4,7 @@
 #include <fstream>
 
 #include "ptyche/core/error.h"
-#include "ptyche/core/log.h"
+#include "ptyche/core/progress.h"
 #include "ptyche/data/array.h"
 
 namespace ptyche {

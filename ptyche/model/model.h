@@ -4,12 +4,15 @@
 #include <ATen/ATen.h>
 
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "ptyche/core/field.h"
 #include "ptyche/data/reconstruction.h"
 #include "ptyche/data/scan.h"
+#include "ptyche/io/hdf5.h"
 #include "ptyche/nn/network_options.h"
 #include "ptyche/nn/physics_stem.h"
 
@@ -85,5 +88,42 @@ at::Tensor patches_of(const Model& model, const Scan& scan, const at::Tensor& fr
 
 /// Positions less their nearest whole pixel, (k, 2) float64 in [-0.5, 0.5].
 at::Tensor position_fractions(const Scan& scan, const at::Tensor& frames);
+
+enum class Precision { automatic, float32, bfloat16 };
+
+/// "auto", "float32" or "bfloat16". Throws InvalidInput listing them.
+Precision precision_from(const std::string& name);
+std::string to_string(Precision precision);
+
+/// The option --precision of everything that runs a network.
+Field precision_field(Precision& precision);
+
+/// True if the processor multiplies bfloat16 faster than float32 (AMX or AVX-512 BF16).
+bool processor_has_fast_bfloat16();
+
+/// While it lives, network layers run in bfloat16 if asked for, or if automatic and fast here.
+class Autocast {
+ public:
+  explicit Autocast(Precision precision);
+  ~Autocast();
+  Autocast(const Autocast&) = delete;
+  Autocast& operator=(const Autocast&) = delete;
+
+ private:
+  bool active_;
+};
+
+/// Writes the model atomically. The same model gives the same bytes: no times, no paths.
+void write_model(const std::filesystem::path& file, const Model& model);
+
+/// model.ptyche and history.csv, one line per epoch, into a folder.
+void write_training(const std::filesystem::path& folder, const Model& model);
+
+/// Throws InvalidInput if the file is not a model, of another format version, or incomplete.
+Model read_model(const std::filesystem::path& file);
+
+/// The same into and from an open file, beside other things (a checkpoint's training state).
+void write_model_to(Hdf5File& file, const Model& model);
+Model read_model_from(const Hdf5File& file);
 
 }  // namespace ptyche

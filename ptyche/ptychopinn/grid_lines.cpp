@@ -7,14 +7,12 @@
 
 #include "ptyche/core/error.h"
 #include "ptyche/core/files.h"
-#include "ptyche/core/log.h"
-#include "ptyche/core/stopwatch.h"
-#include "ptyche/core/text.h"
+#include "ptyche/core/progress.h"
 #include "ptyche/group/fixed_groups.h"
 #include "ptyche/group/make_groups.h"
 #include "ptyche/infer/infer.h"
 #include "ptyche/io/numpy.h"
-#include "ptyche/model/model_file.h"
+#include "ptyche/model/model.h"
 #include "ptyche/ptychopinn/study.h"
 #include "ptyche/stitch/stitch.h"
 

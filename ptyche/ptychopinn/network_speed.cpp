@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "ptyche/core/error.h"
-#include "ptyche/core/stopwatch.h"
+#include "ptyche/core/progress.h"
 #include "ptyche/group/fixed_groups.h"
 #include "ptyche/group/make_groups.h"
 #include "ptyche/nn/patch_network.h"

@@ -8,7 +8,7 @@
 
 #include "ptyche/core/field.h"
 #include "ptyche/engine/engine.h"
-#include "ptyche/model/precision.h"
+#include "ptyche/model/model.h"
 
 namespace ptyche {
 

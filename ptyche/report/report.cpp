@@ -9,7 +9,6 @@
 
 #include "ptyche/core/error.h"
 #include "ptyche/core/files.h"
-#include "ptyche/core/version.h"
 #include "ptyche/report/canvas.h"
 #include "ptyche/report/html.h"
 #include "ptyche/report/result_figures.h"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "ptyche/core/log.h"
+#include "ptyche/core/progress.h"
 #include "ptyche/data/reconstruction.h"
 #include "ptyche/data/scores.h"
 #include "ptyche/evaluate/compare.h"

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "ptyche/core/error.h"
-#include "ptyche/core/log.h"
+#include "ptyche/core/progress.h"
 #include "ptyche/core/random.h"
 #include "ptyche/data/probe.h"
 #include "ptyche/engine/loss.h"

@@ -6,7 +6,6 @@
 #include <cmath>
 
 #include "ptyche/core/error.h"
-#include "ptyche/core/interrupt.h"
 #include "ptyche/core/progress.h"
 #include "ptyche/physics/forward_model.h"
 #include "ptyche/solve/pie.h"

@@ -11,10 +11,7 @@
 
 #include "ptyche/core/error.h"
 #include "ptyche/core/files.h"
-#include "ptyche/core/interrupt.h"
-#include "ptyche/core/log.h"
 #include "ptyche/core/progress.h"
-#include "ptyche/core/stopwatch.h"
 #include "ptyche/data/scan.h"
 #include "ptyche/evaluate/evaluate.h"
 #include "ptyche/io/hdf5.h"

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "ptyche/core/error.h"
-#include "ptyche/core/text.h"
+#include "ptyche/core/files.h"
 
 // Every solver's name, which is that of its entry: `SolverEntry NAME_solver()` in the solver's
 // file.

@@ -6,10 +6,7 @@
 #include <cmath>
 
 #include "ptyche/core/error.h"
-#include "ptyche/core/interrupt.h"
-#include "ptyche/core/log.h"
 #include "ptyche/core/progress.h"
-#include "ptyche/core/stopwatch.h"
 #include "ptyche/group/make_groups.h"
 #include "ptyche/train/train_step.h"
 #include "ptyche/train/training_state.h"

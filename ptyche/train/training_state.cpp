@@ -11,7 +11,7 @@
 #include "ptyche/data/scan.h"
 #include "ptyche/group/make_groups.h"
 #include "ptyche/io/hdf5.h"
-#include "ptyche/model/model_file.h"
+#include "ptyche/model/model.h"
 #include "ptyche/nn/patch_network.h"
 #include "ptyche/physics/forward_model.h"
 #include "ptyche/solve/probe_modes.h"

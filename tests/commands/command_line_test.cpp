@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "ptyche/commands/parse.h"
-#include "ptyche/core/version.h"
+#include "ptyche/core/files.h"
 #include "tests/commands/sample_command.h"
 
 namespace ptyche {

@@ -1,10 +1,9 @@
-#include "ptyche/commands/completion.h"
-
 #include <gtest/gtest.h>
 
 #include <cstdio>
 #include <fstream>
 
+#include "ptyche/commands/help.h"
 #include "tests/commands/sample_command.h"
 
 namespace ptyche {

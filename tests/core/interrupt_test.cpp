@@ -1,9 +1,9 @@
-#include "ptyche/core/interrupt.h"
-
 #include <gtest/gtest.h>
 
 #include <csignal>
 #include <cstdlib>
+
+#include "ptyche/core/progress.h"
 
 namespace ptyche {
 namespace {

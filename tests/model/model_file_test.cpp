@@ -1,11 +1,10 @@
-#include "ptyche/model/model_file.h"
-
 #include <ATen/core/grad_mode.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <nlohmann/json.hpp>
 
+#include "ptyche/model/model.h"
 #include "ptyche/nn/patch_network.h"
 #include "tests/support/checks.h"
 

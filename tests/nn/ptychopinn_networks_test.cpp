@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "ptyche/core/error.h"
-#include "ptyche/model/precision.h"
+#include "ptyche/model/model.h"
 #include "ptyche/nn/physics_stem.h"
 #include "ptyche/nn/ptychopinn_network.h"
 #include "ptyche/nn/supervised_network.h"

@@ -10,7 +10,7 @@
 #include "ptyche/core/random.h"
 #include "ptyche/group/fixed_groups.h"
 #include "ptyche/group/make_groups.h"
-#include "ptyche/model/model_file.h"
+#include "ptyche/model/model.h"
 #include "ptyche/train/train_step.h"
 #include "ptyche/train/training_state.h"
 #include "tests/support/checks.h"
