@@ -73,29 +73,48 @@ ComplexAdam grown(const ComplexAdam& old, const at::Tensor& value) {
 }
 
 template <class T>
-StepFactors<T> factors(ComplexAdam& moments, double most, double rate,
+StepFactors<T> factors(const ComplexAdam& moments, double most, double rate,
                        const ComplexAdamOptions& options) {
-  const auto steps = static_cast<double>(++moments.steps);
+  const auto steps = static_cast<double>(moments.steps);
   const double mean_scale = 1 - std::pow(options.keep_mean, steps);
   const double square_scale = 1 / (1 - std::pow(options.keep_square, steps));
   const double peak = std::sqrt(most * square_scale);
   return {static_cast<T>(options.keep_mean), static_cast<T>(rate / mean_scale),
-          static_cast<T>(square_scale), static_cast<T>(std::max(options.floor * peak, 1e-12))};
+          static_cast<T>(square_scale),
+          static_cast<T>(std::max(options.floor * peak, options.epsilon))};
+}
+
+/// The gradient as its numbers must lie beside those of `value`.
+at::Tensor laid_out_as(const at::Tensor& gradient, const at::Tensor& value) {
+  if (gradient.strides() == value.strides() && !gradient.is_conj()) return gradient;
+  return at::empty_like(value).copy_(gradient);
 }
 
 template <class T, int parts>
 void step_all(at::Tensor& value, const at::Tensor& gradient, ComplexAdam& moments, double rate,
               const ComplexAdamOptions& options) {
-  const at::Tensor along = gradient.contiguous();
+  const at::Tensor along = laid_out_as(gradient, value);
   const std::int64_t count = value.numel();
   T *to = static_cast<T*>(value.data_ptr()), *mean = static_cast<T*>(moments.mean.data_ptr());
   const T* from = static_cast<const T*>(along.data_ptr());
   T* square = moments.square.data_ptr<T>();
+  const auto keep = static_cast<T>(options.keep_square);
+  ++moments.steps;
+  if (options.floor == 0) {  // no largest one to look for: all in one pass over memory
+    const StepFactors<T> f = factors<T>(moments, 0, rate, options);
+    at::parallel_for(0, count, kMomentGrain, [&](std::int64_t first, std::int64_t last) {
+      for (std::int64_t block = first; block < last; block += kBlock) {
+        const std::int64_t end = std::min(last, block + kBlock);
+        gather_squares<T, parts>(square, from, keep, block, end);
+        step<T, parts>(to, from, mean, square, block, end, f);
+      }
+    });
+    return;
+  }
   const T most = at::parallel_reduce(
       0, count, kMomentGrain, T(0),
       [&](std::int64_t first, std::int64_t last, T) {
-        return gather_squares<T, parts>(square, from, static_cast<T>(options.keep_square), first,
-                                        last);
+        return gather_squares<T, parts>(square, from, keep, first, last);
       },
       [](T a, T b) { return std::max(a, b); });
   const StepFactors<T> f = factors<T>(moments, static_cast<double>(most), rate, options);
@@ -129,6 +148,22 @@ ComplexAdam read_adam(const Hdf5File& file, const std::string& path) {
   if (!file.has(path + "/steps")) return {};
   return {file.read(path + "/mean").values, file.read(path + "/square").values,
           file.read(path + "/steps").values.item<std::int64_t>()};
+}
+
+void momentum_step(at::Tensor& value, at::Tensor& velocity, const at::Tensor& along, double step,
+                   double momentum, Momentum rule) {
+  using Pixel = c10::complex<float>;
+  auto* to = value.data_ptr<Pixel>();
+  auto* speed = velocity.data_ptr<Pixel>();
+  const auto* direction = along.const_data_ptr<Pixel>();
+  const auto keep = static_cast<float>(momentum), length = static_cast<float>(step);
+  at::parallel_for(0, value.numel(), kMomentGrain, [&](std::int64_t first, std::int64_t last) {
+    for (std::int64_t i = first; i < last; ++i) {
+      const Pixel change = length * direction[i];
+      speed[i] = keep * speed[i] + change;
+      to[i] += rule == Momentum::nesterov ? change + keep * speed[i] : speed[i];
+    }
+  });
 }
 
 }  // namespace ptyche

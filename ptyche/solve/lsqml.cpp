@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "ptyche/data/probe.h"
+#include "ptyche/solve/adam.h"
 #include "ptyche/solve/auxiliary_updates.h"
 #include "ptyche/solve/illumination.h"
 
@@ -97,21 +98,6 @@ StepLengths best_lengths(const SolverProblem& problem, const SolverState& state,
           limited((b2 * a11 - b1 * a12) / determinant)};
 }
 
-/// velocity := momentum velocity + step along; value += velocity.
-void move_along(at::Tensor& value, at::Tensor& velocity, const at::Tensor& along, double momentum,
-                double step) {
-  auto* to = value.data_ptr<Pixel>();
-  auto* speed = velocity.data_ptr<Pixel>();
-  const auto* direction = along.const_data_ptr<Pixel>();
-  const auto keep = static_cast<float>(momentum), length = static_cast<float>(step);
-  at::parallel_for(0, value.numel(), kGrain, [&](std::int64_t first, std::int64_t last) {
-    for (std::int64_t i = first; i < last; ++i) {
-      speed[i] = keep * speed[i] + length * direction[i];
-      to[i] += speed[i];
-    }
-  });
-}
-
 struct LsqmlOptions {
   /// The likelihood is the quadratic misfit that the step lengths are made for.
   BatchOptions batches = {.gradient = {.likelihood = LossKind::amplitude_square}};
@@ -182,9 +168,11 @@ class Lsqml : public Solver {
     const Directions along = directions_of(problem, state, corners, slope, likelihood);
     const StepLengths length = best_lengths(problem, state, corners, slope, along, likelihood);
     const double momentum = options_.momentum, fresh = 1 - momentum;
-    move_along(state.object, object_, along.object, momentum, fresh * length.object);
+    momentum_step(state.object, object_, along.object, fresh * length.object, momentum,
+                  Momentum::heavy_ball);
     if (move_probe)
-      move_along(state.probe, probe_, along.probe, momentum, fresh * kProbeShare * length.probe);
+      momentum_step(state.probe, probe_, along.probe, fresh * kProbeShare * length.probe, momentum,
+                    Momentum::heavy_ball);
   }
 
   Options options_;
