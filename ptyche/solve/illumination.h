@@ -1,5 +1,4 @@
-// Sums over the patches that patterns see, which are the curvatures by which solvers scale their
-// steps, and the prior that smooths the object where these are small.
+// How much light falls where, and the incoherent modes of a probe.
 #pragma once
 
 #include <ATen/ATen.h>
@@ -34,5 +33,15 @@ double add_smoothness(const at::Tensor& object, double slope, double share, at::
 /// The prior's curvature is 8 / (2 slope^2) or less, that of the counts 2 `light` where `light`
 /// photons per pixel fall: whether the prior is more than a percent of it.
 bool smoothness_matters(double slope, double light);
+
+/// `probe` (m, N, N) with weak modes added up to `modes`: the first mode times row, col, row col,
+/// then higher powers of the two coordinates, in that order; each carries the share `power` of the
+/// first mode's photons. The sum of all photons stays. Modes beyond `modes` are dropped.
+at::Tensor with_modes(const at::Tensor& probe, std::int64_t modes, double power);
+
+/// The same intensities by modes that are orthogonal to each other, strongest first: singular value
+/// decomposition of (modes, N^2) (Thibault & Menzel, Nature 494, 68 (2013)); the first mode's phase
+/// is kept.
+at::Tensor orthogonal_modes(const at::Tensor& probe);
 
 }  // namespace ptyche

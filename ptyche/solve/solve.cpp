@@ -15,7 +15,7 @@
 #include "ptyche/data/scan.h"
 #include "ptyche/evaluate/evaluate.h"
 #include "ptyche/io/hdf5.h"
-#include "ptyche/solve/probe_modes.h"
+#include "ptyche/solve/illumination.h"
 #include "ptyche/solve/problem.h"
 
 namespace ptyche {

@@ -14,7 +14,7 @@
 #include "ptyche/model/model.h"
 #include "ptyche/nn/patch_network.h"
 #include "ptyche/physics/forward_model.h"
-#include "ptyche/solve/probe_modes.h"
+#include "ptyche/solve/illumination.h"
 #include "ptyche/stitch/stitch.h"
 
 namespace ptyche {

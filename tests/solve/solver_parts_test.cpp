@@ -4,7 +4,6 @@
 #include "ptyche/solve/adam.h"
 #include "ptyche/solve/auxiliary_updates.h"
 #include "ptyche/solve/illumination.h"
-#include "ptyche/solve/probe_modes.h"
 #include "tests/support/small_scan.h"
 
 namespace ptyche {
