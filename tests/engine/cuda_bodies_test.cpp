@@ -10,7 +10,7 @@
 #include "ptyche/core/error.h"
 #include "ptyche/engine/cuda/host_call.h"
 #include "ptyche/engine/cuda/plugin.h"
-#include "ptyche/engine/loss.h"
+#include "ptyche/engine/fused_call.h"
 #include "tests/support/loss_cases.h"
 
 namespace ptyche {

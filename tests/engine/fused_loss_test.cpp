@@ -6,7 +6,7 @@
 
 #include "ptyche/core/error.h"
 #include "ptyche/engine/cpu/fft_plan.h"
-#include "ptyche/engine/loss.h"
+#include "ptyche/engine/fused_call.h"
 #include "tests/support/loss_cases.h"
 
 namespace ptyche {
