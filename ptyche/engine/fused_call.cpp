@@ -4,8 +4,8 @@
 #include <numeric>
 
 #include "ptyche/data/probe.h"
-#include "ptyche/physics/losses.h"
 #include "ptyche/physics/forward_model.h"
+#include "ptyche/physics/losses.h"
 
 namespace ptyche {
 namespace {

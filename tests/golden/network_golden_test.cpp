@@ -5,8 +5,8 @@
 #include <cmath>
 
 #include "ptyche/nn/patch_network.h"
-#include "ptyche/physics/losses.h"
 #include "ptyche/physics/forward_model.h"
+#include "ptyche/physics/losses.h"
 #include "ptyche/train/adam.h"
 #include "tests/support/golden_canvases.h"
 

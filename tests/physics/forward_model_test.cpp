@@ -1,10 +1,11 @@
 // The operators of the forward model: adjoints, gradients, and what each one promises.
+#include "ptyche/physics/forward_model.h"
+
 #include <gtest/gtest.h>
 
 #include "ptyche/core/error.h"
 #include "ptyche/physics/canvas.h"
 #include "ptyche/physics/losses.h"
-#include "ptyche/physics/forward_model.h"
 #include "tests/support/checks.h"
 
 namespace ptyche {

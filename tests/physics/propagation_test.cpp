@@ -1,11 +1,10 @@
-#include "ptyche/physics/forward_model.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <numbers>
 
 #include "ptyche/core/error.h"
+#include "ptyche/physics/forward_model.h"
 #include "tests/support/checks.h"
 
 namespace ptyche {

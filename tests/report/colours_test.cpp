@@ -1,10 +1,10 @@
-#include "ptyche/report/figure.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <limits>
 #include <numbers>
+
+#include "ptyche/report/figure.h"
 
 namespace ptyche {
 namespace {

@@ -1,9 +1,10 @@
+#include "ptyche/report/figure.h"
+
 #include <gtest/gtest.h>
 
 #include <cmath>
 
 #include "ptyche/core/error.h"
-#include "ptyche/report/figure.h"
 #include "ptyche/report/result_figures.h"
 #include "tests/report/decoded_png.h"
 #include "tests/report/sample.h"
