@@ -2,8 +2,6 @@
 
 #include <ATen/core/grad_mode.h>
 
-#include "ptyche/solve/adam.h"
-
 namespace ptyche {
 
 AdamState new_adam_state(const std::vector<at::Tensor>& parameters) {
@@ -19,18 +17,19 @@ AdamState new_adam_state(const std::vector<at::Tensor>& parameters) {
 void adam_step(const std::vector<at::Tensor>& parameters, AdamState& state, double learning_rate,
                const AdamOptions& options) {
   const at::NoGradGuard no_grad;
+  std::vector<at::Tensor> values, gradients, mean, variance, steps;
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     if (!parameters[i].grad().defined()) continue;
-    at::Tensor value = parameters[i];
-    ComplexAdam moments{state.mean[i], state.variance[i],
-                        static_cast<std::int64_t>(state.steps[i].item<float>())};
-    adam_step(value, parameters[i].grad(), moments, learning_rate,
-              {.keep_mean = options.beta1,
-               .keep_square = options.beta2,
-               .floor = 0,
-               .epsilon = options.epsilon});
-    state.steps[i].fill_(moments.steps);
+    values.push_back(parameters[i]);
+    gradients.push_back(parameters[i].grad());
+    mean.push_back(state.mean[i]);
+    variance.push_back(state.variance[i]);
+    steps.push_back(state.steps[i].add_(1));
   }
+  if (values.empty()) return;
+  at::_fused_adam_(values, gradients, mean, variance, {}, steps, learning_rate, options.beta1,
+                   options.beta2, /*weight_decay=*/0, options.epsilon, /*amsgrad=*/false,
+                   /*maximize=*/false);
   for (const at::Tensor& parameter : parameters) parameter.mutable_grad() = at::Tensor();
 }
 
