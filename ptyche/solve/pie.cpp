@@ -2,20 +2,18 @@
 // and rPIE (Maiden, Johnson & Li, Optica 4, 736 (2017), eqs. 9 and 13), whose denominators are the
 // mean of the local and the largest power, with momentum (the same, sec. 2C: mPIE). The updates of
 // some patterns are merged (engine/projections.h), so that threads can share the work.
+#include "ptyche/solve/pie.h"
+
 #include <algorithm>
 #include <span>
 
 #include "ptyche/core/random.h"
-#include "ptyche/solve/adam.h"
 #include "ptyche/solve/auxiliary_updates.h"
 #include "ptyche/solve/projection_kernels.h"
 
 namespace ptyche {
 namespace {
 
-// Patterns whose updates are merged: enough for a few threads, and the image after as many passes
-// is that of one after the other (docs/solvers.md).
-constexpr std::int64_t kPieBatch = 8;
 // Patterns between two steps of momentum: whole batches, about the hundred of the paper.
 constexpr std::size_t kMomentumPatterns = 12 * kPieBatch;
 
@@ -24,12 +22,13 @@ std::vector<std::int64_t> order_of(std::int64_t patterns, std::uint64_t seed, st
                      RandomStream(seed, Purpose::solver_order, static_cast<std::uint64_t>(pass)));
 }
 
-/// Goes on from `before` by the change that a sweep has made, with momentum.
+/// velocity <- momentum velocity + (value - before); value <- value + momentum velocity: Maiden,
+/// Johnson & Li, Optica 4, 736 (2017), sec. 2C.
 void carry_on(at::Tensor& value, const at::Tensor& before, at::Tensor& velocity, double momentum) {
-  if (!velocity.defined() || velocity.sizes() != value.sizes()) velocity = at::zeros_like(value);
   const at::Tensor change = value - before;
-  value = before.clone();
-  momentum_step(value, velocity, change, 1, momentum, Momentum::nesterov);
+  const bool known = velocity.defined() && velocity.sizes() == value.sizes();
+  velocity = known ? change + momentum * velocity : change;
+  value = value + momentum * velocity;
 }
 
 struct PieSolverOptions {
@@ -112,6 +111,12 @@ class PieSolver : public Solver {
 };
 
 }  // namespace
+
+double pie_pass(cpu::ProjectionMemory<float>& memory, const cpu::PieOptions& options,
+                std::uint64_t seed, std::int64_t pass) {
+  return cpu::pie_sweep(
+      memory, order_of(static_cast<std::int64_t>(memory.positions.size()), seed, pass), options);
+}
 
 /// Both denominators are the largest power alone.
 SolverEntry epie_solver() {

@@ -16,17 +16,6 @@ constexpr const char *kObjectStep = "0.02", *kProbeStep = "0.02";
 
 }  // namespace
 
-at::Tensor first_probe(const Scan& scan, const FirstProbeOptions& options) {
-  SolverOptions solver;
-  solver.chain = {{"rpie", options.epochs}};
-  solver.every = options.epochs;
-  solver.seed = options.seed;
-  const SolveResult result = solve(scan, {}, solver);
-  if (result.end == ChainEnd::interrupted)
-    throw Interrupted("stopped during the first probe, before there was anything to keep");
-  return result.image.probe;
-}
-
 std::int64_t refine_passes(const std::string& how, std::int64_t patterns) {
   if (how == "none") return 0;
   if (how == "auto")

@@ -1,7 +1,5 @@
-// What solvers do for the network: its first probe, and from its image to a better one.
+// From the network's image to a better one by an iterative solver on the same physics.
 #pragma once
-
-#include <ATen/ATen.h>
 
 #include <cstdint>
 #include <string>
@@ -12,16 +10,6 @@
 #include "ptyche/data/scan.h"
 
 namespace ptyche {
-
-/// How the probe is found that training begins with.
-struct FirstProbeOptions {
-  std::int64_t epochs = 30;  ///< passes over the used patterns, >= 1
-  std::uint64_t seed = 1;
-};
-
-/// The probe (modes, N, N) of the chain `rpie` from a flat object and the scan's probe. Throws
-/// Interrupted after Ctrl-C, and InvalidInput as solve does.
-at::Tensor first_probe(const Scan& scan, const FirstProbeOptions& options = {});
 
 /// Passes over so many patterns that `how` asks for: "none" 0, "auto" at least kFewestPasses and,
 /// in small scans, as many as make kEnoughSteps steps, else the number. Throws InvalidInput for

@@ -12,7 +12,7 @@
 #include "ptyche/nn/network_options.h"
 #include "ptyche/nn/physics_stem.h"
 #include "ptyche/physics/losses.h"
-#include "ptyche/solve/refine.h"
+#include "ptyche/solve/rpie.h"
 #include "ptyche/solve/solver.h"
 
 namespace ptyche {
@@ -33,7 +33,7 @@ struct TrainOptions {
   bool background = true;              ///< train a background per detector pixel, in counts
   double background_rate = 0.02;       ///< learning rate of its square root, sqrt(counts), >= 0
   std::string probe_start = "solver";  ///< solver (rPIE) | guess (the scan's probe)
-  FirstProbeOptions first_probe;       ///< how the solver is run
+  RpieOptions first_probe;             ///< how the solver is run
   NetworkOptions network;
   LossKind loss = LossKind::poisson;  ///< between expected and measured counts
   StemOptions stem;

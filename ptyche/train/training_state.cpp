@@ -30,9 +30,9 @@ at::Tensor starting_probe(const Scan& scan, const TrainOptions& options) {
   const std::int64_t modes = std::max(options.probe_modes, scan.probe().size(0));
   const Scan guess = scan.with_probe(with_modes(scan.probe(), modes, SolverOptions().mode_power));
   if (options.probe_start == "guess") return guess.probe();
-  FirstProbeOptions solver = options.first_probe;
+  RpieOptions solver = options.first_probe;
   solver.seed = options.seed;
-  return first_probe(guess, solver);
+  return rpie(guess, empty_reconstruction(guess, Interpolation::probe_fourier), solver).probe;
 }
 
 /// Every tensor of the state beside the model's own, under its name in the file.
