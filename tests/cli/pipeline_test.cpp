@@ -56,7 +56,7 @@ TEST_F(Pipeline, TrainThenInferGivesTheScoresOfReconstruct) {
       0);
   ASSERT_EQ(run_ptyche("train '" + scan() + "' -o '" + out("half") + "'" + small()).code, 0);
   ASSERT_EQ(run_ptyche("infer '" + scan() + "' -m '" + out("half") + "/model.ptyche' -o '" +
-                       out("half") + "' --threads 1")
+                       out("half") + "' --threads 1 --precision float32")
                 .code,
             0);
   const Outcome a =

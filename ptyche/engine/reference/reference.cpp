@@ -3,8 +3,8 @@
 #include <ATen/core/grad_mode.h>
 
 #include "ptyche/data/probe.h"
-#include "ptyche/physics/losses.h"
 #include "ptyche/physics/forward_model.h"
+#include "ptyche/physics/losses.h"
 
 namespace ptyche::reference {
 namespace {
