@@ -112,8 +112,24 @@ double add_smoothness(const at::Tensor& object, double slope, double share, at::
                       std::plus<double>());
 }
 
+double smoothness_curvature(double slope) { return 4 / (slope * slope); }
+
 bool smoothness_matters(double slope, double light) {
-  return slope > 0 && 4 / (slope * slope) > kNoticeable * 2 * light;
+  return slope > 0 && smoothness_curvature(slope) > kNoticeable * 2 * light;
+}
+
+void share_power(SolverState& state, double power) {
+  const double now = probe_power(state.probe);
+  if (!(now > 0)) return;
+  const double factor = std::sqrt(power / now);
+  state.probe = state.probe * factor;
+  state.object = state.object / factor;
+}
+
+at::Tensor at_equal_power(const at::Tensor& gradient, const at::Tensor& probe) {
+  const double along =
+      (at::view_as_real(probe) * at::view_as_real(gradient)).sum(at::kDouble).item<double>();
+  return gradient - probe * (along / std::max(probe_power(probe), 1e-30));
 }
 
 namespace {

@@ -30,9 +30,21 @@ double mean_light(const SolverProblem& problem, const SolverState& state);
 /// Returns the value times `share`.
 double add_smoothness(const at::Tensor& object, double slope, double share, at::Tensor& gradient);
 
+/// The curvature of that prior by one pixel: 4 / slope^2, from its four neighbours.
+double smoothness_curvature(double slope);
+
 /// The prior's curvature is 8 / (2 slope^2) or less, that of the counts 2 `light` where `light`
 /// photons per pixel fall: whether the prior is more than a percent of it.
 bool smoothness_matters(double slope, double light);
+
+/// The same patterns with the photons of `power` in the probe: what the probe gains or loses, the
+/// object does not have. Nothing where the probe has no light.
+void share_power(SolverState& state, double power);
+
+/// The part of the probe's gradient that does not change the probe's power:
+/// g - P Re<P, g> / <P, P>. A larger probe and a smaller object give the same patterns, and a prior
+/// that likes small objects would go on for ever along that line.
+at::Tensor at_equal_power(const at::Tensor& gradient, const at::Tensor& probe);
 
 /// `probe` (m, N, N) with weak modes added up to `modes`: the first mode times row, col, row col,
 /// then higher powers of the two coordinates, in that order; each carries the share `power` of the

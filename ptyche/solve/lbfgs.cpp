@@ -8,6 +8,7 @@
 #include "ptyche/data/probe.h"
 #include "ptyche/solve/auxiliary_updates.h"
 #include "ptyche/solve/illumination.h"
+#include "ptyche/solve/slow_waves.h"
 
 namespace ptyche {
 namespace {
@@ -19,6 +20,9 @@ constexpr double kEnough = 1e-4;  // of the promised decrease (Armijo)
 constexpr double kCurvatureDamping =
     0.02;                             // of the largest curvature of an array, added to all of it
 constexpr double kRootFloor = 0.002;  // counts
+// Of the mean counts. Where there is no background its curvature is none, either; without a share
+// of the counts its unit would be huge and every step as short as the background asks.
+constexpr double kRootShare = 0.3;
 
 /// All variables of a state, or their slopes, in one line: (v) float32.
 at::Tensor in_line(const at::Tensor& object, const at::Tensor& probe, const at::Tensor& root,
@@ -60,7 +64,8 @@ at::Tensor damped(const at::Tensor& curvature) {
 
 /// Of the background's root, from the mean pattern.
 at::Tensor root_curvature(const SolverProblem& problem, const SolverState& state) {
-  const at::Tensor background = state.background_root.square() + kRootFloor;
+  const at::Tensor background =
+      state.background_root.square() + (kRootFloor + kRootShare * problem.mean_counts());
   at::Tensor mean = at::zeros_like(background);
   for (const at::Tensor& batch : problem.frames.split(64))
     mean += counts_in_fft_order(problem.scan, batch).sum(0);
@@ -69,10 +74,11 @@ at::Tensor root_curvature(const SolverProblem& problem, const SolverState& state
 }
 
 /// 1 / sqrt(curvature) of every variable: in these units all are about equally stiff.
-at::Tensor units_of(const SolverProblem& problem, const SolverState& state) {
+at::Tensor units_of(const SolverProblem& problem, const SolverState& state, double slope) {
   const at::Tensor corners = whole_corners(problem, state, all_patterns(problem));
-  const at::Tensor light = damped(
-      spread_at(mode_power(state.probe), corners, state.object.size(0), state.object.size(1)));
+  const double prior = slope > 0 ? smoothness_curvature(slope) : 0;
+  const at::Tensor light = prior + damped(spread_at(mode_power(state.probe), corners,
+                                                    state.object.size(0), state.object.size(1)));
   const at::Tensor power = damped(gathered_power(state.object, corners, problem.pattern_size()))
                                .expand(state.probe.sizes());
   const at::Tensor root =
@@ -84,7 +90,7 @@ at::Tensor units_of(const SolverProblem& problem, const SolverState& state) {
 
 struct LbfgsOptions {
   GradientOptions gradient = {};
-  double object_slope = 0.25;  ///< see add_smoothness; 0 = no prior
+  double object_slope = 0.1;  ///< see add_smoothness; 0 = no prior
   double plateau = 1e-5;       ///< 0..1; 0 = all passes are made
 };
 
@@ -130,7 +136,9 @@ class Lbfgs : public Solver {
     file.write(group + "/units", units_);
     file.write(group + "/point", point_);
     file.write(group + "/slope", here_.slope);
-    file.write(group + "/loss", at::tensor({here_.likelihood, here_.loss}, at::kDouble));
+    file.write(group + "/loss", at::tensor({here_.likelihood, here_.loss, power_}, at::kDouble));
+    file.write(group + "/phase_direction", slow_.direction);
+    file.write(group + "/phase_gain", slow_.gain);
     if (steps_.empty()) return;
     file.write(group + "/steps", at::stack(std::vector<at::Tensor>(steps_.begin(), steps_.end())));
     file.write(group + "/changes",
@@ -143,6 +151,8 @@ class Lbfgs : public Solver {
     point_ = file.read(group + "/point").values;
     const at::Tensor loss = file.read(group + "/loss").values;
     here_ = {loss[0].item<double>(), loss[1].item<double>(), file.read(group + "/slope").values};
+    power_ = loss[2].item<double>();
+    slow_ = {file.read(group + "/phase_direction").values, file.read(group + "/phase_gain").values};
     if (!file.has(group + "/steps")) return;
     for (const at::Tensor& step : file.read(group + "/steps").values.unbind(0))
       steps_.push_back(step);
@@ -164,14 +174,19 @@ class Lbfgs : public Solver {
   void start(const SolverProblem& problem, const SolverState& state) {
     steps_.clear();
     changes_.clear();
-    units_ = units_of(problem, state);
+    units_ = units_of(problem, state, options_.object_slope);
+    slow_ = slow_waves(state);
+    power_ = probe_power(state.probe);
     point_ = constrained(problem, line_of(state) / units_, state);
     here_ = evaluate(problem, state, point_);
   }
 
+  /// Its probe has the power that the link began with, whatever the point's.
   SolverState from_point(const SolverProblem& problem, const at::Tensor& point,
                          const SolverState& like) const {
     SolverState state = from_line(point * units_, like);
+    if (!problem.options.fixed_probe)
+      state.probe = state.probe * std::sqrt(power_ / std::max(probe_power(state.probe), 1e-30));
     const auto room = static_cast<double>(problem.room_px);
     state.position_corrections.clamp_(-room, room);
     return state;
@@ -193,7 +208,8 @@ class Lbfgs : public Solver {
                  const at::Tensor& point) const {
     const SolverState state = from_point(problem, point, like);
     SolverGradient slope = gradient(problem, state, all_patterns(problem), options_.gradient);
-    if (problem.options.fixed_probe) slope.probe.zero_();
+    slope.probe = problem.options.fixed_probe ? at::zeros_like(slope.probe)
+                                              : at_equal_power(slope.probe, state.probe);
     const double prior = options_.object_slope > 0
                              ? add_smoothness(state.object, options_.object_slope, 1, slope.object)
                              : 0;
@@ -211,13 +227,25 @@ class Lbfgs : public Solver {
       weight[i] = (steps_[i].dot(along) / steps_[i].dot(changes_[i])).item<double>();
       along.sub_(changes_[i], weight[i]);
     }
-    if (steps_.empty()) return along.mul_(0.5);
-    along.mul_(steps_.back().dot(changes_.back()) / changes_.back().dot(changes_.back()));
+    if (steps_.empty()) return preconditioned(along).mul_(0.5);
+    const at::Tensor& last = changes_.back();
+    const double length = (steps_.back().dot(last) / last.dot(preconditioned(last))).item<double>();
+    along = preconditioned(along).mul_(length);
     for (std::size_t i = 0; i < steps_.size(); ++i) {
       const double back = (changes_[i].dot(along) / steps_[i].dot(changes_[i])).item<double>();
       along.add_(steps_[i], weight[i] - back);
     }
     return along;
+  }
+
+  /// Slow waves of the phase made longer, all else as it is.
+  at::Tensor preconditioned(const at::Tensor& along) const {
+    at::Tensor result = along.clone();
+    const at::Tensor object =
+        at::view_as_complex(result.narrow(0, 0, 2 * slow_.direction.numel()).view({-1, 2}))
+            .view(slow_.direction.sizes());
+    object.copy_(with_slow_waves(slow_, object));
+    return result;
   }
 
   void remember(const at::Tensor& step, const at::Tensor& change) {
@@ -232,6 +260,8 @@ class Lbfgs : public Solver {
 
   Options options_;
   at::Tensor units_, point_;
+  SlowWaves slow_;
+  double power_ = 0;  ///< of the probe, sum of its modes
   Value here_;
   std::deque<at::Tensor> steps_, changes_;
 };

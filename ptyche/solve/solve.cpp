@@ -12,9 +12,11 @@
 #include "ptyche/core/error.h"
 #include "ptyche/core/files.h"
 #include "ptyche/core/progress.h"
+#include "ptyche/data/probe.h"
 #include "ptyche/data/scan.h"
 #include "ptyche/evaluate/evaluate.h"
 #include "ptyche/io/hdf5.h"
+#include "ptyche/solve/auxiliary_updates.h"
 #include "ptyche/solve/illumination.h"
 #include "ptyche/solve/problem.h"
 
@@ -199,6 +201,7 @@ class ChainRun {
     if (!goes_on) {
       if (watch.resume) note("no checkpoint {}: the solvers start anew", watch.checkpoint.string());
       chain_.state = start_state(problem_, start);
+      keep_in_scale();
       return;
     }
     chain_ = read_chain(watch.checkpoint, problem_, key_);
@@ -244,9 +247,18 @@ class ChainRun {
         chain_.state = before;
       return false;
     }
+    keep_in_scale();
     keep_if_best(before, loss);
     advance(loss);
     return true;
+  }
+
+  /// A probe that grows while the object shrinks gives the same patterns, and priors and limits of
+  /// the object would lose their meaning.
+  void keep_in_scale() {
+    if (problem_.options.fixed_probe) return;
+    share_power(chain_.state, probe_power(problem_.scan.probe()));
+    constrain(problem_, chain_.state);
   }
 
   /// Per photon, of a few patterns.

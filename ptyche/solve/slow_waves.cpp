@@ -1,0 +1,52 @@
+#include "ptyche/solve/slow_waves.h"
+
+#include <ATen/ops/fft_irfft2.h>
+#include <ATen/ops/fft_rfft2.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "ptyche/data/probe.h"
+
+namespace ptyche {
+namespace {
+
+constexpr double kReach =
+    2;  // of 1 / sigma, rad/px; half, 1.5 times and twice as much are no better
+// Cycles over the canvas below which waves gain no more. At .5 a canvas of four times the area
+// needed twice the passes: the longest waves got steps that the others had to wait for.
+constexpr double kSlowestCycles = 2;
+constexpr double kLeastAmplitude = 1e-6;
+
+/// Root mean square distance from the centre of gravity along one axis, px.
+double rms_radius(const at::Tensor& power) {
+  const at::Tensor axis = at::arange(power.size(0), at::kDouble);
+  double variance = 0;
+  for (const std::int64_t other : {0, 1}) {
+    const at::Tensor profile = power.sum(other, /*keepdim=*/false, at::kDouble);
+    const at::Tensor weight = profile / profile.sum();
+    variance += (weight * (axis - (weight * axis).sum()).square()).sum().item<double>() / 2;
+  }
+  return std::sqrt(variance);
+}
+
+}  // namespace
+
+SlowWaves slow_waves(const SolverState& state) {
+  const std::int64_t rows = state.object.size(0), cols = state.object.size(1);
+  const double reach = kReach / (2 * M_PI * std::max(rms_radius(mode_power(state.probe)), 0.5));
+  const double slowest = kSlowestCycles / static_cast<double>(std::max(rows, cols));
+  const at::Tensor down = at::fft_fftfreq(rows, 1.0, at::kFloat).square().unsqueeze(1);
+  const at::Tensor right = at::fft_rfftfreq(cols, 1.0, at::kFloat).square();
+  return {.direction = state.object / state.object.abs().clamp_min(kLeastAmplitude),
+          .gain = 1 + reach * reach / (down + right + slowest * slowest)};
+}
+
+at::Tensor with_slow_waves(const SlowWaves& waves, const at::Tensor& along) {
+  const at::Tensor turned = along * waves.direction.conj();
+  const at::Tensor phase = at::fft_irfft2(at::fft_rfft2(at::imag(turned).contiguous()) * waves.gain,
+                                          at::IntArrayRef(along.sizes()));
+  return at::complex(at::real(turned).contiguous(), phase) * waves.direction;
+}
+
+}  // namespace ptyche

@@ -1,0 +1,155 @@
+// What the solvers do with what hardly changes a pattern: long waves of the phase, the share of
+// power between probe and object, a background that is not there.
+#include "ptyche/solve/slow_waves.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "ptyche/data/probe.h"
+#include "ptyche/solve/illumination.h"
+#include "ptyche/solve/problem.h"
+#include "ptyche/solve/solve.h"
+#include "tests/support/plain_solver.h"
+#include "tests/support/small_scan.h"
+
+namespace ptyche {
+namespace {
+
+constexpr std::int64_t kSide = 48;
+
+at::Tensor noise(std::int64_t seed) {
+  at::manual_seed(static_cast<std::uint64_t>(seed));
+  return at::randn({kSide, kSide}, at::kComplexFloat);
+}
+
+double scalar_product(const at::Tensor& a, const at::Tensor& b) {
+  return at::real((a.conj() * b).sum()).item<double>();
+}
+
+/// A pure phase of one long wave along the diagonal.
+at::Tensor phase_wave(std::int64_t side, double waves) {
+  const at::Tensor axis = at::arange(side, at::kFloat) * (2 * M_PI * waves / side);
+  const at::Tensor phase = 0.4 * (axis.unsqueeze(1) + axis).sin();
+  return at::polar(at::ones_like(phase), phase.contiguous());
+}
+
+SlowWaves waves_of(const at::Tensor& object) {
+  SolverState state;
+  state.object = object;
+  state.probe = small_scan().probe();
+  return slow_waves(state);
+}
+
+TEST(SlowWaves, PreconditionerIsSymmetricAndPositive) {
+  const SlowWaves waves = waves_of(noise(1));
+  const at::Tensor a = noise(2), b = noise(3);
+  const double ab = scalar_product(a, with_slow_waves(waves, b)),
+               ba = scalar_product(with_slow_waves(waves, a), b);
+  EXPECT_NEAR(ab, ba, 1e-4 * std::abs(scalar_product(a, with_slow_waves(waves, a))));
+  EXPECT_GE(scalar_product(a, with_slow_waves(waves, a)), scalar_product(a, a));
+}
+
+TEST(SlowWaves, LongWavesOfThePhaseGrowAndTheAmplitudeStays) {
+  const at::Tensor object = phase_wave(kSide, 3);
+  const SlowWaves waves = waves_of(object);
+  const at::Tensor amplitude = 0.1 * object;
+  EXPECT_TRUE(at::allclose(with_slow_waves(waves, amplitude), amplitude, 1e-4, 1e-5));
+  const at::Tensor row = at::arange(kSide, at::kFloat).unsqueeze(1).expand({kSide, kSide});
+  const auto growth = [&](double cycles) {
+    const at::Tensor wave = (row * (2 * M_PI * cycles / kSide)).cos().contiguous();
+    const at::Tensor along = at::complex(at::zeros_like(wave), wave) * object;
+    return scalar_product(along, with_slow_waves(waves, along)) / scalar_product(along, along);
+  };
+  EXPECT_GT(growth(2), 10);
+  EXPECT_GT(growth(2), 1.8 * growth(4));
+  EXPECT_LT(growth(kSide / 2), 1.2);
+}
+
+/// Passes of lbfgs until the object's phase is within a tenth of the wave's rms of the truth.
+std::int64_t passes_to_truth(std::int64_t frames, double waves) {
+  const std::int64_t side = static_cast<std::int64_t>(std::sqrt(static_cast<double>(frames)));
+  const Scan scan = small_scan(frames, phase_wave(3 * side + 32, waves));
+  const SolverProblem problem = make_problem(scan, plain({{"lbfgs", 100}}));
+  SolverState state = start_state(problem, {});
+  const auto solver = problem.options.chain[0].make();
+  for (std::int64_t pass = 0; pass < 100; ++pass) {
+    solver->pass(problem, state, {.epoch = pass, .epochs = 100, .total = pass});
+    const Reconstruction image = finished(problem, state, {});
+    const std::int64_t inset = 10, length = image.object.size(0) - 2 * inset;
+    const at::Tensor window = image.object.narrow(0, inset, length).narrow(1, inset, length);
+    const at::Tensor truth = scan.truth()
+                                 .narrow(0, image.origin_row + inset, length)
+                                 .narrow(1, image.origin_col + inset, length);
+    const at::Tensor overlap = (truth.conj() * window).sum();
+    const at::Tensor error = truth - window * (overlap.conj() / overlap.abs());
+    const double contrast = (truth - truth.mean()).abs().square().mean().sqrt().item<double>();
+    if (error.abs().square().mean().sqrt().item<double>() < 0.1 * contrast) return pass + 1;
+  }
+  return 1000;
+}
+
+TEST(SlowWaves, OfOneLengthConvergeInPassesThatDoNotGrowWithTheCanvas) {
+  const std::int64_t small = passes_to_truth(144, 1), large = passes_to_truth(576, 2);
+  EXPECT_LE(small, 15);
+  EXPECT_LE(static_cast<double>(large), 1.3 * static_cast<double>(small) + 1);
+}
+
+/// What the prior sees, after so many passes: the object's changes from pixel to pixel.
+double roughness(const Scan& scan, const std::string& solver, std::int64_t passes) {
+  SolverOptions options = plain({{solver, passes}});
+  options.fixed_probe = false;
+  options.last_step = 0.5;
+  set_where_known(options, "object-slope", "0.003");
+  const at::Tensor object = solve(scan, {}, options).image.object;
+  at::Tensor ignored = at::zeros_like(object);
+  return add_smoothness(object, 1, 1, ignored);
+}
+
+TEST(ProbePower, IsNotTakenFromTheObjectByThePrior) {
+  const Scan scan = small_scan();
+  EXPECT_LE(roughness(scan, "ml", 150), 1.1 * roughness(scan, "ml", 40));
+}
+
+TEST(ProbePower, IsKeptByLbfgs) {
+  SolverOptions options = plain({{"lbfgs", 40}});
+  options.fixed_probe = false;
+  set_where_known(options, "object-slope", "0.02");
+  const SolverProblem problem = make_problem(small_scan(), options);
+  SolverState state = start_state(problem, {});
+  const auto solver = options.chain[0].make();
+  for (std::int64_t pass = 0; pass < 40; ++pass)
+    solver->pass(problem, state, {.epoch = pass, .epochs = 40, .total = pass});
+  EXPECT_NEAR(probe_power(state.probe) / probe_power(problem.scan.probe()), 1, 1e-4);
+}
+
+TEST(ProbePower, SharedAnewLeavesEveryPatternAndHasTheDemandedSum) {
+  const Scan scan = small_scan();
+  const SolverProblem problem = make_problem(scan, plain({{"ml", 1}}));
+  SolverState state = start_state(problem, {});
+  const at::Tensor few = at::arange(4, at::kLong);
+  const double before = gradient(problem, state, few).loss;
+  share_power(state, 7);
+  EXPECT_NEAR(probe_power(state.probe), 7, 1e-4);
+  EXPECT_NEAR(gradient(problem, state, few).loss / before, 1, 1e-3);
+}
+
+TEST(ProbePower, ItsGradientAtEqualPowerDoesNotChangeIt) {
+  const at::Tensor probe = small_scan().probe();
+  at::manual_seed(5);
+  const at::Tensor gradient = at::randn(probe.sizes(), at::kComplexFloat);
+  EXPECT_NEAR(scalar_product(probe, at_equal_power(gradient, probe)), 0,
+              1e-4 * std::sqrt(scalar_product(probe, probe) * scalar_product(gradient, gradient)));
+}
+
+TEST(Background, ThatIsNotThereDoesNotSlowLbfgs) {
+  const Scan scan = small_scan();
+  const auto misfit = [&](bool background, std::int64_t passes) {
+    const SolverOptions options = plain({{"lbfgs", passes}}, PositionFreedom::none, background);
+    return r_factor(solve(scan, {}, options).image, scan);
+  };
+  EXPECT_LE(misfit(true, 18), misfit(false, 15));
+}
+
+}  // namespace
+}  // namespace ptyche
