@@ -9,18 +9,6 @@ namespace ptyche {
 
 std::string to_string(Engine engine) { return engine == Engine::fused ? "fused" : "reference"; }
 
-Engine engine_from(const std::string& name) {
-  for (const Engine engine : {Engine::fused, Engine::reference})
-    if (name == to_string(engine)) return engine;
-  throw InvalidInput(fmt::format("engine: expected fused or reference, found {}", name));
-}
-
-ComputeDevice compute_device_from(const std::string& name) {
-  if (name == "cuda") return ComputeDevice::cuda;
-  require(name == "auto" || name == "cpu", "device: expected auto, cpu or cuda, found {}", name);
-  return ComputeDevice::cpu;
-}
-
 std::vector<EngineCoverage> engine_coverage() {
   return {
       {.engine = Engine::fused,

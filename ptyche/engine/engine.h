@@ -16,8 +16,6 @@ enum class Engine {
 };
 
 std::string to_string(Engine engine);
-/// Throws InvalidInput listing the names that exist.
-Engine engine_from(const std::string& name);
 
 /// Where the physics is computed, its data living in the CPU's memory in any case.
 enum class ComputeDevice {
@@ -25,11 +23,9 @@ enum class ComputeDevice {
   cuda,  ///< first NVIDIA GPU, fused engine only; the network stays on the CPU
 };
 
-/// `auto` is the CPU: every call to the GPU copies its inputs there and its gradients back, and it
-/// has not been measured where that pays. Throws InvalidInput listing the names that exist.
-ComputeDevice compute_device_from(const std::string& name);
-
-/// The options --engine and --device of everything that computes physics.
+/// The options --engine and --device of everything that computes physics. `auto` is the CPU: every
+/// call to the GPU copies its inputs there and its gradients back, and it has not been measured
+/// where that pays.
 Field engine_field(Engine& engine);
 Field device_field(ComputeDevice& device);
 

@@ -154,13 +154,6 @@ at::Tensor input_channels(const Model& model, const Scan& scan, const at::Tensor
   return at::cat(chunks).contiguous(at::MemoryFormat::ChannelsLast);
 }
 
-Precision precision_from(const std::string& name) {
-  if (name == "auto") return Precision::automatic;
-  if (name == "float32") return Precision::float32;
-  if (name == "bfloat16") return Precision::bfloat16;
-  throw InvalidInput(fmt::format("precision: expected auto, float32 or bfloat16, found {}", name));
-}
-
 std::string to_string(Precision precision) {
   if (precision == Precision::automatic) return "auto";
   return precision == Precision::float32 ? "float32" : "bfloat16";

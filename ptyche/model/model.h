@@ -91,8 +91,7 @@ at::Tensor position_fractions(const Scan& scan, const at::Tensor& frames);
 
 enum class Precision { automatic, float32, bfloat16 };
 
-/// "auto", "float32" or "bfloat16". Throws InvalidInput listing them.
-Precision precision_from(const std::string& name);
+/// "auto", "float32" or "bfloat16".
 std::string to_string(Precision precision);
 
 /// The option --precision of everything that runs a network.

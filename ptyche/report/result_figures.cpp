@@ -9,6 +9,7 @@
 #include <numbers>
 
 #include "ptyche/core/error.h"
+#include "ptyche/data/probe.h"
 #include "ptyche/evaluate/align.h"
 #include "ptyche/evaluate/image_error.h"
 #include "ptyche/report/canvas.h"
@@ -55,10 +56,8 @@ std::array<double, 2> refined_frequency(const at::Tensor& field) {
 }  // namespace
 
 at::Tensor lit_above(const at::Tensor& coverage, double fraction) {
-  const at::Tensor known = coverage.nan_to_num(0, 0, 0);
-  const double strongest = known.numel() > 0 ? known.max().item<double>() : 0;
-  if (!(strongest > 0)) return at::ones_like(known, at::kBool);
-  return known > fraction * strongest;
+  const at::Tensor lit = lit_pixels(coverage.nan_to_num(0, 0, 0), fraction);
+  return lit.any().item<bool>() ? lit : at::ones_like(lit);
 }
 
 Window bounding_box(const at::Tensor& mask) {

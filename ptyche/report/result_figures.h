@@ -23,8 +23,8 @@ struct CaptionedFigure {
 // What is done to an object before it is shown: the part worth showing, and the phases that no
 // diffraction pattern can tell.
 
-/// Pixels, (rows, cols) bool, whose `coverage` (rows, cols; >= 0) exceeds `fraction` (0..1) of its
-/// maximum; all pixels where nothing is lit.
+/// lit_pixels of a `coverage` (rows, cols; >= 0) that may hold NaN, which is no light; all pixels
+/// where nothing is lit, so that there is something to show.
 at::Tensor lit_above(const at::Tensor& coverage, double fraction);
 
 /// The smallest box around the true pixels of `mask` (rows, cols) bool; the whole where none is.

@@ -133,12 +133,15 @@ std::int64_t passes_of(const Chain& chain) {
   return passes;
 }
 
-PositionFreedom position_freedom_from(const std::string& name) {
-  if (name == "none") return PositionFreedom::none;
-  if (name == "jitter") return PositionFreedom::jitter;
-  if (name == "affine") return PositionFreedom::affine;
-  throw InvalidInput(
-      fmt::format("refined positions: expected none, jitter or affine, found {}", name));
+Field positions_field(PositionFreedom& freedom) {
+  return {.name = "refine-positions",
+          .target = choice(freedom, {{"none", PositionFreedom::none},
+                                     {"jitter", PositionFreedom::jitter},
+                                     {"affine", PositionFreedom::affine}}),
+          .help =
+              "none, jitter (each pattern's own error; what the bare option means) or affine "
+              "(scale, rotation, shear too)",
+          .implied = "jitter"};
 }
 
 std::vector<Field> fields(SolverOptions& options) {
@@ -169,13 +172,7 @@ std::vector<Field> fields(SolverOptions& options) {
        .help = "step size of the background's square root",
        .range = {0, 1e6},
        .internal = true},
-      {.name = "refine-positions",
-       .target = choice(options.positions, {{"none", PositionFreedom::none},
-                                            {"jitter", PositionFreedom::jitter},
-                                            {"affine", PositionFreedom::affine}}),
-       .help = "none, jitter (each pattern's own error; what the bare option means) or affine "
-               "(scale, rotation, shear too)",
-       .implied = "jitter"},
+      positions_field(options.positions),
       {.name = "interpolation",
        .target = choice(options.interpolation, {{"probe_fourier", Interpolation::probe_fourier},
                                                 {"bilinear", Interpolation::bilinear}}),

@@ -110,8 +110,8 @@ enum class PositionFreedom {
   affine,  ///< these too; only the common shift, which no pattern can tell, is kept
 };
 
-/// "none", "jitter" or "affine"; throws InvalidInput for another text.
-PositionFreedom position_freedom_from(const std::string& name);
+/// The option --refine-positions of all that corrects positions.
+Field positions_field(PositionFreedom& freedom);
 
 /// What a user chooses for a chain as a whole; what only some solvers look at is in their links.
 struct SolverOptions {

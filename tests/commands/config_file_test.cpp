@@ -6,6 +6,7 @@
 #include "ptyche/commands/help.h"
 #include "ptyche/core/error.h"
 #include "tests/commands/sample_command.h"
+#include "tests/support/refusal.h"
 
 namespace ptyche {
 namespace {
@@ -28,12 +29,7 @@ class ConfigFile : public testing::Test {
   }
 
   std::string refusal(const std::string& toml) {
-    try {
-      parsed(toml);
-      return "";
-    } catch (const InvalidInput& error) {
-      return error.what();
-    }
+    return message_of([&] { parsed(toml); });
   }
 
   std::filesystem::path file_;

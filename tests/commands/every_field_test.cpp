@@ -104,12 +104,7 @@ TEST(Verbs, AcceptNoOptionThatTheyDoNotLookAt) {
 
 TEST(RequireOwnGrouping, NamesTheOptionThatChoosesGroupsInAnotherWay) {
   const auto refusal = [](const TrainingChoices& training, const GroupingChoices& grouping) {
-    try {
-      require_own_grouping(training, grouping);
-    } catch (const UsageError& error) {
-      return std::string(error.what());
-    }
-    return std::string();
+    return message_of<UsageError>([&] { require_own_grouping(training, grouping); });
   };
   TrainingChoices training;
   GroupingChoices many{.groups = {.gridsize = 0, .count = 8}}, fixed{.groups = {.gridsize = 2}};

@@ -4,6 +4,7 @@
 
 #include "ptyche/core/error.h"
 #include "tests/commands/sample_command.h"
+#include "tests/support/refusal.h"
 
 namespace ptyche {
 namespace {
@@ -28,12 +29,7 @@ std::string device_that_may_be_bare(const Words& words) {
 /// The message with which `words` are refused; empty if they are accepted.
 template <class Parse>
 std::string refusal(const Words& words, const Parse& parse_words) {
-  try {
-    parse_words(words);
-    return "";
-  } catch (const UsageError& error) {
-    return error.what();
-  }
+  return message_of<UsageError>([&] { parse_words(words); });
 }
 
 TEST(Parse, KeepsTheDefaultsOfWhatIsNotGiven) {

@@ -5,6 +5,8 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "tests/support/refusal.h"
+
 namespace ptyche {
 namespace {
 
@@ -52,13 +54,8 @@ Everything unusual() {
 
 std::string refusal_of(const std::string& name, const std::string& text) {
   Everything x;
-  try {
-    const auto all = fields(x);
-    assign(*find_field(all, name), text);
-  } catch (const InvalidInput& error) {
-    return error.what();
-  }
-  return "";
+  const auto all = fields(x);
+  return message_of([&] { assign(*find_field(all, name), text); });
 }
 
 TEST(Field, TakesBackWhatValueTextGives) {

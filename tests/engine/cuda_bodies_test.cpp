@@ -12,6 +12,7 @@
 #include "ptyche/engine/cuda/plugin.h"
 #include "ptyche/engine/fused_call.h"
 #include "tests/support/loss_cases.h"
+#include "tests/support/refusal.h"
 
 namespace ptyche {
 namespace {
@@ -162,14 +163,7 @@ TEST(DeviceCuda, SaysWhatIsMissing) {
     return group_loss(batch.transmission, batch.merged, batch.probe, layout_of(of, batch),
                       measured_of(of, batch), {.engine = engine, .device = ComputeDevice::cuda});
   };
-  const auto refusal = [&](Engine engine) -> std::string {
-    try {
-      loss(engine);
-    } catch (const InvalidInput& error) {
-      return error.what();
-    }
-    return "";
-  };
+  const auto refusal = [&](Engine engine) { return message_of([&] { loss(engine); }); };
   EXPECT_NE(refusal(Engine::reference).find("--engine fused"), std::string::npos);
   const std::string missing = refusal(Engine::fused);
   if (missing.empty()) GTEST_SKIP() << "nothing is missing: " << cuda::describe_device();
@@ -180,10 +174,15 @@ TEST(DeviceCuda, SaysWhatIsMissing) {
 }
 
 TEST(DeviceCuda, IsChosenByNameOnly) {
-  EXPECT_EQ(compute_device_from("cuda"), ComputeDevice::cuda);
-  EXPECT_EQ(compute_device_from("auto"), ComputeDevice::cpu);
-  EXPECT_EQ(compute_device_from("cpu"), ComputeDevice::cpu);
-  EXPECT_THROW(compute_device_from("tpu"), InvalidInput);
+  ComputeDevice device = ComputeDevice::cpu;
+  const auto chosen = [&](const std::string& name) {
+    assign(device_field(device), name);
+    return device;
+  };
+  EXPECT_EQ(chosen("cuda"), ComputeDevice::cuda);
+  EXPECT_EQ(chosen("auto"), ComputeDevice::cpu);
+  EXPECT_EQ(chosen("cpu"), ComputeDevice::cpu);
+  EXPECT_THROW(chosen("tpu"), InvalidInput);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "ptyche/evaluate/align.h"
 #include "ptyche/evaluate/image_error.h"
 #include "tests/evaluate/blobs.h"
+#include "tests/support/refusal.h"
 
 namespace ptyche {
 namespace {
@@ -64,12 +65,7 @@ Reconstruction result_of(const at::Tensor& object) {
 
 /// What the InvalidInput says; empty if there is none.
 std::string refusal(const Reconstruction& image, const Reconstruction& reference) {
-  try {
-    compare(image, reference);
-  } catch (const InvalidInput& error) {
-    return error.what();
-  }
-  return "";
+  return message_of([&] { compare(image, reference); });
 }
 
 /// The truth with a phase that bends slowly, by `turn_rad` from the middle to a corner of 128 px.

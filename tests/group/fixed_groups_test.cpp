@@ -9,6 +9,7 @@
 
 #include "ptyche/core/error.h"
 #include "ptyche/group/make_groups.h"
+#include "tests/support/refusal.h"
 #include "tests/support/small_scan.h"
 
 namespace ptyche {
@@ -43,12 +44,7 @@ Scan scan_at(const at::Tensor& positions) {
 }
 
 std::string refusal(const Scan& scan, const FixedGroupOptions& options) {
-  try {
-    fixed_groups(scan, options);
-    return "";
-  } catch (const InvalidInput& error) {
-    return error.what();
-  }
+  return message_of([&] { fixed_groups(scan, options); });
 }
 
 TEST(FixedGroups, OfTwoHundredPatternsAreFiftyOfFourWithGridsizeTwo) {

@@ -154,7 +154,7 @@ TEST(BadInput, EachIsRefusedWithFileDatasetExpectedAndFound) {
     ReadOptions options;
     options.file = folder / (bad.name + ".npz");
     bad.write(options.file);
-    const std::string message = refusal([&] { read_scan(options); });
+    const std::string message = message_of([&] { read_scan(options); });
     EXPECT_EQ(message.rfind(options.file.string() + ": ", 0), 0u) << bad.name << ": " << message;
     for (const std::string& part : bad.parts) {
       EXPECT_TRUE(contains(message, part)) << bad.name << " should say " << part << ": " << message;
@@ -181,7 +181,7 @@ TEST(BadInput, OptionsOutOfRangeAreNamed) {
   for (const auto& [change, part] : table) {
     ReadOptions options;
     change(options);
-    const std::string message = refusal([&] { read_arrays(small_arrays(), options); });
+    const std::string message = message_of([&] { read_arrays(small_arrays(), options); });
     EXPECT_TRUE(contains(message, part)) << "expected " << part << " in: " << message;
   }
 }
@@ -191,7 +191,7 @@ TEST(BadInput, AMaskFileThatCannotBeReadIsNamed) {
   ReadOptions options;
   options.mask = folder / "bad text.npz";
   write_raw(options.mask, "not a zip");
-  const std::string message = refusal([&] { read_arrays(small_arrays(), options); });
+  const std::string message = message_of([&] { read_arrays(small_arrays(), options); });
   EXPECT_TRUE(contains(message, "--mask: " + options.mask + ": expected")) << message;
 }
 

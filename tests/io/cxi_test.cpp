@@ -135,7 +135,7 @@ TEST(Cxi, MetresWithoutAnObjectPixelAskForTheGeometry) {
   const TestFolder folder;
   ReadOptions options;
   options.file = write_foreign(folder, 3e9);  // not a photon's energy
-  const std::string message = refusal([&] { read_scan(options); });
+  const std::string message = message_of([&] { read_scan(options); });
   for (const char* part : {"foreign.cxi", "translation", "--energy", "--distance"}) {
     EXPECT_TRUE(contains(message, part)) << message;
   }
@@ -148,7 +148,7 @@ TEST(Cxi, ListsWhatIsThereWhenTheDataAreMissing) {
   file.close();
   ReadOptions options;
   options.file = folder / "x.cxi";
-  const std::string message = refusal([&] { read_scan(options); });
+  const std::string message = message_of([&] { read_scan(options); });
   for (const char* part : {"x.cxi", "entry_1/data_1/data", "found entry_1/other"}) {
     EXPECT_TRUE(contains(message, part)) << message;
   }

@@ -66,7 +66,7 @@ TEST(Hdf5, KnowsWhatIsThere) {
   EXPECT_FALSE(in.has("a/c"));
   EXPECT_FALSE(in.has("x/y/z"));
   EXPECT_EQ(in.datasets(), std::vector<std::string>{"a/b"});
-  const std::string message = refusal([&] { in.read("x/y"); });
+  const std::string message = message_of([&] { in.read("x/y"); });
   EXPECT_TRUE(contains(message, "x/y: expected") && contains(message, "found a/b")) << message;
 }
 
@@ -95,7 +95,7 @@ TEST(Hdf5, ATruncatedOrDamagedFileIsRefusedAndNeverACrash) {
     damaged[i] = static_cast<char>(damaged[i] ^ 0x55);
     write_raw(folder / "damaged.h5", damaged);
     refused +=
-        refusal([&] { Hdf5File::open(folder / "damaged.h5").read("g/data"); }).empty() ? 0 : 1;
+        message_of([&] { Hdf5File::open(folder / "damaged.h5").read("g/data"); }).empty() ? 0 : 1;
   }
   EXPECT_GT(refused, 0);
 }

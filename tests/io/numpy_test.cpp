@@ -103,7 +103,7 @@ TEST(Npy, RefusesWhatItCannotHold) {
       {"\x93NUM", "truncated"},
   };
   for (const auto& [bytes, part] : table) {
-    const std::string message = refusal([&] { read(bytes); });
+    const std::string message = message_of([&] { read(bytes); });
     EXPECT_TRUE(contains(message, part)) << "expected " << part << " in: " << message;
   }
 }
@@ -138,7 +138,7 @@ TEST(Npz, SaysWhatIsThereAndWhatItLookedFor) {
   const TestFolder folder;
   write_npz(folder / "a.npz", {{"apple", at::ones({2})}, {"pear", at::ones({2})}});
   const NpzFile file(folder / "a.npz");
-  const std::string message = refusal([&] { file.first_of({"diffraction", "diff3d"}); });
+  const std::string message = message_of([&] { file.first_of({"diffraction", "diff3d"}); });
   for (const char* part : {"diffraction, diff3d", "apple, pear"}) {
     EXPECT_TRUE(contains(message, part)) << message;
   }

@@ -157,7 +157,7 @@ TEST(ChooseFrames, RefusesAHoldOutFileThatDoesNotFit) {
     write_raw(folder / "split.json", json);
     ReadOptions options;
     options.hold_out_file = folder / "split.json";
-    const std::string message = refusal([&] { read_arrays(small_arrays(), options); });
+    const std::string message = message_of([&] { read_arrays(small_arrays(), options); });
     EXPECT_TRUE(contains(message, part) && contains(message, "split.json")) << message;
   }
 }
@@ -231,7 +231,7 @@ TEST(Crop, KeepsASquareOfADetectorThatIsNone) {
   EXPECT_TRUE(at::equal(scan.counts().to(at::kFloat),
                         array(arrays, "diffraction").slice(1, 1, 5).slice(2, 2, 6)));
   array(arrays, "probeGuess") = at::ones({8, 8}, at::kComplexFloat);
-  const std::string message = refusal([&] { read_arrays(arrays, options); });
+  const std::string message = message_of([&] { read_arrays(arrays, options); });
   EXPECT_TRUE(contains(message, "(6, 8)") && contains(message, "or (4, 4)")) << message;
 }
 
@@ -267,13 +267,13 @@ Arrays two_scans() {
 }
 
 TEST(ChooseScan, RefusesSeveralScansAndNamesThem) {
-  const std::string message = refusal([] { read_arrays(two_scans()); });
+  const std::string message = message_of([] { read_arrays(two_scans()); });
   EXPECT_TRUE(contains(message, "found 2: 3, 7; --scan-index K")) << message;
   ReadOptions options;
   options.scan_index = 4;
-  EXPECT_TRUE(contains(refusal([&] { read_arrays(two_scans(), options); }),
+  EXPECT_TRUE(contains(message_of([&] { read_arrays(two_scans(), options); }),
                        "--scan-index: expected one of 3, 7, found 4"));
-  EXPECT_TRUE(contains(refusal([&] { read_arrays(small_arrays(), options); }), "--scan-index"));
+  EXPECT_TRUE(contains(message_of([&] { read_arrays(small_arrays(), options); }), "--scan-index"));
 }
 
 TEST(ChooseScan, TakesTheOneThatIsAskedForAndTellsItFromTheOther) {

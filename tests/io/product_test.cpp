@@ -134,11 +134,12 @@ TEST(Product, ReadsAForeignProductWithLayersAndCoherentModes) {
 
 TEST(Product, NamesWhatIsWrong) {
   const TestFolder folder;
-  EXPECT_TRUE(contains(refusal([&] { read_reconstruction(folder / "absent.h5"); }), "absent.h5"));
+  EXPECT_TRUE(
+      contains(message_of([&] { read_reconstruction(folder / "absent.h5"); }), "absent.h5"));
   Hdf5File out = Hdf5File::create(folder / "bad.h5");
   out.write("object", at::ones({30, 41}));
   out.close();
-  const std::string message = refusal([&] { read_reconstruction(folder / "bad.h5"); });
+  const std::string message = message_of([&] { read_reconstruction(folder / "bad.h5"); });
   EXPECT_TRUE(contains(message, "bad.h5: object: expected complex")) << message;
   EXPECT_TRUE(contains(message, "(30, 41) float32")) << message;
 }
@@ -197,7 +198,7 @@ Reconstruction blank_image() {
 std::string reason_to_refuse(const Reconstruction& image) {
   const TestFolder folder;
   write_reconstruction(folder / "spoilt.h5", image);
-  return refusal([&] { read_reconstruction(folder / "spoilt.h5"); });
+  return message_of([&] { read_reconstruction(folder / "spoilt.h5"); });
 }
 
 TEST(RefusedProduct, HasAnObjectOrProbeThatIsNotFiniteAndIsNamedWithIt) {

@@ -42,7 +42,7 @@ TEST(Readers, OneMoreFormatIsReadAndListedWithTheOthers) {
   EXPECT_EQ(format_names(Content::scan, formats), "NPZ, CXI or TOY");
   EXPECT_EQ(format_names(Content::scan), "NPZ or CXI");
   write_raw(options.file, "something else");
-  EXPECT_TRUE(contains(refusal([&] { read_scan(options, formats); }),
+  EXPECT_TRUE(contains(message_of([&] { read_scan(options, formats); }),
                        "CXI (HDF5 with a group entry_1) or TOY (a text that begins with TOY)"));
 }
 
@@ -53,11 +53,11 @@ TEST(Readers, SayWhatAFileHoldsThatIsNoScan) {
   file.close();
   ReadOptions options;
   options.file = folder / "other.h5";
-  EXPECT_TRUE(contains(refusal([&] { read_scan(options); }), "found HDF5 with measured/frames"));
+  EXPECT_TRUE(contains(message_of([&] { read_scan(options); }), "found HDF5 with measured/frames"));
   Hdf5File product = Hdf5File::create(options.file);
   product.write("object", at::ones({4, 4}, at::kComplexFloat));
   product.close();
-  EXPECT_TRUE(contains(refusal([&] { read_scan(options); }), "found ptychodus product"));
+  EXPECT_TRUE(contains(message_of([&] { read_scan(options); }), "found ptychodus product"));
 }
 
 TEST(RefusedScan, HasComplexTruePositions) {
@@ -69,7 +69,7 @@ TEST(RefusedScan, HasComplexTruePositions) {
   file.close();
   ReadOptions options;
   options.file = folder / "complex.cxi";
-  const std::string reason = refusal([&] { read_scan(options); });
+  const std::string reason = message_of([&] { read_scan(options); });
   EXPECT_NE(reason.find("ptyche/true_positions: expected (n, 2) real"), std::string::npos)
       << reason;
 }
@@ -114,10 +114,10 @@ TEST(ReadObjectFile, RefusesAFileWithoutAnObjectByName) {
   write_npz(folder / "real.npz", {{"object", at::ones({4, 4})}});
   write_text(folder / "text.h5", "no HDF5");
   for (const char* name : {"probe.npz", "real.npz", "text.h5", "missing.h5"})
-    EXPECT_NE(refusal([&] { read_object_file(folder / name); }).find(name), std::string::npos)
+    EXPECT_NE(message_of([&] { read_object_file(folder / name); }).find(name), std::string::npos)
         << name;
   EXPECT_NE(
-      refusal([&] { read_object_file(folder / "real.npz"); }).find("object: expected complex"),
+      message_of([&] { read_object_file(folder / "real.npz"); }).find("object: expected complex"),
       std::string::npos);
 }
 
@@ -127,9 +127,10 @@ TEST(ReadObjectFile, SaysOfAFolderAndOfNothingThatTheyAreNoFileAndNamesThem) {
   for (const std::string name : {"a folder", "missing.h5"}) {
     const std::string file = (folder / name).string();
     const std::string found = name == "a folder" ? "a folder" : "none";
-    EXPECT_EQ(refusal([&] { read_reconstruction(file); }),
+    EXPECT_EQ(message_of([&] { read_reconstruction(file); }),
               file + ": expected an HDF5 file, found " + found);
-    EXPECT_EQ(refusal([&] { read_object_file(file); }), file + ": expected a file, found " + found);
+    EXPECT_EQ(message_of([&] { read_object_file(file); }),
+              file + ": expected a file, found " + found);
   }
 }
 

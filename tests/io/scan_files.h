@@ -15,6 +15,7 @@
 #include "ptyche/io/hdf5.h"
 #include "ptyche/io/numpy.h"
 #include "ptyche/io/read_scan.h"
+#include "tests/support/refusal.h"
 #include "tests/support/test_folder.h"
 
 namespace ptyche {
@@ -57,17 +58,6 @@ inline Scan read_arrays(const Arrays& arrays, ReadOptions options = {}) {
   options.file = folder / "scan.npz";
   write_npz(options.file, arrays);
   return read_scan(options);
-}
-
-/// The message of the InvalidInput that `work` throws; empty when it throws none.
-template <typename Work>
-std::string refusal(const Work& work) {
-  try {
-    work();
-  } catch (const InvalidInput& error) {
-    return error.what();
-  }
-  return "";
 }
 
 inline void write_raw(const std::filesystem::path& file, const std::string& bytes) {

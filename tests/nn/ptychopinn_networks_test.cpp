@@ -8,6 +8,7 @@
 #include "ptyche/nn/ptychopinn_network.h"
 #include "ptyche/nn/supervised_network.h"
 #include "tests/support/checks.h"
+#include "tests/support/refusal.h"
 
 namespace ptyche {
 namespace {
@@ -36,17 +37,8 @@ std::int64_t parameter_count(const NetworkOptions& options) {
   return count;
 }
 
-std::string refusal(const std::function<void()>& work) {
-  try {
-    work();
-  } catch (const InvalidInput& error) {
-    return error.what();
-  }
-  return "nothing was refused";
-}
-
 void expect_refusal(const NetworkOptions& options, const std::string& part) {
-  const std::string message = refusal([&] { make_network(options, 1); });
+  const std::string message = message_of([&] { make_network(options, 1); });
   EXPECT_NE(message.find(part), std::string::npos) << message;
 }
 
@@ -227,11 +219,11 @@ TEST(OriginalNetworks, RefuseInputsOfAnotherShapeByName) {
   const NetworkOptions pair = small(options_of("ptychopinn", 64, 2));
   const auto network = make_network(pair, 1);
   const std::string found =
-      refusal([&] { network->forward(amplitudes(2, options_of("ptychopinn", 64, 1))); });
+      message_of([&] { network->forward(amplitudes(2, options_of("ptychopinn", 64, 1))); });
   EXPECT_EQ(found,
             "network ptychopinn: expected an input (k, 4, 64, 64), found (2, 1, 64, 64) float32");
   const auto supervised = make_network(small(options_of("supervised")), 1);
-  EXPECT_NE(refusal([&] {
+  EXPECT_NE(message_of([&] {
               supervised->forward(amplitudes(2, options_of("supervised", 128)));
             }).find("(k, 1, 64, 64), found (2, 1, 128, 128)"),
             std::string::npos);

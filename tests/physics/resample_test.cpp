@@ -7,28 +7,11 @@
 
 #include "ptyche/core/error.h"
 #include "tests/support/checks.h"
+#include "tests/support/refusal.h"
+#include "tests/support/sampling_cases.h"
 
 namespace ptyche {
 namespace {
-
-constexpr SamplingOptions kAllOptions[] = {{Sampling::bilinear, Outside::zero},
-                                           {Sampling::bilinear, Outside::edge},
-                                           {Sampling::nearest, Outside::zero},
-                                           {Sampling::nearest, Outside::edge}};
-
-at::Tensor pairs(const std::vector<double>& numbers) {
-  return at::tensor(numbers, at::kDouble).view({-1, 2});
-}
-const at::Tensor kShifts = pairs({0.3, -1.7, 2.25, 0.9, -3.6, 12.4});
-
-std::string message_of(const std::function<void()>& work) {
-  try {
-    work();
-  } catch (const InvalidInput& error) {
-    return error.what();
-  }
-  return "nothing was thrown";
-}
 
 TEST(Translate, MovesContentByPlusTheShift) {
   at::Tensor image = at::zeros({1, 6, 7}, at::kDouble);

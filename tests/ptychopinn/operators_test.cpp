@@ -10,19 +10,10 @@
 #include "ptyche/simulate/probes.h"
 #include "tests/support/checks.h"
 #include "tests/support/refusal.h"
+#include "tests/support/sampling_cases.h"
 
 namespace ptyche {
 namespace {
-
-constexpr SamplingOptions kAllOptions[] = {{Sampling::bilinear, Outside::zero},
-                                           {Sampling::bilinear, Outside::edge},
-                                           {Sampling::nearest, Outside::zero},
-                                           {Sampling::nearest, Outside::edge}};
-
-at::Tensor pairs(const std::vector<double>& numbers) {
-  return at::tensor(numbers, at::kDouble).view({-1, 2});
-}
-const at::Tensor kShifts = pairs({0.3, -1.7, 2.25, 0.9, -3.6, 12.4});
 
 /// A rotation by 20 degrees, a magnification with shear, and a perspective.
 const at::Tensor kHomographies =

@@ -16,6 +16,7 @@
 #include "ptyche/solve/solver.h"
 #include "ptyche/stitch/stitch.h"
 #include "tests/support/plain_solver.h"
+#include "tests/support/refusal.h"
 #include "tests/support/small_scan.h"
 
 namespace ptyche {
@@ -148,15 +149,6 @@ TEST(Momentum, OfThePieSolversChangesThePathAndStillConverges) {
   }
 }
 
-std::string refusal_of(const std::function<void()>& work) {
-  try {
-    work();
-  } catch (const InvalidInput& error) {
-    return error.what();
-  }
-  return "";
-}
-
 TEST(SolverOption, GoesToEverySolverOfTheChainThatHasIt) {
   SolverOptions options = plain({{"dm", 5}, {"lsqml", 5}, {"epie", 2}});
   set_option(options, "momentum", "0.3");
@@ -168,16 +160,16 @@ TEST(SolverOption, GoesToEverySolverOfTheChainThatHasIt) {
 
 TEST(SolverOption, ThatNoSolverOfTheChainLooksAtIsRefusedWithThoseThatDo) {
   SolverOptions options = plain({{"dm", 5}, {"epie", 2}});
-  EXPECT_EQ(refusal_of([&] { set_option(options, "object-slope", "0.1"); }),
+  EXPECT_EQ(message_of([&] { set_option(options, "object-slope", "0.1"); }),
             "--object-slope: no solver of dm:5,epie:2 looks at it; it is an option of ml, lbfgs");
-  const std::string batch = refusal_of([&] { set_option(options, "batch", "5"); });
+  const std::string batch = message_of([&] { set_option(options, "batch", "5"); });
   EXPECT_NE(batch.find("looks at it unless positions or a background are refined; it is an option "
                        "of ml, lsqml, epie, rpie, dm, raar"),
             std::string::npos)
       << batch;
   options.background = true;
-  EXPECT_EQ(refusal_of([&] { set_option(options, "batch", "5"); }), "");
-  EXPECT_NE(refusal_of([&] { set_option(options, "speed", "5"); }).find("no solver's option"),
+  EXPECT_EQ(message_of([&] { set_option(options, "batch", "5"); }), "");
+  EXPECT_NE(message_of([&] { set_option(options, "speed", "5"); }).find("no solver's option"),
             std::string::npos);
 }
 
@@ -187,7 +179,7 @@ TEST(SolverOption, OutOfItsRangeIsRefusedByNameWhicheverSolverHasIt) {
     for (const Field& field : fields(options.chain[0], options)) {
       if (!std::isfinite(field.range.low)) continue;
       const std::string low = fmt::format("{}", field.range.low - 1);
-      EXPECT_NE(refusal_of([&] { assign(field, low); }).find("--" + field.name), std::string::npos)
+      EXPECT_NE(message_of([&] { assign(field, low); }).find("--" + field.name), std::string::npos)
           << entry.name;
     }
   }
@@ -237,7 +229,7 @@ TEST_F(ResumedChain, OfAnotherEngineIsRefusedByName) {
                     .resume = true};
   solve(small_scan(), {}, options, watch);
   set_option(options, "engine", "reference");
-  const std::string refused = refusal_of([&] { solve(small_scan(), {}, options, watch); });
+  const std::string refused = message_of([&] { solve(small_scan(), {}, options, watch); });
   EXPECT_NE(refused.find("engine is reference and was fused"), std::string::npos) << refused;
 }
 
@@ -251,8 +243,8 @@ TEST(Canvas, ThatAPatchLeavesIsRefusedInTheSameWordsByEverySolver) {
     state.position_corrections[2][1] = 500;
     const at::Tensor all = at::arange(problem.patterns(), at::kLong);
     ProjectionKernels projection(false, 4);
-    const std::string kernels = refusal_of([&] { projection.load(problem, state); });
-    const std::string gradients = refusal_of([&] { whole_corners(problem, state, all); });
+    const std::string kernels = message_of([&] { projection.load(problem, state); });
+    const std::string gradients = message_of([&] { whole_corners(problem, state, all); });
     EXPECT_TRUE(kernels.starts_with("pattern 2: its patch, rows ")) << kernels;
     EXPECT_TRUE(gradients.starts_with("pattern 2: its patch, rows ")) << gradients;
   }

@@ -7,15 +7,15 @@
 
 namespace ptyche {
 
-/// The message of the InvalidInput that `work` throws, or "nothing was thrown".
-template <typename Work>
+/// The message of the Error that `work` throws; empty where it throws none.
+template <typename Error = InvalidInput, typename Work>
 std::string message_of(Work&& work) {
   try {
     work();
-  } catch (const InvalidInput& error) {
+  } catch (const Error& error) {
     return error.what();
   }
-  return "nothing was thrown";
+  return "";
 }
 
 }  // namespace ptyche
