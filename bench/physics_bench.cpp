@@ -12,7 +12,6 @@
 #include "bench/machine_speed.h"
 #include "ptyche/core/error.h"
 #include "ptyche/engine/cpu/buffers.h"
-#include "ptyche/engine/cpu/fft_plan.h"
 #include "ptyche/engine/cpu/kernels.h"
 #include "ptyche/engine/loss.h"
 
@@ -28,7 +27,7 @@ double fft_pair_us(std::int64_t size) {
   cpu::Scratch<float> memory(4 * size * stride);
   const cpu::Planes<float> a{memory.take(size * stride), memory.take(size * stride)};
   const cpu::Planes<float> b{memory.take(size * stride), memory.take(size * stride)};
-  const auto tables = cpu::fft_plan<float>(size).tables();
+  const auto tables = cpu::fft_tables<float>(size);
   const float scale = 1 / static_cast<float>(size);
   return 1e6 * fastest_seconds([&] {
            kernel.fft2_transposed(tables, stride, a, b, scale);

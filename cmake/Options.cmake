@@ -60,27 +60,32 @@ function(ptyche_chunks out name)
   set(${out} ${chunks} PARENT_SCOPE)
 endfunction()
 
+# The hand-written kernels are compiled once per instruction set and chosen at run time: a source per
+# set, which includes the table of the kernels. They share no precompiled header with the rest (its
+# flags are others) and see no header of LibTorch. No -ffast-math: NaN must stay NaN.
+set(kernel_flags -O3 -fno-math-errno -fno-trapping-math -ffp-contract=fast)
+set(PTYCHE_KERNELS "")
+foreach(isa IN ITEMS "plain:16" "avx2:32;-mavx2;-mfma"
+                     "avx512:64;-mavx512f;-mavx512dq;-mavx512vl;-mfma")
+  string(REGEX MATCH "^([a-z0-9]+):([0-9]+);?(.*)$" _ "${isa}")
+  set(name ${CMAKE_MATCH_1})
+  set(kernel ${CMAKE_BINARY_DIR}/chunks/kernels_${name}.cpp)
+  file(CONFIGURE OUTPUT ${kernel} CONTENT "#define PTYCHE_ISA ${name}
+#define PTYCHE_VECTOR_BYTES ${CMAKE_MATCH_2}
+#include \"ptyche/engine/cpu/kernel_table.cpp\"
+" @ONLY)
+  set_source_files_properties(${kernel} PROPERTIES SKIP_PRECOMPILE_HEADERS ON
+                              COMPILE_OPTIONS "${kernel_flags};${CMAKE_MATCH_3}")
+  list(APPEND PTYCHE_KERNELS ${kernel})
+endforeach()
+
 # ptyche_stage(NAME LEFT): the library ptyche_NAME from ptyche/NAME/*.cpp, on top of LEFT.
 function(ptyche_stage name left)
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/ptyche/${name}/*.cpp
        ${CMAKE_SOURCE_DIR}/ptyche/${name}/*/*.cpp)
-  set(kernels ${sources})
-  list(FILTER kernels INCLUDE REGEX "/cpu/kernels_")
-  list(FILTER sources EXCLUDE REGEX "/cpu/kernels_")
+  list(FILTER sources EXCLUDE REGEX "/kernel_table.cpp$")
   ptyche_chunks(chunks ${name} ${sources})
-  add_library(ptyche_${name} STATIC ${chunks} ${kernels})
+  add_library(ptyche_${name} STATIC ${chunks})
   target_link_libraries(ptyche_${name} PUBLIC ${left} ptyche_options)
   target_precompile_headers(ptyche_${name} REUSE_FROM ptyche_pch)
 endfunction()
-
-# The hand-written kernels are compiled once per instruction set and chosen at run time. They share
-# no precompiled header with the rest (its flags are others) and see no header of LibTorch.
-# No -ffast-math: NaN must stay NaN.
-set(kernel_flags -O3 -fno-math-errno -fno-trapping-math -ffp-contract=fast)
-foreach(isa IN ITEMS "plain:" "avx2:-mavx2;-mfma" "avx512:-mavx512f;-mavx512dq;-mavx512vl;-mfma")
-  string(REGEX REPLACE ":.*" "" name "${isa}")
-  string(REGEX REPLACE ".*:" "" flags "${isa}")
-  set_source_files_properties(${CMAKE_SOURCE_DIR}/ptyche/engine/cpu/kernels_${name}.cpp PROPERTIES
-                              COMPILE_OPTIONS "${kernel_flags};${flags}"
-                              SKIP_PRECOMPILE_HEADERS ON)
-endforeach()

@@ -1,7 +1,6 @@
 #include "ptyche/engine/engine.h"
 
 #include "ptyche/core/error.h"
-#include "ptyche/engine/cpu/fft_plan.h"
 #include "ptyche/engine/cpu/kernels.h"
 #include "ptyche/engine/cuda/plugin.h"
 
@@ -45,7 +44,7 @@ void require_fused_covers(const at::Tensor& transmission, std::int64_t size, Com
   require(device == ComputeDevice::cpu || !near_field,
           "engine fused: CUDA covers the far field only; --device cpu covers the near field");
   require_device(Engine::fused, device);
-  require(device == ComputeDevice::cuda || cpu::has_fft_plan(size),
+  require(device == ComputeDevice::cuda || cpu::has_fft(size),
           "engine fused: patterns of {0} x {0} have a prime factor above {1}; --engine reference "
           "covers them",
           size, cpu::kLargestRadix);

@@ -1,5 +1,6 @@
 #include "ptyche/engine/fused_call.h"
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 
@@ -59,94 +60,97 @@ void sort_patterns(const CanvasLayout& layout, const at::Tensor& merged,
   for (std::int64_t k = 0; k < listed.numel(); ++k) inputs.patch_of[pattern[k]] = k;
 }
 
-/// Undefined in the far field.
-at::Tensor transfer_of(std::int64_t size, const Propagation& propagation, at::ScalarType type) {
-  const at::Tensor transfer = detector_transfer(size, propagation);
-  return transfer.defined() ? transfer.to(type) : transfer;
+/// The pointer to what is kept from here on.
+template <class T>
+T* keep(const at::Tensor& tensor, std::vector<at::Tensor>& kept) {
+  if (!tensor.defined()) return nullptr;
+  kept.push_back(tensor.contiguous());
+  return pointer<T>(kept.back());
 }
 
 /// The kernels of the CPU make the weights of moved probes themselves, one at a time.
 template <class T>
-void fill_weights(const CanvasLayout& layout, const at::Tensor& merged, ComputeDevice device,
-                  FusedCall<T>& call) {
-  cpu::LossInputs<T>& inputs = call.inputs;
-  call.weight = mode_power(call.probe.detach());
-  inputs.dark_weight = kLitToMerge * call.weight.max().template item<double>();
+void fill_weights(const at::Tensor& probe, const at::Tensor& merged, const CanvasLayout& layout,
+                  ComputeDevice device, std::vector<at::Tensor>& kept, cpu::LossInputs<T>& inputs) {
+  at::Tensor weight = mode_power(probe.detach());
+  inputs.dark_weight = kLitToMerge * weight.max().template item<double>();
   if (inputs.moved_probe && device == ComputeDevice::cpu) return;
   if (inputs.moved_probe) {
-    call.weight = merge_weights(call.probe, select_patches(layout, merged)).contiguous();
+    weight = merge_weights(probe, select_patches(layout, merged));
     inputs.weight_step = inputs.size * inputs.size;
   }
-  inputs.merge_weight = pointer<T>(call.weight);
+  inputs.merge_weight = keep<T>(weight, kept);
 }
 
+/// Sizes and options.
 template <class T>
-void fill_inputs(const at::Tensor& merged, const CanvasLayout& layout, const LossOptions& options,
-                 FusedCall<T>& call) {
-  cpu::LossInputs<T>& inputs = call.inputs;
-  inputs.kind = options.kind;
-  inputs.floor = info_of(options.kind).floor;
-  inputs.merge_floor = options.merge.floor;
-  inputs.moved_probe = layout.interpolation == Interpolation::probe_fourier;
+cpu::LossInputs<T> described(const CanvasLayout& layout, const LossOptions& options) {
+  cpu::LossInputs<T> inputs;
   inputs.size = layout.pattern_size;
+  inputs.patterns = layout.corners.size(0);
   inputs.groups = layout.groups;
   inputs.rows = layout.rows;
   inputs.cols = layout.cols;
+  inputs.moved_probe = layout.interpolation == Interpolation::probe_fourier;
+  inputs.kind = options.kind;
+  inputs.floor = info_of(options.kind).floor;
+  inputs.merge_floor = options.merge.floor;
+  inputs.want_gradient = false;
   inputs.want_position = layout.corners.requires_grad();
-  inputs.modes = call.probe.size(0);
-  inputs.patterns = call.counts.size(0);
-  inputs.probe = pointer<T>(call.probe);
-  inputs.counts = pointer<T>(call.counts);
-  inputs.mask = call.mask.template data_ptr<bool>();
-  inputs.background = pointer<T>(call.background);
-  inputs.transfer = pointer<T>(call.transfer);
   inputs.positions = positions_of(layout);
-  sort_patterns(layout, merged, inputs);
-  (merged.defined() ? inputs.patches : inputs.object) = pointer<T>(call.transmission);
-  if (merged.defined()) fill_weights(layout, merged, options.device, call);
-}
-
-template <class T>
-void fill_outputs(FusedCall<T>& call) {
-  cpu::LossInputs<T>& inputs = call.inputs;
-  call.transmission_gradient = at::empty_like(call.transmission);
-  call.probe_gradient = at::empty_like(call.probe);
-  call.position_gradient = at::zeros({inputs.patterns, 4}, at::kDouble);
-  (inputs.object ? inputs.object_gradient : inputs.patch_gradient) =
-      pointer<T>(call.transmission_gradient);
-  inputs.probe_gradient = pointer<T>(call.probe_gradient);
-  inputs.position_gradient = pointer<double>(call.position_gradient);
-  if (!call.background.defined()) return;
-  call.background_gradient = at::empty_like(call.background);
-  inputs.background_gradient = pointer<T>(call.background_gradient);
+  return inputs;
 }
 
 }  // namespace
 
 template <class T>
-FusedCall<T> make_fused_call(const at::Tensor& transmission, const at::Tensor& merged,
-                             const at::Tensor& probe, const CanvasLayout& layout,
-                             const Measured& measured, const LossOptions& options, bool gradient) {
+cpu::LossInputs<T> fused_inputs(const at::Tensor& transmission, const at::Tensor& merged,
+                                const at::Tensor& probe, const CanvasLayout& layout,
+                                const Measured& measured, const LossOptions& options,
+                                std::vector<at::Tensor>& kept) {
   const auto real = c10::CppTypeToScalarType<T>::value;
-  FusedCall<T> call;
-  call.transmission = transmission.contiguous();
-  call.probe = probe.to(transmission.scalar_type()).contiguous();
+  const at::Tensor own_probe = probe.to(transmission.scalar_type()).contiguous();
+  cpu::LossInputs<T> inputs = described<T>(layout, options);
+  inputs.modes = probe.size(0);
+  inputs.probe = keep<T>(own_probe, kept);
+  inputs.counts = keep<T>(measured.counts.to(real), kept);
+  kept.push_back(measured.mask.contiguous());
+  inputs.mask = kept.back().data_ptr<bool>();
   if (measured.background.defined() && measured.background.numel() > 0)
-    call.background = measured.background.to(real).contiguous();
-  call.counts = measured.counts.to(real).contiguous();
-  call.mask = measured.mask.contiguous();
-  call.transfer = transfer_of(layout.pattern_size, options.propagation, transmission.scalar_type());
-  call.inputs.want_gradient = gradient;
-  fill_inputs(merged, layout, options, call);
-  if (gradient) fill_outputs(call);
-  return call;
+    inputs.background = keep<T>(measured.background.to(real), kept);
+  const at::Tensor transfer = detector_transfer(layout.pattern_size, options.propagation);
+  if (transfer.defined()) inputs.transfer = keep<T>(transfer.to(transmission.scalar_type()), kept);
+  sort_patterns(layout, merged, inputs);
+  (merged.defined() ? inputs.patches : inputs.object) = keep<T>(transmission, kept);
+  if (merged.defined()) fill_weights(own_probe, merged, layout, options.device, kept, inputs);
+  return inputs;
 }
 
-template FusedCall<float> make_fused_call(const at::Tensor&, const at::Tensor&, const at::Tensor&,
-                                          const CanvasLayout&, const Measured&, const LossOptions&,
-                                          bool);
-template FusedCall<double> make_fused_call(const at::Tensor&, const at::Tensor&, const at::Tensor&,
-                                           const CanvasLayout&, const Measured&, const LossOptions&,
-                                           bool);
+template <class T>
+std::array<at::Tensor, 4> take_gradients(cpu::LossInputs<T>& inputs) {
+  const auto real = c10::CppTypeToScalarType<T>::value, pairs = at::toComplexType(real);
+  const std::int64_t n = inputs.size;
+  const auto merged = inputs.patterns - std::ranges::count(inputs.patch_of, -1);
+  std::array<at::Tensor, 4> gradients{inputs.object ? at::empty({inputs.rows, inputs.cols}, pairs)
+                                                    : at::empty({merged, n, n}, pairs),
+                                      at::empty({inputs.modes, n, n}, pairs),
+                                      inputs.background ? at::empty({n, n}, real) : at::Tensor(),
+                                      at::zeros({inputs.patterns, 4}, at::kDouble)};
+  inputs.want_gradient = true;
+  (inputs.object ? inputs.object_gradient : inputs.patch_gradient) = pointer<T>(gradients[0]);
+  inputs.probe_gradient = pointer<T>(gradients[1]);
+  inputs.background_gradient = pointer<T>(gradients[2]);
+  inputs.position_gradient = pointer<double>(gradients[3]);
+  return gradients;
+}
+
+#define PTYCHE_FUSED(T)                                                             \
+  template cpu::LossInputs<T> fused_inputs(                                         \
+      const at::Tensor&, const at::Tensor&, const at::Tensor&, const CanvasLayout&, \
+      const Measured&, const LossOptions&, std::vector<at::Tensor>&);               \
+  template std::array<at::Tensor, 4> take_gradients(cpu::LossInputs<T>&);
+PTYCHE_FUSED(float)
+PTYCHE_FUSED(double)
+#undef PTYCHE_FUSED
 
 }  // namespace ptyche

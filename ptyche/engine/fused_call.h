@@ -2,32 +2,26 @@
 // into.
 #pragma once
 
+#include <array>
+#include <vector>
+
 #include "ptyche/engine/cpu/loss.h"
 #include "ptyche/engine/loss.h"
 
 namespace ptyche {
 
-/// What the kernels read and write, as contiguous tensors of one precision. `transmission` is the
-/// patches or the whole object.
+/// The arguments of group_loss, checked, for the loss alone; `merged` undefined: of object_loss. A
+/// background without numbers is none. `kept` gets the tensors, contiguous and of one precision,
+/// that the pointers point into.
 template <class T>
-struct FusedCall {
-  at::Tensor transmission, probe, background, counts, mask, weight, transfer;
-  at::Tensor transmission_gradient, probe_gradient, background_gradient, position_gradient;
-  cpu::LossInputs<T> inputs;
-};
+cpu::LossInputs<T> fused_inputs(const at::Tensor& transmission, const at::Tensor& merged,
+                                const at::Tensor& probe, const CanvasLayout& layout,
+                                const Measured& measured, const LossOptions& options,
+                                std::vector<at::Tensor>& kept);
 
-/// The arguments of group_loss, checked; `merged` undefined: of object_loss. A background without
-/// numbers is none. With `gradient` there are tensors for what comes back.
+/// Asks for gradients too, and gives where they go: by transmission, probe, background (undefined
+/// where there is none) and position, (patterns, 4) as LossInputs says.
 template <class T>
-FusedCall<T> make_fused_call(const at::Tensor& transmission, const at::Tensor& merged,
-                             const at::Tensor& probe, const CanvasLayout& layout,
-                             const Measured& measured, const LossOptions& options, bool gradient);
-
-extern template FusedCall<float> make_fused_call(const at::Tensor&, const at::Tensor&,
-                                                 const at::Tensor&, const CanvasLayout&,
-                                                 const Measured&, const LossOptions&, bool);
-extern template FusedCall<double> make_fused_call(const at::Tensor&, const at::Tensor&,
-                                                  const at::Tensor&, const CanvasLayout&,
-                                                  const Measured&, const LossOptions&, bool);
+std::array<at::Tensor, 4> take_gradients(cpu::LossInputs<T>& inputs);
 
 }  // namespace ptyche

@@ -40,6 +40,13 @@ void check(const CanvasLayout& layout, const at::Tensor& probe, const Measured& 
               : "");
 }
 
+void check_patches(const at::Tensor& patches, const at::Tensor& merged, std::int64_t size) {
+  require(patches.dim() == 3 && patches.size(0) == merged.numel() && patches.size(1) == size &&
+              patches.size(2) == size && patches.is_complex(),
+          "loss: expected complex patches {0} x {1} x {1} for {0} merged patterns, found {2}",
+          merged.numel(), size, fmt::join(patches.sizes(), " x "));
+}
+
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
@@ -68,18 +75,20 @@ class FusedLoss : public torch::autograd::Function<FusedLoss> {
     cpu::LossResult result;
     const auto real = c10::toRealValueType(transmission.scalar_type());
     AT_DISPATCH_FLOATING_TYPES(real, "fused_loss", [&] {
-      const FusedCall<scalar_t> call = make_fused_call<scalar_t>(
-          transmission, *merged, probe, *layout, *measured, *options, gradient);
+      variable_list kept;
+      cpu::LossInputs<scalar_t> inputs =
+          fused_inputs<scalar_t>(transmission, *merged, probe, *layout, *measured, *options, kept);
+      std::array<at::Tensor, 4> slopes;
+      if (gradient) slopes = take_gradients(inputs);
       result = options->device == ComputeDevice::cuda
-                   ? cuda::fused_loss(call.inputs)
-                   : cpu::fused_loss(call.inputs, at::get_num_threads());
+                   ? cuda::fused_loss(inputs)
+                   : cpu::fused_loss(inputs, at::get_num_threads());
       if (!gradient) return;
+      const auto& [by_transmission, by_probe, by_background, by_position] = slopes;
       context->save_for_backward(
-          {call.transmission_gradient, call.probe_gradient.to(probe.scalar_type()),
-           call.background_gradient.defined()
-               ? call.background_gradient.to(background.scalar_type())
-               : at::Tensor(),
-           call.position_gradient.slice(1, 0, 2), call.position_gradient.slice(1, 2, 4)});
+          {by_transmission, by_probe.to(probe.scalar_type()),
+           by_background.defined() ? by_background.to(background.scalar_type()) : at::Tensor(),
+           by_position.slice(1, 0, 2), by_position.slice(1, 2, 4)});
     });
     const at::Tensor contrast = at::scalar_tensor(contrast_of(result), at::kDouble);
     context->mark_non_differentiable({contrast});
@@ -98,10 +107,13 @@ class FusedLoss : public torch::autograd::Function<FusedLoss> {
   }
 };
 
-/// The one place that decides who computes; `merged` is undefined for a whole object.
-GroupLoss checked_loss(const at::Tensor& transmission, const at::Tensor& merged,
-                       const at::Tensor& probe, const CanvasLayout& layout,
-                       const Measured& measured, const LossOptions& options) {
+}  // namespace
+
+GroupLoss group_loss(const at::Tensor& transmission, const at::Tensor& merged,
+                     const at::Tensor& probe, const CanvasLayout& layout, const Measured& measured,
+                     const LossOptions& options) {
+  check(layout, probe, measured);
+  if (merged.defined()) check_patches(transmission, merged, layout.pattern_size);
   if (options.engine == Engine::reference) {
     require_device(Engine::reference, options.device);
     return reference::loss(transmission, merged, probe, layout, measured, options);
@@ -114,20 +126,6 @@ GroupLoss checked_loss(const at::Tensor& transmission, const at::Tensor& merged,
       transmission, probe, measured.background.defined() ? measured.background : none,
       layout.corners, layout.fractions, &merged, &layout, &measured, &options);
   return {out[0], out[1].item<double>()};
-}
-
-}  // namespace
-
-GroupLoss group_loss(const at::Tensor& patches, const at::Tensor& merged, const at::Tensor& probe,
-                     const CanvasLayout& layout, const Measured& measured,
-                     const LossOptions& options) {
-  check(layout, probe, measured);
-  const std::int64_t size = layout.pattern_size;
-  require(patches.dim() == 3 && patches.size(0) == merged.numel() && patches.size(1) == size &&
-              patches.size(2) == size && patches.is_complex(),
-          "loss: expected complex patches {0} x {1} x {1} for {0} merged patterns, found {2}",
-          merged.numel(), size, fmt::join(patches.sizes(), " x "));
-  return checked_loss(patches, merged, probe, layout, measured, options);
 }
 
 at::Tensor object_loss(const at::Tensor& object, const at::Tensor& probe, const at::Tensor& corners,
@@ -149,8 +147,7 @@ at::Tensor object_loss(const at::Tensor& object, const at::Tensor& probe, const 
       .groups = 1,
       .rows = object.size(0),
       .cols = object.size(1)};
-  check(layout, probe, measured);
-  return checked_loss(object, {}, probe, layout, measured, options).loss;
+  return group_loss(object, {}, probe, layout, measured, options).loss;
 }
 
 }  // namespace ptyche

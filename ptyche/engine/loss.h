@@ -36,7 +36,8 @@ struct GroupLoss {
 /// Merges the patches of each group (canvas.h, weights |P|^2), cuts out what every pattern of the
 /// layout sees, and compares what it would diffract with its counts.
 ///   patches  (k, N, N) complex64 or complex128, of the layout's places `merged`
-///   merged   (k) int64, ascending; the others are predicted only
+///   merged   (k) int64, ascending; the others are predicted only. Undefined: `patches` is a whole
+///            object (rows, cols), as object_loss calls this
 ///   probe    (modes, N, N) complex, sqrt(photon)
 ///   layout   where all m patterns lie; its interpolation decides who is moved between pixels,
 ///            patch or probe

@@ -2,6 +2,7 @@
 // amplitudes, exit waves), and the passes of ePIE, rPIE, the difference map and its relatives.
 #pragma once
 
+#include <deque>
 #include <span>
 #include <vector>
 
@@ -12,6 +13,18 @@ namespace ptyche::cpu {
 
 /// Added to the modelled amplitude in the ratio of amplitudes, sqrt(counts).
 inline constexpr double kProjectionFloor = 1e-6;
+
+/// What all patterns of a scan have in common, plain pointers; complex numbers are interleaved
+/// pairs. FFT order at the detector.
+template <class T>
+struct Geometry {
+  std::int64_t size = 0, modes = 0, patterns = 0;
+  std::int64_t rows = 0, cols = 0;  ///< of the object
+  bool moved_probe = false;         ///< probe_fourier
+  const T* probe = nullptr;         ///< (modes, N, N, 2)
+  const bool* mask = nullptr;       ///< (N, N)
+  const T* transfer = nullptr;      ///< as KernelContext's
+};
 
 /// The state of a solver in the kernels' layouts. Patterns whose updates are merged before anybody
 /// sees the result are a batch; each has its own PatternUpdate, so that neither the number of
@@ -29,9 +42,9 @@ struct ProjectionMemory {
   void load_counts(std::int64_t first, std::int64_t count, const T* counts);
   /// Object (rows, cols, 2) and probe (modes, N, N, 2), interleaved, into the state and out of it.
   void load_object(const T* from);
-  void load_probe(const T* from);
+  void load_probe(const T* from) { context.load_probe(from); }
   /// (N, N) counts in FFT order; nullptr = none
-  void load_background(const T* from);
+  void load_background(const T* from) { context.load_background(from); }
   void store_object(T* to) const;
   void store_probe(T* to);
 
@@ -41,27 +54,21 @@ struct ProjectionMemory {
   int thread_count() const { return static_cast<int>(threads.size()); }
 
   const Kernels<T>& kernels;
-  OwnedContext<T> context;               ///< its probe is the one below
+  KernelContext<T> context;              ///< with the probe
   std::vector<PatchPosition> positions;  ///< (patterns)
   Scratch<T> memory, pattern_memory;
-  T* probe = nullptr;  ///< (modes, 2) planes, row-major, or transposed for moved_probe
-  std::vector<Planes<T>> probe_planes;
   T* amplitudes = nullptr;     ///< (patterns) planes at the detector
   T* waves = nullptr;          ///< (patterns, modes, 2) row-major planes
   std::vector<double> misfit;  ///< (patterns) of the last pass, for those that ask
   std::vector<double> noise;   ///< (patterns) the misfit that photon noise alone leaves
   Canvas<T> object, sums;      ///< sums over patterns: re, im, weight
-  T* background = nullptr;  ///< at the detector; context.background points here where there is one
-  std::vector<ThreadScratch<T>> threads;
+  std::deque<ThreadScratch<T>> threads;
   std::vector<PatternUpdate<T>> updates;  ///< (batch)
 
  private:
   void take_canvases(std::int64_t rows, std::int64_t cols);
-  void take_thread(int strip);
   void take_update();
 };
-
-extern template struct ProjectionMemory<float>;
 
 struct PieOptions {
   double object_step = 1, object_regularisation = 0.3;

@@ -6,7 +6,6 @@
 #include <fstream>
 
 #include "ptyche/core/error.h"
-#include "ptyche/engine/cpu/fft_plan.h"
 #include "ptyche/physics/canvas.h"
 #include "ptyche/physics/forward_model.h"
 
@@ -93,7 +92,7 @@ void require_projection_memory(std::int64_t patterns, std::int64_t size, std::in
 
 void ProjectionKernels::renew(const SolverProblem& problem, const SolverState& state) {
   require(
-      cpu::has_fft_plan(problem.pattern_size()),
+      cpu::has_fft(problem.pattern_size()),
       "this solver needs the fused kernels, and patterns of {0} x {0} have a prime factor above "
       "{1}; "
       "--crop a few pixels, or take a solver that has --engine reference (training: --probe-start "

@@ -14,15 +14,16 @@ template <class T>
 LossAnswers by_gpu(const LossCase& of, const LossBatch& batch) {
   LossOptions options = options_of(of);
   options.device = ComputeDevice::cuda;
-  FusedCall<T> buffers =
-      make_fused_call<T>(batch.transmission, batch.merged, batch.probe, layout_of(of, batch),
-                         measured_of(of, batch), options, true);
-  const cpu::LossResult result = cuda::fused_loss(buffers.inputs);
-  const at::Tensor& position = buffers.position_gradient;
+  std::vector<at::Tensor> kept;
+  cpu::LossInputs<T> inputs =
+      fused_inputs<T>(batch.transmission, batch.merged, batch.probe, layout_of(of, batch),
+                      measured_of(of, batch), options, kept);
+  const auto [transmission, probe, background, position] = take_gradients(inputs);
+  const cpu::LossResult result = cuda::fused_loss(inputs);
   return {at::scalar_tensor(result.loss, at::kDouble),
-          buffers.transmission_gradient,
-          buffers.probe_gradient,
-          buffers.background_gradient,
+          transmission,
+          probe,
+          background,
           position.slice(1, 0, 2),
           position.slice(1, 2, 4)};
 }

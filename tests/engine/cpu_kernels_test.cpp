@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "ptyche/engine/cpu/buffers.h"
-#include "ptyche/engine/cpu/fft_plan.h"
 
 namespace ptyche::cpu {
 namespace {
@@ -66,7 +65,7 @@ TYPED_TEST(KernelFft, BackwardIsTheAdjointOfForward) {
   for (const std::int64_t size : kSizes) {
     const Image<TypeParam> x(size, 1), y(size, 2), ax(size, 3), ay(size, 4);
     Image<TypeParam> x_copy(size, 1), y_copy(size, 2);
-    const auto tables = fft_plan<TypeParam>(size).tables();
+    const auto tables = fft_tables<TypeParam>(size);
     kernel.fft2_transposed(tables, x.stride, x_copy.planes, ax.planes, TypeParam(1));
     kernel.ifft2_transposed(tables, x.stride, y_copy.planes, ay.planes, TypeParam(1));
     const auto left = product(y, ax), right = product(ay, x);
@@ -79,7 +78,7 @@ TYPED_TEST(KernelFft, BackwardOfForwardIsTheImageTimesItsPixels) {
   for (const std::int64_t size : kSizes) {
     Image<TypeParam> x(size, 1), transposed(size, 3), back(size, 4);
     const Image<TypeParam> truth(size, 1);
-    const auto tables = fft_plan<TypeParam>(size).tables();
+    const auto tables = fft_tables<TypeParam>(size);
     kernel.fft2_transposed(tables, x.stride, x.planes, transposed.planes, TypeParam(1));
     kernel.ifft2_transposed(tables, x.stride, transposed.planes, back.planes,
                             TypeParam(1) / static_cast<TypeParam>(size * size));
@@ -119,13 +118,13 @@ TYPED_TEST(KernelFft, ForwardIsTheTransformByItsDefinition) {
   for (const std::int64_t size : kDefinedSizes) {
     Image<TypeParam> x(size, 1), transposed(size, 3);
     const Image<TypeParam> truth(size, 1);
-    const FftPlan<TypeParam>& plan = fft_plan<TypeParam>(size);
-    kernels<TypeParam>().fft2_transposed(plan.tables(), x.stride, x.planes, transposed.planes,
+    const FftTables<TypeParam>& tables = fft_tables<TypeParam>(size);
+    kernels<TypeParam>().fft2_transposed(tables, x.stride, x.planes, transposed.planes,
                                          TypeParam(1));
     for (const auto& [row, col] : some_pixels(size)) {
       const std::complex<double> sum =
           defined(size, row, col, -1, [&](auto r, auto c) { return truth.at(r, c); });
-      EXPECT_LT(std::abs(transposed.at(plan.position[static_cast<std::size_t>(col)], row) - sum),
+      EXPECT_LT(std::abs(transposed.at(tables.position[col], row) - sum),
                 10 * kTolerance<TypeParam> * static_cast<double>(size))
           << size << " at " << row << ", " << col;
     }
@@ -136,13 +135,12 @@ TYPED_TEST(KernelFft, BackwardIsTheAdjointByItsDefinition) {
   for (const std::int64_t size : kDefinedSizes) {
     Image<TypeParam> transposed(size, 1), back(size, 3);
     const Image<TypeParam> truth(size, 1);
-    const FftPlan<TypeParam>& plan = fft_plan<TypeParam>(size);
-    kernels<TypeParam>().ifft2_transposed(plan.tables(), transposed.stride, transposed.planes,
-                                          back.planes, TypeParam(1));
+    const FftTables<TypeParam>& tables = fft_tables<TypeParam>(size);
+    kernels<TypeParam>().ifft2_transposed(tables, transposed.stride, transposed.planes, back.planes,
+                                          TypeParam(1));
     for (const auto& [row, col] : some_pixels(size)) {
-      const std::complex<double> sum = defined(size, row, col, 1, [&](auto r, auto c) {
-        return truth.at(plan.position[static_cast<std::size_t>(c)], r);
-      });
+      const std::complex<double> sum = defined(
+          size, row, col, 1, [&](auto r, auto c) { return truth.at(tables.position[c], r); });
       EXPECT_LT(std::abs(back.at(row, col) - sum),
                 10 * kTolerance<TypeParam> * static_cast<double>(size))
           << size << " at " << row << ", " << col;

@@ -69,17 +69,18 @@ LossAnswers by_bodies(const LossCase& of, const LossBatch& batch, std::int64_t c
                       std::int64_t* together = nullptr) {
   LossOptions options = options_of(of);
   options.device = ComputeDevice::cuda;
-  FusedCall<T> buffers =
-      make_fused_call<T>(batch.transmission, batch.merged, batch.probe, layout_of(of, batch),
-                         measured_of(of, batch), options, true);
+  std::vector<at::Tensor> kept;
+  cpu::LossInputs<T> inputs =
+      fused_inputs<T>(batch.transmission, batch.merged, batch.probe, layout_of(of, batch),
+                      measured_of(of, batch), options, kept);
+  const auto [transmission, probe, background, position] = take_gradients(inputs);
   HostMachine machine;
-  const cpu::LossResult result = cuda::fused_loss_from_host(buffers.inputs, machine, chunk_bytes);
-  if (together) *together = machine.largest_batch / buffers.inputs.modes;
-  const at::Tensor& position = buffers.position_gradient;
+  const cpu::LossResult result = cuda::fused_loss_from_host(inputs, machine, chunk_bytes);
+  if (together) *together = machine.largest_batch / inputs.modes;
   return {at::scalar_tensor(result.loss, at::kDouble),
-          buffers.transmission_gradient,
-          buffers.probe_gradient,
-          buffers.background_gradient,
+          transmission,
+          probe,
+          background,
           position.slice(1, 0, 2),
           position.slice(1, 2, 4)};
 }
@@ -134,12 +135,13 @@ TEST(CudaBodies, GiveTheLossAndTheContrastWithoutGradients) {
   const LossBatch batch = make_batch(of);
   LossOptions options = options_of(of);
   options.device = ComputeDevice::cuda;
-  const FusedCall<double> buffers =
-      make_fused_call<double>(batch.transmission, batch.merged, batch.probe, layout_of(of, batch),
-                              measured_of(of, batch), options, /*gradient=*/false);
+  std::vector<at::Tensor> kept;
+  const cpu::LossInputs<double> inputs =
+      fused_inputs<double>(batch.transmission, batch.merged, batch.probe, layout_of(of, batch),
+                           measured_of(of, batch), options, kept);
   HostMachine machine;
-  const cpu::LossResult found = cuda::fused_loss_from_host(buffers.inputs, machine);
-  const cpu::LossResult expected = cpu::fused_loss(buffers.inputs, 1);
+  const cpu::LossResult found = cuda::fused_loss_from_host(inputs, machine);
+  const cpu::LossResult expected = cpu::fused_loss(inputs, 1);
   EXPECT_NEAR(found.loss, expected.loss, 1e-10 * expected.loss);
   EXPECT_EQ(found.pixels, expected.pixels);
   EXPECT_NEAR(found.sum_re, expected.sum_re, 1e-10 * expected.pixels);

@@ -1,69 +1,20 @@
 #include "ptyche/engine/cpu/buffers.h"
 
-#include "ptyche/engine/cpu/fft_plan.h"
-
 namespace ptyche::cpu {
 namespace {
 
 std::int64_t padded(std::int64_t size, int strip) { return (size + strip - 1) / strip * strip; }
 
-/// Numbers in the planes of the tables.
-template <class T>
-std::int64_t table_numbers(const Geometry<T>& geometry, int strip) {
-  const std::int64_t stride = padded(geometry.size, strip);
-  return (4 * geometry.modes + (geometry.transfer ? 4 : 2)) * geometry.size * stride + stride;
-}
-
-/// Numbers in the planes of a thread.
-template <class T>
-std::int64_t thread_numbers(const KernelContext<T>& context, int strip) {
-  return 2 * context.size * strip +
-         ((context.transfer.re ? 10 : 6) * context.modes + 5) * context.size * context.stride +
-         2 * (context.size + 1) * strip + 6 * context.frame + 4 * context.stride;
-}
-
-/// (N, N) in FFT order -> a plane at the detector.
-template <class T, class Value>
-const T* load_detector(const KernelContext<T>& context, int strip, const Value* values, T* plane) {
-  for_detector(context, strip, [&](std::int64_t at, std::int64_t pixel) {
-    plane[at] = static_cast<T>(values[pixel]);
-  });
-  return plane;
-}
-
 /// Divided by N: what comes back from the Fourier space is N^2 times too large, and the wave in the
 /// far field N times.
 template <class T>
-Planes<T> load_transfer(const T* transfer, const KernelContext<T>& context, int strip,
-                        Scratch<T>& memory) {
-  const std::int64_t plane = context.size * context.stride;
-  const Planes<T> to{memory.take(plane), memory.take(plane)};
+void load_transfer(const KernelContext<T>& context, const T* transfer) {
   const T scale = 1 / static_cast<T>(context.size);
-  for_striped(context.size, strip, [&](std::int64_t at, std::int64_t p, std::int64_t row) {
+  for_striped(context.size, context.kernels.strip, [&](std::int64_t at, auto p, auto row) {
     const T* from = transfer + 2 * (row * context.size + context.fft.order[p]);
-    to.re[at] = from[0] * scale;
-    to.im[at] = from[1] * scale;
+    context.transfer.re[at] = from[0] * scale;
+    context.transfer.im[at] = from[1] * scale;
   });
-  return to;
-}
-
-/// Row-major, or the spectra of a moved probe.
-template <class T>
-std::vector<Planes<T>> load_probe(const T* probe, const Kernels<T>& kernels,
-                                  const KernelContext<T>& context, Scratch<T>& memory) {
-  const std::int64_t plane = context.size * context.stride;
-  std::vector<Planes<T>> planes;
-  for (std::int64_t mode = 0; mode < context.modes; ++mode) {
-    const Planes<T> row_major{memory.take(plane), memory.take(plane)};
-    deinterleave(probe + 2 * mode * context.size * context.size, context.size, kernels.strip,
-                 row_major);
-    planes.push_back(row_major);
-    if (!context.moved_probe) continue;
-    planes.back() = {memory.take(plane), memory.take(plane)};
-    kernels.fft2_transposed(context.fft, context.stride, row_major, planes.back(),
-                            1 / static_cast<T>(context.size * context.size));
-  }
-  return planes;
 }
 
 template <class T>
@@ -73,62 +24,129 @@ const T* make_frequencies(std::int64_t size, T* frequencies) {
   return frequencies;
 }
 
+/// Where a mode of a moved probe is row-major.
+template <class T>
+Planes<T> take_planes(const KernelContext<T>& context, Scratch<T>& memory) {
+  const std::int64_t plane = context.moved_probe ? context.size * context.stride : 0;
+  return {memory.take(plane), memory.take(plane)};
+}
+
 }  // namespace
 
 template <class T>
-OwnedContext<T>::OwnedContext(const Geometry<T>& geometry, const Kernels<T>& kernels)
-    : memory_(table_numbers(geometry, kernels.strip)) {
-  this->fft = fft_plan<T>(geometry.size).tables();
-  this->size = geometry.size;
-  this->stride = padded(geometry.size, kernels.strip);
-  this->frame = this->stride + 2 * kFrame;
-  this->modes = geometry.modes;
-  this->moved_probe = geometry.moved_probe;
-  const std::int64_t plane = this->size * this->stride;
-  probe_planes = load_probe(geometry.probe, kernels, *this, memory_);
-  (this->moved_probe ? this->spectrum : this->probe) = probe_planes.data();
-  this->frequencies = make_frequencies(this->size, memory_.take(this->stride));
-  if (geometry.transfer)
-    this->transfer = load_transfer(geometry.transfer, *this, kernels.strip, memory_);
-  this->mask = load_detector(*this, kernels.strip, geometry.mask, memory_.take(plane));
-  if (geometry.background)
-    this->background =
-        load_detector(*this, kernels.strip, geometry.background, memory_.take(plane));
+KernelContext<T>::KernelContext(std::int64_t pixels, std::int64_t mode_count, bool moved,
+                                const T* transfer_function)
+    : kernels(cpu::kernels<T>()),
+      fft(fft_tables<T>(pixels)),
+      size(pixels),
+      stride(padded(pixels, kernels.strip)),
+      frame(stride + 2 * kFrame),
+      modes(mode_count),
+      moved_probe(moved) {
+  const std::int64_t plane = size * stride;
+  memory_ = new Scratch<T>((2 * modes + (transfer_function ? 4 : 2)) * plane + stride);
+  probe = memory_->take(2 * modes * plane);
+  frequencies = make_frequencies(size, memory_->take(stride));
+  mask_memory_ = memory_->take(plane);
+  mask = mask_memory_;
+  background_memory_ = memory_->take(plane);
+  if (!transfer_function) return;
+  transfer = {memory_->take(plane), memory_->take(plane)};
+  load_transfer(*this, transfer_function);
 }
 
 template <class T>
-ThreadBuffers<T>::ThreadBuffers(const KernelContext<T>& context, std::int64_t rows,
-                                std::int64_t cols, int strip)
-    : memory_(thread_numbers(context, strip)),
-      canvas_memory_(5 * (rows + 1) * (cols + 2 * kFrame), false) {
-  const std::int64_t plane = context.size * context.stride, modes = 2 * context.modes * plane;
-  this->strip = {memory_.take(context.size * strip), memory_.take(context.size * strip)};
-  this->waves = memory_.take(modes);
-  if (context.moved_probe) {
-    this->moved = memory_.take(modes);
-    this->weight = memory_.take(plane);
-  }
-  if (context.transfer.re) this->seen = memory_.take(modes);
-  if (context.transfer.re && context.moved_probe) this->spectrum = memory_.take(modes);
-  this->probe_gradient = memory_.take(modes);
-  this->patch = {memory_.take(plane), memory_.take(plane)};
-  this->carry = memory_.take(2 * (context.size + 1) * strip);
-  for (MergeRow<T>& row : this->merge_row)
-    row = {memory_.take(context.frame) + kFrame, memory_.take(context.frame) + kFrame,
-           memory_.take(context.frame) + kFrame};
-  this->counts = memory_.take(plane);
-  if (context.background) this->background_gradient = memory_.take(plane);
-  this->phases = memory_.take(4 * context.stride);
-  // A row and some columns more: what a patch between pixels touches with weight 0.
-  const std::int64_t stride = cols + 2 * kFrame, area = (rows + 1) * stride;
-  const auto canvas_plane = [&] { return canvas_memory_.take(area); };
-  gradient = {canvas_plane(), canvas_plane(), nullptr, rows, cols, stride};
-  canvas = {canvas_plane(), canvas_plane(), canvas_plane(), rows, cols, stride};
+KernelContext<T>::~KernelContext() {
+  delete memory_;
 }
 
-template struct OwnedContext<float>;
-template struct OwnedContext<double>;
-template struct ThreadBuffers<float>;
-template struct ThreadBuffers<double>;
+template <class T>
+void KernelContext<T>::load_mask(const bool* from) {
+  for_detector(*this, [&](std::int64_t at, auto pixel) { mask_memory_[at] = from[pixel] ? 1 : 0; });
+}
+
+template <class T>
+void KernelContext<T>::load_background(const T* from) {
+  background = from ? background_memory_ : nullptr;
+  if (!from) return;
+  for_detector(*this, [&](std::int64_t at, auto pixel) { background_memory_[at] = from[pixel]; });
+}
+
+template <class T>
+void KernelContext<T>::load_probe(const T* from) {
+  Scratch<T> memory(moved_probe ? 2 * size * stride : 0);
+  const Planes<T> row_major = take_planes(*this, memory);
+  for (std::int64_t mode = 0; mode < modes; ++mode, from += 2 * size * size) {
+    const Planes<T> own = mode_planes(*this, probe, mode), to = moved_probe ? row_major : own;
+    for_pixels(*this, [&](std::int64_t at, auto pixel) {
+      to.re[at] = from[2 * pixel];
+      to.im[at] = from[2 * pixel + 1];
+    });
+    if (moved_probe) kernels.fft2_transposed(fft, stride, to, own, 1 / static_cast<T>(size * size));
+  }
+}
+
+template <class T>
+void interleave_modes(const KernelContext<T>& context, T* block, T scale, T* to) {
+  Scratch<T> memory(context.moved_probe ? 2 * context.size * context.stride : 0);
+  const Planes<T> row_major = take_planes(context, memory);
+  for (std::int64_t mode = 0; mode < context.modes; ++mode, to += 2 * context.size * context.size) {
+    Planes<T> from = mode_planes(context, block, mode);
+    if (context.moved_probe) {
+      context.kernels.ifft2_transposed(context.fft, context.stride, from, row_major, scale);
+      from = row_major;
+    }
+    for_pixels(context, [&](std::int64_t at, auto pixel) {
+      to[2 * pixel] = from.re[at];
+      to[2 * pixel + 1] = from.im[at];
+    });
+  }
+}
+
+template <class T>
+ThreadScratch<T>::ThreadScratch(const KernelContext<T>& context, std::int64_t rows,
+                                std::int64_t cols) {
+  const std::int64_t plane = context.size * context.stride, all_modes = 2 * context.modes * plane;
+  const std::int64_t one_strip = context.size * context.kernels.strip;
+  const bool near = context.transfer.re != nullptr;
+  memory_ = new Scratch<T>(((near ? 10 : 6) * context.modes + 5) * plane + 4 * one_strip +
+                           2 * context.kernels.strip + 6 * context.frame + 4 * context.stride);
+  const auto take = [&](std::int64_t count) { return memory_->take(count); };
+  strip = {take(one_strip), take(one_strip)};
+  waves = take(all_modes);
+  probe = context.moved_probe ? take(all_modes) : context.probe;
+  if (context.moved_probe) weight = take(plane);
+  if (near) seen = take(all_modes);
+  if (near && context.moved_probe) spectrum = take(all_modes);
+  probe_gradient = take(all_modes);
+  patch = {take(plane), take(plane)};
+  carry = take(2 * one_strip + 2 * context.kernels.strip);
+  for (MergeRow<T>& row : merge_row)
+    row = {take(context.frame) + kFrame, take(context.frame) + kFrame,
+           take(context.frame) + kFrame};
+  counts = take(plane);
+  if (context.background) background_gradient = take(plane);
+  phases = take(4 * context.stride);
+  if (rows == 0) return;
+  // A row and some columns more: what a patch between pixels touches with weight 0.
+  const std::int64_t canvas_stride = cols + 2 * kFrame, area = (rows + 1) * canvas_stride;
+  canvas_memory_ = new Scratch<T>(5 * area, false);
+  const auto take_plane = [&] { return canvas_memory_->take(area); };
+  gradient = {take_plane(), take_plane(), nullptr, rows, cols, canvas_stride};
+  canvas = {take_plane(), take_plane(), take_plane(), rows, cols, canvas_stride};
+}
+
+template <class T>
+ThreadScratch<T>::~ThreadScratch() {
+  delete memory_;
+  delete canvas_memory_;
+}
+
+template struct KernelContext<float>;
+template struct KernelContext<double>;
+template struct ThreadScratch<float>;
+template struct ThreadScratch<double>;
+template void interleave_modes(const KernelContext<float>&, float*, float, float*);
+template void interleave_modes(const KernelContext<double>&, double*, double, double*);
 
 }  // namespace ptyche::cpu

@@ -1,7 +1,5 @@
-// Memory of the kernels: scratch, tables shared by all threads, what one thread owns; threads.
+// Memory of the kernels, and how images lie in it.
 #pragma once
-
-#include <omp.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -9,9 +7,7 @@
 #include <cstring>
 #include <memory>
 #include <new>
-#include <vector>
 
-#include "ptyche/engine/cpu/fft_plan.h"
 #include "ptyche/engine/cpu/kernels.h"
 
 namespace ptyche::cpu {
@@ -46,56 +42,6 @@ class Scratch {
   std::int64_t used_ = 0;
 };
 
-/// Threads that work on one canvas together: members first..first + size - 1.
-struct ThreadGroup {
-  int first = 0, size = 1;
-};
-
-/// work(i, thread) for i in 0..count-1, in blocks of consecutive i per thread.
-template <class Work>
-void parallel_for(const ThreadGroup& group, std::int64_t count, const Work& work) {
-  if (group.size == 1) {
-    for (std::int64_t i = 0; i < count; ++i) work(i, group.first);
-    return;
-  }
-#pragma omp parallel for num_threads(group.size) schedule(static)
-  for (std::int64_t i = 0; i < count; ++i) work(i, group.first + omp_get_thread_num());
-}
-
-/// The rows of a canvas that one member of a group of threads owns.
-struct RowRange {
-  std::int64_t first, last;
-};
-
-inline RowRange rows_of(std::int64_t member, int members, std::int64_t rows) {
-  return {rows * member / members, rows * (member + 1) / members};
-}
-
-/// A context with the memory that it points into, shared by all threads.
-template <class T>
-struct OwnedContext : KernelContext<T> {
-  OwnedContext(const Geometry<T>& geometry, const Kernels<T>& kernels);
-  OwnedContext(const OwnedContext&) = delete;
-  OwnedContext& operator=(const OwnedContext&) = delete;
-
-  std::vector<Planes<T>> probe_planes;
-
- private:
-  Scratch<T> memory_;
-};
-
-/// A thread's scratch with its memory, and canvases of rows x cols pixels, which are not cleared.
-template <class T>
-struct ThreadBuffers : ThreadScratch<T> {
-  ThreadBuffers(const KernelContext<T>& context, std::int64_t rows, std::int64_t cols, int strip);
-
-  Canvas<T> canvas;    ///< merged object; the threads of a group use the first one's
-  Canvas<T> gradient;  ///< each thread's own
-
- private:
-  Scratch<T> memory_, canvas_memory_;
-};
-
 /// Index of (row, col) in a striped plane.
 inline std::int64_t striped_index(std::int64_t size, int strip, std::int64_t row,
                                   std::int64_t col) {
@@ -115,32 +61,29 @@ void for_striped(std::int64_t size, int strip, const Visit& visit) {
 
 /// visit(index in a plane at the detector, number of its pixel in FFT order).
 template <class T, class Visit>
-void for_detector(const KernelContext<T>& context, int strip, const Visit& visit) {
-  for_striped(context.size, strip, [&](std::int64_t at, std::int64_t p, std::int64_t q) {
+void for_detector(const KernelContext<T>& context, const Visit& visit) {
+  for_striped(context.size, context.kernels.strip, [&](std::int64_t at, auto p, auto q) {
     visit(at, context.transfer.re ? p * context.size + q : q * context.size + context.fft.order[p]);
   });
 }
 
-/// (N, N) interleaved -> row-major planes, and back.
-template <class T>
-void deinterleave(const T* image, std::int64_t size, int strip, Planes<T> to) {
-  for_striped(size, strip, [&](std::int64_t at, std::int64_t row, std::int64_t col) {
-    to.re[at] = image[2 * (row * size + col)];
-    to.im[at] = image[2 * (row * size + col) + 1];
-  });
+/// visit(index in a row-major plane, number of its pixel).
+template <class T, class Visit>
+void for_pixels(const KernelContext<T>& context, const Visit& visit) {
+  for_striped(context.size, context.kernels.strip,
+              [&](std::int64_t at, auto row, auto col) { visit(at, row * context.size + col); });
 }
 
+/// The planes of mode `mode` in a block of (modes, 2) planes.
 template <class T>
-void interleave(Planes<T> planes, std::int64_t size, int strip, T* to) {
-  for_striped(size, strip, [&](std::int64_t at, std::int64_t row, std::int64_t col) {
-    to[2 * (row * size + col)] = planes.re[at];
-    to[2 * (row * size + col) + 1] = planes.im[at];
-  });
+Planes<T> mode_planes(const KernelContext<T>& context, T* block, std::int64_t mode) {
+  const std::int64_t plane = context.size * context.stride;
+  return {block + 2 * mode * plane, block + (2 * mode + 1) * plane};
 }
 
-extern template struct OwnedContext<float>;
-extern template struct OwnedContext<double>;
-extern template struct ThreadBuffers<float>;
-extern template struct ThreadBuffers<double>;
+/// A block of (modes, 2) planes of a probe, transposed for moved_probe, times `scale` -> (modes, N,
+/// N, 2). A transposed block is destroyed.
+template <class T>
+void interleave_modes(const KernelContext<T>& context, T* block, T scale, T* to);
 
 }  // namespace ptyche::cpu

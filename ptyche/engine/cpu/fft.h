@@ -32,19 +32,19 @@ inline Complex<T> mul_twiddle(Complex<T> a, T c, T s) {
     return {a.re * c - a.im * s, a.im * c + a.re * s};
 }
 
-/// Rows of a strip: row r begins at re + r * kStrip and im + r * kStrip.
+// A strip is a pair of planes whose row r begins at r * kStrip.
+
 template <class T>
-struct Strip : Planes<T> {
-  Complex<T> get(std::int64_t row, int column) const {
-    const std::int64_t at = row * kStrip<T> + column;
-    return {load(this->re + at), load(this->im + at)};
-  }
-  void set(std::int64_t row, int column, Complex<T> value) const {
-    const std::int64_t at = row * kStrip<T> + column;
-    store(this->re + at, value.re);
-    store(this->im + at, value.im);
-  }
-};
+inline Complex<T> get(Planes<T> strip, std::int64_t row, int column) {
+  const std::int64_t at = row * kStrip<T> + column;
+  return {load(strip.re + at), load(strip.im + at)};
+}
+template <class T>
+inline void set(Planes<T> strip, std::int64_t row, int column, Complex<T> value) {
+  const std::int64_t at = row * kStrip<T> + column;
+  store(strip.re + at, value.re);
+  store(strip.im + at, value.im);
+}
 
 /// cos and sin of 2 pi k / Radix, k = 1..(Radix - 1) / 2.
 template <int Radix>
@@ -125,7 +125,7 @@ inline void small_dft(Complex<T>* x) {
 /// One stage on blocks of `length` rows. Where a block has only `Radix` rows (Last), all twiddle
 /// factors are 1.
 template <class T, int Radix, bool Inverse, bool Last>
-inline void stage(Strip<T> strip, std::int64_t size, std::int64_t length, const T* twiddles) {
+inline void stage(Planes<T> strip, std::int64_t size, std::int64_t length, const T* twiddles) {
   const std::int64_t step = Last ? 1 : length / Radix;
   for (std::int64_t j = 0; j < step; ++j) {
     T c[Radix], s[Radix];
@@ -137,19 +137,19 @@ inline void stage(Strip<T> strip, std::int64_t size, std::int64_t length, const 
 #pragma GCC unroll 8
       for (int column = 0; column < kStrip<T>; column += kLanes<T>) {
         Complex<T> x[Radix];
-        for (int q = 0; q < Radix; ++q) x[q] = strip.get(row + q * step, column);
+        for (int q = 0; q < Radix; ++q) x[q] = get(strip, row + q * step, column);
         if constexpr (Inverse && !Last)
           for (int q = 1; q < Radix; ++q) x[q] = mul_twiddle<T, true>(x[q], c[q], s[q]);
         small_dft<T, Radix, Inverse>(x);
         if constexpr (!Inverse && !Last)
           for (int q = 1; q < Radix; ++q) x[q] = mul_twiddle<T, false>(x[q], c[q], s[q]);
-        for (int q = 0; q < Radix; ++q) strip.set(row + q * step, column, x[q]);
+        for (int q = 0; q < Radix; ++q) set(strip, row + q * step, column, x[q]);
       }
   }
 }
 
 template <class T, int Radix, bool Inverse>
-inline void stage(Strip<T> strip, std::int64_t size, std::int64_t length, const T* twiddles) {
+inline void stage(Planes<T> strip, std::int64_t size, std::int64_t length, const T* twiddles) {
   if (length == Radix)
     stage<T, Radix, Inverse, true>(strip, size, length, twiddles);
   else
@@ -158,7 +158,7 @@ inline void stage(Strip<T> strip, std::int64_t size, std::int64_t length, const 
 
 /// Any radix by its definition; `roots` (radix) pairs.
 template <class T, bool Inverse>
-inline void any_stage(Strip<T> strip, std::int64_t size, std::int64_t length, std::int64_t radix,
+inline void any_stage(Planes<T> strip, std::int64_t size, std::int64_t length, std::int64_t radix,
                       const T* twiddles, const T* roots) {
   const std::int64_t step = length / radix;
   Complex<T> x[kLargestRadix], y[kLargestRadix];
@@ -167,7 +167,7 @@ inline void any_stage(Strip<T> strip, std::int64_t size, std::int64_t length, st
       for (int column = 0; column < kStrip<T>; column += kLanes<T>) {
         const T* w = twiddles + j * 2 * (radix - 1);
         for (std::int64_t q = 0; q < radix; ++q) {
-          x[q] = strip.get(row + q * step, column);
+          x[q] = get(strip, row + q * step, column);
           if (Inverse && q > 0) x[q] = mul_twiddle<T, true>(x[q], w[2 * q - 2], w[2 * q - 1]);
         }
         for (std::int64_t q = 0; q < radix; ++q) {
@@ -177,13 +177,13 @@ inline void any_stage(Strip<T> strip, std::int64_t size, std::int64_t length, st
             y[q] = y[q] + mul_twiddle<T, Inverse>(x[s], root[0], root[1]);
           }
           if (!Inverse && q > 0) y[q] = mul_twiddle<T, false>(y[q], w[2 * q - 2], w[2 * q - 1]);
-          strip.set(row + q * step, column, y[q]);
+          set(strip, row + q * step, column, y[q]);
         }
       }
 }
 
 template <class T, bool Inverse>
-inline void any_radix_stage(Strip<T> strip, std::int64_t size, std::int64_t length,
+inline void any_radix_stage(Planes<T> strip, std::int64_t size, std::int64_t length,
                             const FftStage<T>& of) {
   switch (of.radix) {
     case 2:
@@ -205,7 +205,7 @@ inline void any_radix_stage(Strip<T> strip, std::int64_t size, std::int64_t leng
 
 /// Down every column: rows in row-major order -> frequencies in the order of the tables, unscaled.
 template <class T>
-[[gnu::always_inline]] inline void forward_fft(Strip<T> strip, const FftTables<T>& fft) {
+[[gnu::always_inline]] inline void forward_fft(Planes<T> strip, const FftTables<T>& fft) {
   std::int64_t length = fft.size;
   for (int i = 0; i < fft.stages; ++i) {
     any_radix_stage<T, false>(strip, fft.size, length, fft.stage[i]);
@@ -215,7 +215,7 @@ template <class T>
 
 /// The adjoint of forward_fft, `size` times its inverse.
 template <class T>
-[[gnu::always_inline]] inline void backward_fft(Strip<T> strip, const FftTables<T>& fft) {
+[[gnu::always_inline]] inline void backward_fft(Planes<T> strip, const FftTables<T>& fft) {
   std::int64_t length = 1;
   for (int i = fft.stages - 1; i >= 0; --i) {
     length *= fft.stage[i].radix;
@@ -225,7 +225,7 @@ template <class T>
 
 /// The strip of columns first.. of striped planes.
 template <class T>
-inline Strip<T> strip_of(Planes<T> planes, std::int64_t size, std::int64_t first) {
+inline Planes<T> strip_of(Planes<T> planes, std::int64_t size, std::int64_t first) {
   return {planes.re + first * size, planes.im + first * size};
 }
 
@@ -292,7 +292,7 @@ inline void load_transposed(const T* from, const FftTables<T>& fft, std::int64_t
 
 /// First half of a transform: the strip, columns first.. in real space, into its rows of `to`.
 template <class T>
-[[gnu::always_inline]] inline void fft_strip_transposed(const FftTables<T>& fft, Strip<T> strip,
+[[gnu::always_inline]] inline void fft_strip_transposed(const FftTables<T>& fft, Planes<T> strip,
                                                         std::int64_t first, Planes<T> to) {
   forward_fft(strip, fft);
   store_transposed(strip.re, fft, first, to.re);
@@ -302,7 +302,7 @@ template <class T>
 /// The adjoint of fft_strip_transposed: the last half of the way back.
 template <class T>
 [[gnu::always_inline]] inline void ifft_strip_transposed(const FftTables<T>& fft, Planes<T> from,
-                                                         std::int64_t first, Strip<T> strip) {
+                                                         std::int64_t first, Planes<T> strip) {
   load_transposed(from.re, fft, first, strip.re);
   load_transposed(from.im, fft, first, strip.im);
   backward_fft(strip, fft);
@@ -321,7 +321,7 @@ template <class T>
 void fft2_transposed(const FftTables<T>& fft, std::int64_t stride, Planes<T> from, Planes<T> to,
                      T scale) {
   for (std::int64_t first = 0; first < stride; first += kStrip<T>) {
-    const Strip<T> strip = strip_of(from, fft.size, first);
+    const Planes<T> strip = strip_of(from, fft.size, first);
     fft_strip_transposed(fft, strip, first, to);
   }
   for (std::int64_t first = 0; first < stride; first += kStrip<T>)
@@ -335,7 +335,7 @@ void ifft2_transposed(const FftTables<T>& fft, std::int64_t stride, Planes<T> fr
   for (std::int64_t first = 0; first < stride; first += kStrip<T>)
     backward_fft(strip_of(from, fft.size, first), fft);
   for (std::int64_t first = 0; first < stride; first += kStrip<T>) {
-    const Strip<T> strip = strip_of(to, fft.size, first);
+    const Planes<T> strip = strip_of(to, fft.size, first);
     ifft_strip_transposed(fft, from, first, strip);
   }
   scale_planes(to, fft.size * stride, scale);

@@ -41,6 +41,16 @@ struct FftTables {
   const std::int64_t* position = nullptr;  ///< (size) row of frequency f
 };
 
+/// Whether the size has no prime factor above kLargestRadix.
+bool has_fft(std::int64_t size);
+
+/// Mixed-radix decimation in frequency (Cooley & Tukey, Math. Comput. 19, 297 (1965); Van Loan,
+/// Computational Frameworks for the FFT, ch. 2). Stage by stage a block of length L splits into
+/// `radix` blocks; what stands in row p at the end is frequency order[p]. Of a size >= 2 with
+/// has_fft; made at first use and kept.
+template <class T>
+const FftTables<T>& fft_tables(std::int64_t size);
+
 template <class T>
 struct Planes {
   T *re = nullptr, *im = nullptr;
@@ -65,38 +75,44 @@ struct PatchPosition {
 /// begins at r * frame, rows -1 and N are zero); spare numbers at the end of a canvas's rows.
 inline constexpr std::int64_t kFrame = 16;
 
-/// What all patterns of a scan or a batch have in common, plain pointers; complex numbers are
-/// interleaved pairs. FFT order at the detector.
 template <class T>
-struct Geometry {
-  std::int64_t size = 0, modes = 0, patterns = 0;
-  std::int64_t rows = 0, cols = 0;  ///< of the object, or of each canvas
-  bool moved_probe = false;         ///< probe_fourier
-  const T* probe = nullptr;         ///< (modes, N, N, 2)
-  const bool* mask = nullptr;       ///< (N, N)
-  const T* background = nullptr;    ///< (N, N) or nullptr
-  /// (N, N, 2) near field: of the spectrum, moves the detector's middle to (0, 0) as well; nullptr
-  /// = far field
-  const T* transfer = nullptr;
-};
+class Scratch;
+template <class T>
+struct Kernels;
 
-/// A Geometry in the kernels' layouts, and what a call wants of them.
+/// What all patterns of a scan or a batch have in common, in the kernels' layouts, with its memory;
+/// complex numbers come and go as interleaved pairs. FFT order at the detector.
 template <class T>
 struct KernelContext {
+  /// `transfer` (N, N, 2): near field, of the spectrum, moves the detector's middle to (0, 0) as
+  /// well; nullptr = far field.
+  KernelContext(std::int64_t size, std::int64_t modes, bool moved_probe, const T* transfer);
+  ~KernelContext();
+  KernelContext(const KernelContext&) = delete;
+  KernelContext& operator=(const KernelContext&) = delete;
+
+  void load_mask(const bool* from);     ///< (N, N)
+  void load_background(const T* from);  ///< (N, N) counts, nullptr = none
+  void load_probe(const T* from);       ///< (modes, N, N, 2)
+
+  const Kernels<T>& kernels;
   FftTables<T> fft;
   std::int64_t size = 0, stride = 0, frame = 0, modes = 0;
   LossKind kind = LossKind::poisson;
-  T floor = 0;                       ///< counts added inside logarithm or root
-  bool moved_probe = false;          ///< probe_fourier
-  bool want_gradient = true;         ///< else the loss only
-  bool want_position = true;         ///< by corner too, where patches lie between pixels
-  const Planes<T>* probe = nullptr;  ///< (modes) row-major, unless moved_probe
-  const Planes<T>* spectrum =
-      nullptr;                     ///< (modes) transposed DFT of the probe / N^2, for moved_probe
+  T floor = 0;                ///< counts added inside logarithm or root
+  bool moved_probe = false;   ///< probe_fourier
+  bool want_gradient = true;  ///< else the loss only
+  bool want_position = true;  ///< by corner too, where patches lie between pixels
+  T* probe = nullptr;         ///< (modes, 2) planes: row-major, or for moved_probe its transposed
+                              ///< DFT / N^2
   const T* frequencies = nullptr;  ///< (stride) cycles per pixel of FFT order, for moved_probe
   const T* mask = nullptr;         ///< at the detector, 0 or 1
   const T* background = nullptr;   ///< at the detector, counts
   Planes<T> transfer;  ///< near field: transposed transfer function / N; none in the far field
+
+ private:
+  Scratch<T>* memory_;
+  T *mask_memory_, *background_memory_;
 };
 
 /// A row of a weighted patch, zeros before and after.
@@ -105,13 +121,22 @@ struct MergeRow {
   T *re = nullptr, *im = nullptr, *weight = nullptr;
 };
 
-/// What one thread owns: scratch of O(modes N^2), and sums over the patterns it has done.
+/// What one thread owns, with its memory: scratch of O(modes N^2), and sums over the patterns it
+/// has done.
 template <class T>
 struct ThreadScratch {
+  /// With canvases of rows x cols pixels, which are not cleared; 0 = none.
+  explicit ThreadScratch(const KernelContext<T>& context, std::int64_t rows = 0,
+                         std::int64_t cols = 0);
+  ~ThreadScratch();
+  ThreadScratch(const ThreadScratch&) = delete;
+  ThreadScratch& operator=(const ThreadScratch&) = delete;
+
   Planes<T> strip;
-  T* waves = nullptr;     ///< (modes, 2) planes
-  T* moved = nullptr;     ///< (modes, 2) planes, for moved_probe
-  T* seen = nullptr;      ///< (modes, 2) planes at the detector, for the near field
+  T* waves = nullptr;  ///< (modes, 2) planes
+  T* probe = nullptr;  ///< (modes, 2) planes row-major, as the pattern sees it: the context's, or
+                       ///< moved
+  T* seen = nullptr;   ///< (modes, 2) planes at the detector, for the near field
   T* spectrum = nullptr;  ///< (modes, 2) planes transposed, for the near field's slope by a shift
   Planes<T> patch;
   MergeRow<T> merge_row[2];          ///< of the patch that is being merged
@@ -122,6 +147,11 @@ struct ThreadScratch {
   T* probe_gradient = nullptr;       ///< (modes, 2) planes row-major, or transposed for moved_probe
   T* background_gradient = nullptr;  ///< at the detector
   double loss = 0;
+  Canvas<T> canvas;    ///< merged object; threads that share one use the first one's
+  Canvas<T> gradient;  ///< each thread's own
+
+ private:
+  Scratch<T>*memory_, *canvas_memory_ = nullptr;
 };
 
 /// What one pattern has to say about object and probe; merged with that of others afterwards, so
@@ -253,9 +283,6 @@ struct Kernels {
 /// one (for tests).
 template <class T>
 const Kernels<T>& kernels();
-
-extern template const Kernels<float>& kernels();
-extern template const Kernels<double>& kernels();
 
 /// The tables of all instruction sets that this build holds.
 extern const Kernels<float> kernels_plain_float, kernels_avx2_float, kernels_avx512_float;

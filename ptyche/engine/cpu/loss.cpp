@@ -5,22 +5,24 @@
 #include <algorithm>
 #include <array>
 #include <deque>
+#include <utility>
 
 #include "ptyche/engine/cpu/buffers.h"
 
 namespace ptyche::cpu {
 using Moments = std::array<double, 3>;  // sum re, sum im, sum of squares
 
-/// One call with all that it owns.
+/// One call with all that it owns. Its functions are run by every thread: `members` threads work on
+/// one canvas together, that of the first one, or each works alone on its own.
 template <class T>
 struct LossRun {
   const LossInputs<T>& inputs;
-  const Kernels<T>& kernels;
   const KernelContext<T>& context;
-  std::deque<ThreadBuffers<T>> threads;
-  std::vector<Moments> moments;  // per group
+  std::deque<ThreadScratch<T>> threads;
+  std::vector<Moments> moments;  // (groups, threads)
 
-  ThreadBuffers<T>& buffers(int thread) { return threads[static_cast<std::size_t>(thread)]; }
+  ThreadScratch<T>& own(int thread) { return threads[static_cast<std::size_t>(thread)]; }
+  ThreadScratch<T>& leader(int thread, int members) { return own(members == 1 ? thread : 0); }
   std::int64_t patch_numbers() const { return 2 * inputs.size * inputs.size; }
   T dark() const { return static_cast<T>(inputs.merge_floor > 0 ? -1 : inputs.dark_weight); }
 
@@ -28,18 +30,31 @@ struct LossRun {
   const T* weight_of(std::int64_t pattern, int thread) {
     if (inputs.merge_weight)
       return inputs.merge_weight + inputs.patch_of[pattern] * inputs.weight_step;
-    return kernels.moved_weight(context, inputs.positions[pattern], buffers(thread));
+    return context.kernels.moved_weight(context, inputs.positions[pattern], own(thread));
   }
 };
 
 namespace {
 
+/// Which of `count` things in order a thread does: first, last + 1.
+std::pair<std::int64_t, std::int64_t> share_of(std::int64_t count, int thread, int members) {
+  if (members == 1) return {0, count};
+  const std::int64_t each = count / members, more = count % members;
+  const std::int64_t first = thread * each + std::min<std::int64_t>(thread, more);
+  return {first, first + each + (thread < more ? 1 : 0)};
+}
+
+void wait_for(int members) {
+  if (members == 1) return;
+#pragma omp barrier
+}
+
 /// The last rows have the row beneath the canvas, too.
 template <class T>
-void clear(const Canvas<T>& canvas, const RowRange& rows) {
-  const std::int64_t last = rows.last + (rows.last == canvas.rows ? 1 : 0);
+void clear(const Canvas<T>& canvas, std::int64_t first, std::int64_t last) {
+  if (last == canvas.rows) ++last;
   for (T* plane : {canvas.re, canvas.im, canvas.weight})
-    if (plane) std::fill(plane + rows.first * canvas.stride, plane + last * canvas.stride, T(0));
+    if (plane) std::fill(plane + first * canvas.stride, plane + last * canvas.stride, T(0));
 }
 
 /// The merge of one patch at a whole pixel is that patch where the probe lights it.
@@ -54,215 +69,218 @@ bool is_single_patch(const LossRun<T>& run, std::int64_t group) {
          position.row_fraction == 0 && position.col_fraction == 0;
 }
 
-/// Patches -> their mean on the canvas of the group's first thread.
+/// Patches -> their mean on the canvas; a group of a single patch is one thread's.
 template <class T>
-void merge_group(LossRun<T>& run, std::int64_t group, const ThreadGroup& members) {
+void merge_group(LossRun<T>& run, std::int64_t group, int thread, int members) {
   const LossInputs<T>& inputs = run.inputs;
+  const KernelContext<T>& context = run.context;
   const std::int64_t begin = inputs.first_of_group[group], end = inputs.first_of_group[group + 1];
-  const Canvas<T>& canvas = run.buffers(members.first).canvas;
-  Moments& moments = run.moments[static_cast<std::size_t>(group)];
+  const Canvas<T>& canvas = run.leader(thread, members).canvas;
+  double* moments = run.moments[static_cast<std::size_t>(group) * run.threads.size() +
+                                (members == 1 ? 0 : thread)]
+                        .data();
   if (is_single_patch(run, group)) {
     const std::int64_t pattern = inputs.pattern_of[begin];
-    return run.kernels.single_patch_forward(
-        run.context, inputs.positions[pattern],
+    return context.kernels.single_patch_forward(
+        context, inputs.positions[pattern],
         inputs.patches + inputs.patch_of[pattern] * run.patch_numbers(),
-        run.weight_of(pattern, members.first), run.dark(), canvas, moments.data());
+        run.weight_of(pattern, thread), run.dark(), canvas, moments);
   }
-  std::vector<Moments> parts(static_cast<std::size_t>(members.size));
-  parallel_for(members, members.size, [&](std::int64_t member, int thread) {
-    const RowRange rows = rows_of(member, members.size, canvas.rows);
-    clear(canvas, rows);
-    for (std::int64_t i = begin; i < end; ++i) {
-      const std::int64_t pattern = inputs.pattern_of[i], patch = inputs.patch_of[pattern];
-      const PatchPosition& position = inputs.positions[pattern];
-      if (patch >= 0 && position.row < rows.last && position.row + inputs.size >= rows.first)
-        run.kernels.merge_patch(run.context, position, inputs.patches + patch * run.patch_numbers(),
-                                run.weight_of(pattern, thread), canvas, rows.first, rows.last,
-                                run.buffers(thread));
+  const auto [first_row, last_row] = share_of(canvas.rows, thread, members);
+  clear(canvas, first_row, last_row);
+  for (std::int64_t i = begin; i < end; ++i) {
+    const std::int64_t pattern = inputs.pattern_of[i], patch = inputs.patch_of[pattern];
+    const PatchPosition& position = inputs.positions[pattern];
+    if (patch >= 0 && position.row < last_row && position.row + inputs.size >= first_row)
+      context.kernels.merge_patch(context, position, inputs.patches + patch * run.patch_numbers(),
+                                  run.weight_of(pattern, thread), canvas, first_row, last_row,
+                                  run.own(thread));
+  }
+  context.kernels.normalise(canvas, run.dark(), static_cast<T>(inputs.merge_floor), first_row,
+                            last_row, moments);
+}
+
+/// Adds a share of the rows of all members' gradients to the first one's.
+template <class T>
+void sum_gradients(LossRun<T>& run, int thread, int members) {
+  const Canvas<T>& sum = run.own(0).gradient;
+  const auto [first_row, last_row] = share_of(sum.rows, thread, members);
+  for (int member = 1; member < members; ++member) {
+    const Canvas<T>& other = run.own(member).gradient;
+    for (std::int64_t i = first_row * sum.stride; i < last_row * sum.stride; ++i) {
+      sum.re[i] += other.re[i];
+      sum.im[i] += other.im[i];
     }
-    run.kernels.normalise(canvas, run.dark(), static_cast<T>(inputs.merge_floor), rows.first,
-                          rows.last, parts[static_cast<std::size_t>(member)].data());
-  });
-  for (const Moments& part : parts)
-    for (std::size_t i = 0; i < 3; ++i) moments[i] += part[i];
+  }
 }
 
 /// Loss of the group's patterns; their gradients on the threads' canvases, summed in the first's.
 template <class T>
-void predict_group(LossRun<T>& run, std::int64_t group, const ThreadGroup& members) {
+void predict_group(LossRun<T>& run, std::int64_t group, int thread, int members) {
   const LossInputs<T>& inputs = run.inputs;
   const std::int64_t first = inputs.first_of_group[group];
-  const Canvas<T>& canvas = run.buffers(members.first).canvas;
-  const Canvas<T>& sum = run.buffers(members.first).gradient;
-  if (inputs.want_gradient)
-    parallel_for(members, members.size, [&](std::int64_t, int thread) {
-      clear(run.buffers(thread).gradient, {0, canvas.rows});
-    });
-  parallel_for(members, inputs.first_of_group[group + 1] - first, [&](std::int64_t i, int thread) {
+  const Canvas<T>& canvas = run.leader(thread, members).canvas;
+  ThreadScratch<T>& own = run.own(thread);
+  if (inputs.want_gradient) clear(own.gradient, 0, canvas.rows);
+  const auto [begin, end] = share_of(inputs.first_of_group[group + 1] - first, thread, members);
+  for (std::int64_t i = begin; i < end; ++i) {
     const std::int64_t pattern = inputs.pattern_of[first + i];
-    ThreadBuffers<T>& own = run.buffers(thread);
-    run.kernels.pattern_loss(
+    run.context.kernels.pattern_loss(
         run.context, inputs.positions[pattern], inputs.counts + pattern * inputs.size * inputs.size,
         canvas, own.gradient, own,
         inputs.position_gradient ? inputs.position_gradient + 4 * pattern : nullptr);
-  });
-  if (!inputs.want_gradient) return;
-  parallel_for(members, members.size, [&](std::int64_t member, int) {
-    const RowRange rows = rows_of(member, members.size, canvas.rows);
-    for (int thread = members.first + 1; thread < members.first + members.size; ++thread) {
-      const Canvas<T>& other = run.buffers(thread).gradient;
-      for (std::int64_t i = rows.first * sum.stride; i < rows.last * sum.stride; ++i) {
-        sum.re[i] += other.re[i];
-        sum.im[i] += other.im[i];
-      }
-    }
-  });
+  }
+  if (!inputs.want_gradient || members == 1) return;
+  wait_for(members);
+  sum_gradients(run, thread, members);
 }
 
 /// The adjoint of merge_group: gradient of the canvas -> of patches and positions.
 template <class T>
-void merge_group_backward(LossRun<T>& run, std::int64_t group, const ThreadGroup& members) {
+void merge_group_backward(LossRun<T>& run, std::int64_t group, int thread, int members) {
   const LossInputs<T>& inputs = run.inputs;
-  const ThreadBuffers<T>& leader = run.buffers(members.first);
+  const KernelContext<T>& context = run.context;
+  const ThreadScratch<T>& leader = run.leader(thread, members);
   const std::int64_t first = inputs.first_of_group[group];
   if (is_single_patch(run, group)) {
     const std::int64_t pattern = inputs.pattern_of[first];
-    return run.kernels.single_patch_backward(
-        run.context, inputs.positions[pattern], run.weight_of(pattern, members.first), run.dark(),
+    return context.kernels.single_patch_backward(
+        context, inputs.positions[pattern], run.weight_of(pattern, thread), run.dark(),
         leader.gradient, inputs.patch_gradient + inputs.patch_of[pattern] * run.patch_numbers());
   }
-  parallel_for(members, members.size, [&](std::int64_t member, int) {
-    const RowRange rows = rows_of(member, members.size, leader.canvas.rows);
-    run.kernels.normalise_backward(leader.canvas, leader.gradient, rows.first, rows.last);
-  });
+  const auto [first_row, last_row] = share_of(leader.canvas.rows, thread, members);
+  context.kernels.normalise_backward(leader.canvas, leader.gradient, first_row, last_row);
+  wait_for(members);
   Canvas<T> sums = leader.gradient;
   sums.weight = leader.canvas.weight;
-  parallel_for(members, inputs.first_of_group[group + 1] - first, [&](std::int64_t i, int thread) {
+  const auto [begin, end] = share_of(inputs.first_of_group[group + 1] - first, thread, members);
+  for (std::int64_t i = begin; i < end; ++i) {
     const std::int64_t pattern = inputs.pattern_of[first + i];
     const std::int64_t numbers = inputs.patch_of[pattern] * run.patch_numbers();
-    if (numbers < 0) return;
-    run.kernels.patch_gradient(run.context, inputs.positions[pattern], inputs.patches + numbers,
-                               run.weight_of(pattern, thread), sums,
-                               inputs.patch_gradient + numbers,
-                               inputs.position_gradient + 4 * pattern);
-  });
+    if (numbers < 0) continue;
+    context.kernels.patch_gradient(context, inputs.positions[pattern], inputs.patches + numbers,
+                                   run.weight_of(pattern, thread), sums,
+                                   inputs.patch_gradient + numbers,
+                                   inputs.position_gradient + 4 * pattern);
+  }
 }
 
 /// The object as it is given onto the first thread's canvas, and its gradient from there.
 template <class T>
-void load_object(LossRun<T>& run, const ThreadGroup& members) {
-  Canvas<T> to = run.threads.front().canvas;
+void load_object(LossRun<T>& run, int thread, int members) {
+  Canvas<T> to = run.own(0).canvas;
   to.weight = nullptr;  // an object that is given has none
-  parallel_for(members, members.size, [&](std::int64_t member, int) {
-    const RowRange rows = rows_of(member, members.size, to.rows);
-    clear(to, rows);
-    const T* from = run.inputs.object + 2 * rows.first * to.cols;
-    for (std::int64_t r = rows.first; r < rows.last; ++r)
-      for (std::int64_t c = 0; c < to.cols; ++c, from += 2) {
-        to.re[r * to.stride + c] = from[0];
-        to.im[r * to.stride + c] = from[1];
-      }
-  });
+  const auto [first_row, last_row] = share_of(to.rows, thread, members);
+  clear(to, first_row, last_row);
+  const T* from = run.inputs.object + 2 * first_row * to.cols;
+  for (std::int64_t r = first_row; r < last_row; ++r)
+    for (std::int64_t c = 0; c < to.cols; ++c, from += 2) {
+      to.re[r * to.stride + c] = from[0];
+      to.im[r * to.stride + c] = from[1];
+    }
 }
 
 template <class T>
-void store_object_gradient(LossRun<T>& run, const ThreadGroup& members) {
-  const Canvas<T>& from = run.threads.front().gradient;
-  parallel_for(members, members.size, [&](std::int64_t member, int) {
-    const RowRange rows = rows_of(member, members.size, from.rows);
-    T* to = run.inputs.object_gradient + 2 * rows.first * from.cols;
-    for (std::int64_t r = rows.first; r < rows.last; ++r)
-      for (std::int64_t c = 0; c < from.cols; ++c, to += 2) {
-        to[0] = from.re[r * from.stride + c];
-        to[1] = from.im[r * from.stride + c];
-      }
-  });
+void store_object_gradient(LossRun<T>& run, int thread, int members) {
+  const Canvas<T>& from = run.own(0).gradient;
+  const auto [first_row, last_row] = share_of(from.rows, thread, members);
+  T* to = run.inputs.object_gradient + 2 * first_row * from.cols;
+  for (std::int64_t r = first_row; r < last_row; ++r)
+    for (std::int64_t c = 0; c < from.cols; ++c, to += 2) {
+      to[0] = from.re[r * from.stride + c];
+      to[1] = from.im[r * from.stride + c];
+    }
+}
+
+template <class T>
+void do_group(LossRun<T>& run, std::int64_t group, int thread, int members) {
+  const bool object = run.inputs.object != nullptr;
+  object ? load_object(run, thread, members) : merge_group(run, group, thread, members);
+  wait_for(members);
+  predict_group(run, group, thread, members);
+  if (!run.inputs.want_gradient) return;
+  wait_for(members);
+  object ? store_object_gradient(run, thread, members)
+         : merge_group_backward(run, group, thread, members);
 }
 
 /// Adds all threads' planes to the first thread's.
 template <class T>
-void sum_threads(LossRun<T>& run, T* ThreadScratch<T>::*planes, std::int64_t numbers) {
+T* sum_threads(LossRun<T>& run, T* ThreadScratch<T>::*planes, std::int64_t numbers) {
   T* sum = run.threads.front().*planes;
   for (std::size_t t = 1; t < run.threads.size(); ++t) {
     const T* other = run.threads[t].*planes;
     for (std::int64_t i = 0; i < numbers; ++i) sum[i] += other[i];
   }
+  return sum;
 }
 
 template <class T>
 void store_probe_gradient(LossRun<T>& run) {
   const KernelContext<T>& context = run.context;
-  const std::int64_t plane = context.size * context.stride;
-  const ThreadScratch<T>& sum = run.threads.front();
-  sum_threads(run, &ThreadScratch<T>::probe_gradient, 2 * context.modes * plane);
-  for (std::int64_t mode = 0; mode < context.modes; ++mode) {
-    Planes<T> planes{sum.probe_gradient + 2 * mode * plane,
-                     sum.probe_gradient + (2 * mode + 1) * plane};
-    if (context.moved_probe) {
-      const Planes<T> row_major{sum.waves, sum.waves + plane};
-      run.kernels.ifft2_transposed(context.fft, context.stride, planes, row_major,
-                                   1 / static_cast<T>(context.size * context.size));
-      planes = row_major;
-    }
-    interleave(planes, context.size, run.kernels.strip,
-               run.inputs.probe_gradient + mode * run.patch_numbers());
-  }
+  const std::int64_t numbers = 2 * context.modes * context.size * context.stride;
+  interleave_modes(context, sum_threads(run, &ThreadScratch<T>::probe_gradient, numbers),
+                   1 / static_cast<T>(context.size * context.size), run.inputs.probe_gradient);
 }
 
 template <class T>
 void store_background_gradient(LossRun<T>& run) {
   const KernelContext<T>& context = run.context;
-  sum_threads(run, &ThreadScratch<T>::background_gradient, context.size * context.stride);
-  const T* sum = run.threads.front().background_gradient;
+  const T* sum =
+      sum_threads(run, &ThreadScratch<T>::background_gradient, context.size * context.stride);
   T* to = run.inputs.background_gradient;
-  for_detector(context, run.kernels.strip,
-               [&](std::int64_t at, std::int64_t pixel) { to[pixel] = sum[at]; });
+  for_detector(context, [&](std::int64_t at, std::int64_t pixel) { to[pixel] = sum[at]; });
 }
 
 template <class T>
 LossResult result_of(const LossRun<T>& run) {
   LossResult result;
-  for (const ThreadBuffers<T>& thread : run.threads) result.loss += thread.loss;
+  for (const ThreadScratch<T>& thread : run.threads) result.loss += thread.loss;
   result.pixels = static_cast<double>(run.inputs.groups * run.inputs.rows * run.inputs.cols);
-  for (const Moments& moments : run.moments) {
-    result.sum_re += moments[0];
-    result.sum_im += moments[1];
-    result.sum_square += moments[2];
+  for (std::size_t first = 0; first < run.moments.size(); first += run.threads.size()) {
+    Moments group{};
+    for (std::size_t thread = 0; thread < run.threads.size(); ++thread)
+      for (std::size_t i = 0; i < 3; ++i) group[i] += run.moments[first + thread][i];
+    result.sum_re += group[0];
+    result.sum_im += group[1];
+    result.sum_square += group[2];
   }
   return result;
+}
+
+template <class T>
+void load_context(const LossInputs<T>& inputs, KernelContext<T>& context) {
+  context.load_mask(inputs.mask);
+  context.load_background(inputs.background);
+  context.load_probe(inputs.probe);
+  context.kind = inputs.kind;
+  context.floor = static_cast<T>(inputs.floor);
+  context.want_gradient = inputs.want_gradient;
+  context.want_position = inputs.want_position && !inputs.moved_probe;
 }
 
 }  // namespace
 
 template <class T>
 LossResult fused_loss(const LossInputs<T>& inputs, int threads) {
-  const Kernels<T>& chosen = kernels<T>();
-  OwnedContext<T> context(inputs, chosen);
-  context.kind = inputs.kind;
-  context.floor = static_cast<T>(inputs.floor);
-  context.want_gradient = inputs.want_gradient;
-  context.want_position = inputs.want_position && !inputs.moved_probe;
-  LossRun<T> run{.inputs = inputs,
-                 .kernels = chosen,
-                 .context = context,
-                 .threads = {},
-                 .moments = std::vector<Moments>(static_cast<std::size_t>(inputs.groups))};
+  KernelContext<T> context(inputs.size, inputs.modes, inputs.moved_probe, inputs.transfer);
+  load_context(inputs, context);
+  LossRun<T> run{inputs, context, {}, std::vector<Moments>(inputs.groups * threads)};
   for (int thread = 0; thread < threads; ++thread)
-    run.threads.emplace_back(context, inputs.rows, inputs.cols, chosen.strip);
-  const ThreadGroup all{0, threads};
-  const auto group_loss = [&](std::int64_t group, ThreadGroup members) {
-    if (is_single_patch(run, group)) members.size = 1;
-    inputs.object ? load_object(run, members) : merge_group(run, group, members);
-    predict_group(run, group, members);
-    if (!inputs.want_gradient) return;
-    inputs.object ? store_object_gradient(run, members) : merge_group_backward(run, group, members);
-  };
-  if (inputs.groups >= threads) {
-#pragma omp parallel for num_threads(threads) schedule(static)
-    for (std::int64_t group = 0; group < inputs.groups; ++group)
-      group_loss(group, {omp_get_thread_num(), 1});
-  } else {
-    for (std::int64_t group = 0; group < inputs.groups; ++group) group_loss(group, all);
+    run.threads.emplace_back(context, inputs.rows, inputs.cols);
+#pragma omp parallel num_threads(threads)
+  {
+    const int thread = omp_get_thread_num(), team = omp_get_num_threads();
+    if (inputs.groups >= team) {
+#pragma omp for schedule(static)
+      for (std::int64_t group = 0; group < inputs.groups; ++group) do_group(run, group, thread, 1);
+    } else {
+      for (std::int64_t group = 0; group < inputs.groups; ++group) {
+        const int members = is_single_patch(run, group) ? 1 : team;
+        if (members > 1 || thread == 0) do_group(run, group, thread, members);
+        wait_for(team);
+      }
+    }
   }
   if (inputs.want_gradient) store_probe_gradient(run);
   if (inputs.background_gradient) store_background_gradient(run);

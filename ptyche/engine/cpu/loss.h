@@ -8,16 +8,24 @@
 
 namespace ptyche::cpu {
 
-/// Inputs of the loss, and where its gradients go.
+/// Inputs of the loss, and where its gradients go: plain pointers; complex numbers are interleaved
+/// pairs. FFT order at the detector.
 template <class T>
-struct LossInputs : Geometry<T> {
-  std::int64_t groups = 0;  ///< canvases; one for a whole object
+struct LossInputs {
+  std::int64_t size = 0, modes = 0, patterns = 0;
+  std::int64_t groups = 0;          ///< canvases; one for a whole object
+  std::int64_t rows = 0, cols = 0;  ///< of each canvas
+  bool moved_probe = false;         ///< probe_fourier
   LossKind kind = LossKind::poisson;
   double floor = 0;
   double merge_floor = 0, dark_weight = 0;  ///< as MergeOptions; weights at or below it are dark
   bool want_gradient = true;
   bool want_position = true;  ///< by corner; false where the corners are constants
 
+  const T* probe = nullptr;         ///< (modes, N, N, 2)
+  const bool* mask = nullptr;       ///< (N, N)
+  const T* background = nullptr;    ///< (N, N) or nullptr
+  const T* transfer = nullptr;      ///< as KernelContext's
   const T* merge_weight = nullptr;  ///< (N, N), or (merged, N, N) with weight_step; nullptr: of
                                     ///< the moved probe, made when wanted (CPU only)
   std::int64_t weight_step = 0;     ///< N^2, else 0
@@ -46,8 +54,5 @@ struct LossResult {
 /// O(threads x (canvas + modes N^2)).
 template <class T>
 LossResult fused_loss(const LossInputs<T>& inputs, int threads);
-
-extern template LossResult fused_loss(const LossInputs<float>&, int);
-extern template LossResult fused_loss(const LossInputs<double>&, int);
 
 }  // namespace ptyche::cpu

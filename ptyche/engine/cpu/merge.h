@@ -2,7 +2,6 @@
 // canvas of its own.
 #pragma once
 
-#include "ptyche/engine/cpu/gather_scatter.h"
 #include "ptyche/engine/cpu/pattern.h"
 
 namespace ptyche::cpu::PTYCHE_ISA {
@@ -17,7 +16,7 @@ const T* moved_weight(const KernelContext<T>& context, const PatchPosition& posi
       const std::int64_t at = striped<T>(context.size, r, c);
       Vector<T> power{};
       for (std::int64_t mode = 0; mode < context.modes; ++mode) {
-        const Planes<T> probe = planes_of(context, scratch.moved, mode);
+        const Planes<T> probe = planes_of(context, scratch.probe, mode);
         const Vector<T> re = load(probe.re + at), im = load(probe.im + at);
         power += re * re + im * im;
       }
@@ -49,16 +48,17 @@ template <class T>
 void merge_patch(const KernelContext<T>& context, const PatchPosition& position, const T* patch,
                  const T* weight, const Canvas<T>& canvas, std::int64_t first, std::int64_t last,
                  const ThreadScratch<T>& scratch) {
-  const BilinearPatch<T> bilinear(position);
-  const TouchedRows<T> rows(bilinear, context.size, first, last);
+  const bool whole = is_whole<T>(position);
+  const BilinearWeights<Vector<T>> at = weights_at<T>(position);
+  const TouchedRows rows(position, whole, context.size, first, last);
   MergeRow<T> row = scratch.merge_row[0], above = scratch.merge_row[1];
   for (std::int64_t i = rows.begin - 1; i < rows.end; ++i) {
     weigh_row(context, i, patch, weight, row);
-    const std::int64_t start = (bilinear.row + i) * canvas.stride + bilinear.col;
+    const std::int64_t start = (position.row + i) * canvas.stride + position.col;
     if (i >= rows.begin) {
-      scatter_row(row.re, above.re, bilinear, rows.all, canvas.re + start);
-      scatter_row(row.im, above.im, bilinear, rows.all, canvas.im + start);
-      scatter_row(row.weight, above.weight, bilinear, rows.all, canvas.weight + start);
+      scatter_row<T>(row.re, above.re, whole, at, rows.all, canvas.re + start);
+      scatter_row<T>(row.im, above.im, whole, at, rows.all, canvas.im + start);
+      scatter_row<T>(row.weight, above.weight, whole, at, rows.all, canvas.weight + start);
     }
     const MergeRow<T> done = row;
     row = above;
@@ -146,11 +146,13 @@ inline void deinterleave_some(const T* from, std::int64_t count, Vector<T>& re, 
 }
 
 template <class T, Sampling kSampling>
-inline void patch_gradient_of(const KernelContext<T>& context, const BilinearPatch<T>& bilinear,
+inline void patch_gradient_of(const KernelContext<T>& context, const PatchPosition& position,
                               const T* patch, const T* all_weights, const Canvas<T>& canvas,
                               T* gradient, PositionSlopes<T>& slopes) {
+  const Vector<T> r = row_fraction<T>(position), c = col_fraction<T>(position);
+  const BilinearWeights<Vector<T>> between = bilinear_weights(r, c);
   for (std::int64_t i = 0; i < context.size; ++i) {
-    const std::int64_t start = (bilinear.row + i) * canvas.stride + bilinear.col;
+    const std::int64_t start = (position.row + i) * canvas.stride + position.col;
     for (std::int64_t j = 0; j < context.size; j += kLanes<T>) {
       const std::int64_t count = context.size - j, at = 2 * (i * context.size + j);
       const Vector<T> weight = load_some(all_weights + i * context.size + j, count);
@@ -160,21 +162,19 @@ inline void patch_gradient_of(const KernelContext<T>& context, const BilinearPat
         continue;
       }
       if constexpr (kSampling == Sampling::bilinear) {
-        interleave<T>(gather_bilinear(canvas.re + start + j, canvas.stride, bilinear) * weight,
-                      gather_bilinear(canvas.im + start + j, canvas.stride, bilinear) * weight,
+        interleave<T>(gather_bilinear(canvas.re + start + j, canvas.stride, between) * weight,
+                      gather_bilinear(canvas.im + start + j, canvas.stride, between) * weight,
                       gradient + at, count);
         continue;
       }
-      const Quad<T> re(canvas.re + start + j, canvas.stride);
-      const Quad<T> im(canvas.im + start + j, canvas.stride);
-      const Quad<T> of_weight(canvas.weight + start + j, canvas.stride);
-      interleave<T>(re.value(bilinear) * weight, im.value(bilinear) * weight, gradient + at, count);
+      const Quad<T> re(canvas.re + start + j, canvas.stride, r, c);
+      const Quad<T> im(canvas.im + start + j, canvas.stride, r, c);
+      const Quad<T> of_weight(canvas.weight + start + j, canvas.stride, r, c);
+      interleave<T>(re.value() * weight, im.value() * weight, gradient + at, count);
       Vector<T> pr, pi;
       deinterleave_some(patch + at, count, pr, pi);
-      slopes.row += weight * (pr * re.by_row(bilinear) + pi * im.by_row(bilinear) -
-                              of_weight.by_row(bilinear));
-      slopes.col += weight * (pr * re.by_col(bilinear) + pi * im.by_col(bilinear) -
-                              of_weight.by_col(bilinear));
+      slopes.row += weight * (pr * re.by_row() + pi * im.by_row() - of_weight.by_row());
+      slopes.col += weight * (pr * re.by_col() + pi * im.by_col() - of_weight.by_col());
     }
   }
 }
@@ -183,15 +183,14 @@ template <class T>
 void patch_gradient(const KernelContext<T>& context, const PatchPosition& position, const T* patch,
                     const T* weight, const Canvas<T>& canvas, T* gradient,
                     double* position_gradient) {
-  const BilinearPatch<T> bilinear(position);
   PositionSlopes<T> slopes;
-  if (bilinear.whole && !context.want_position)
-    return patch_gradient_of<T, Sampling::whole>(context, bilinear, patch, weight, canvas, gradient,
+  if (is_whole<T>(position) && !context.want_position)
+    return patch_gradient_of<T, Sampling::whole>(context, position, patch, weight, canvas, gradient,
                                                  slopes);
   if (!context.want_position)
-    return patch_gradient_of<T, Sampling::bilinear>(context, bilinear, patch, weight, canvas,
+    return patch_gradient_of<T, Sampling::bilinear>(context, position, patch, weight, canvas,
                                                     gradient, slopes);
-  patch_gradient_of<T, Sampling::with_slopes>(context, bilinear, patch, weight, canvas, gradient,
+  patch_gradient_of<T, Sampling::with_slopes>(context, position, patch, weight, canvas, gradient,
                                               slopes);
   position_gradient[0] += lane_sum<T>(slopes.row);
   position_gradient[1] += lane_sum<T>(slopes.col);

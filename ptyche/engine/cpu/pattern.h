@@ -6,7 +6,6 @@
 
 #include "ptyche/engine/cpu/detector.h"
 #include "ptyche/engine/cpu/gather_scatter.h"
-#include "ptyche/engine/cpu/near_field.h"
 
 namespace ptyche::cpu::PTYCHE_ISA {
 
@@ -19,7 +18,7 @@ inline Planes<T> wave_of(const KernelContext<T>& context, const ThreadScratch<T>
 template <class T>
 inline Planes<T> probe_of(const KernelContext<T>& context, const ThreadScratch<T>& scratch,
                           std::int64_t mode) {
-  return context.moved_probe ? planes_of(context, scratch.moved, mode) : context.probe[mode];
+  return planes_of(context, scratch.probe, mode);
 }
 template <class T>
 inline Planes<T> probe_gradient_of(const KernelContext<T>& context, const ThreadScratch<T>& scratch,
@@ -30,7 +29,7 @@ inline Planes<T> probe_gradient_of(const KernelContext<T>& context, const Thread
 /// strip = a b for columns first.. of two row-major images.
 template <class T>
 inline void multiply_strip(Planes<T> a, Planes<T> b, std::int64_t size, std::int64_t first,
-                           Strip<T> strip) {
+                           Planes<T> strip) {
   const std::int64_t begin = first * size, count = size * kStrip<T>;
   for (std::int64_t i = 0; i < count; i += kLanes<T>) {
     const Vector<T> ar = load(a.re + begin + i), ai = load(a.im + begin + i);
@@ -86,18 +85,18 @@ inline void fourier_shift_probe(const KernelContext<T>& context, const PatchPosi
   fill_phases(context, position, scratch.phases);
   for (std::int64_t mode = 0; mode < context.modes; ++mode) {
     for (std::int64_t first = 0; first < context.stride; first += kStrip<T>) {
-      const Strip<T> from = strip_of(context.spectrum[mode], context.size, first);
-      const Strip<T> to = strip_of(wave_of(context, scratch, mode), context.size, first);
+      const Planes<T> from = strip_of(planes_of(context, context.probe, mode), context.size, first);
+      const Planes<T> to = strip_of(wave_of(context, scratch, mode), context.size, first);
       for (std::int64_t p = 0; p < context.size; ++p)
         for (int column = 0; column < kStrip<T>; column += kLanes<T>) {
-          const Complex<T> x = from.get(p, column);
+          const Complex<T> x = get(from, p, column);
           const Complex<T> w = phase_at(context, scratch.phases, p, first + column);
-          to.set(p, column, {x.re * w.re - x.im * w.im, x.re * w.im + x.im * w.re});
+          set(to, p, column, {x.re * w.re - x.im * w.im, x.re * w.im + x.im * w.re});
         }
       backward_fft(to, context.fft);
     }
     for (std::int64_t first = 0; first < context.stride; first += kStrip<T>) {
-      const Strip<T> strip = strip_of(probe_of(context, scratch, mode), context.size, first);
+      const Planes<T> strip = strip_of(probe_of(context, scratch, mode), context.size, first);
       ifft_strip_transposed(context.fft, wave_of(context, scratch, mode), first, strip);
     }
   }
@@ -108,7 +107,7 @@ inline void fourier_shift_probe(const KernelContext<T>& context, const PatchPosi
 template <class T, class Gather>
 inline void forward_exit_waves(const KernelContext<T>& context, const ThreadScratch<T>& scratch,
                                const Gather& gather) {
-  const Strip<T> strip{scratch.strip};
+  const Planes<T> strip = scratch.strip;
   for (std::int64_t first = 0; first < context.stride; first += kStrip<T>) {
     gather(first);
     for (std::int64_t mode = 0; mode < context.modes; ++mode) {
@@ -122,15 +121,15 @@ inline void forward_exit_waves(const KernelContext<T>& context, const ThreadScra
 /// conj(patch) strip, the probe's as this pattern saw it, is added to its plane, or, where the
 /// probe is moved, left in the strip.
 template <class T, bool Moved>
-inline Complex<T> wave_gradient(Strip<T> strip, Strip<T> patch, Strip<T> probe, Strip<T> sum,
+inline Complex<T> wave_gradient(Planes<T> strip, Planes<T> patch, Planes<T> probe, Planes<T> sum,
                                 std::int64_t r, int column) {
-  const Complex<T> x = strip.get(r, column);
-  const Complex<T> by_probe = conjugate_product(patch.get(r, column), x);
+  const Complex<T> x = get(strip, r, column);
+  const Complex<T> by_probe = conjugate_product(get(patch, r, column), x);
   if constexpr (Moved)
-    strip.set(r, column, by_probe);
+    set(strip, r, column, by_probe);
   else
-    sum.set(r, column, sum.get(r, column) + by_probe);
-  return conjugate_product(probe.get(r, column), x);
+    set(sum, r, column, get(sum, r, column) + by_probe);
+  return conjugate_product(get(probe, r, column), x);
 }
 
 /// A strip of the exit wave's gradient, all of it used: for the probe, and for the canvas. The
@@ -139,10 +138,10 @@ template <class T, bool Moved, Sampling kSampling>
 inline PositionSlopes<T> strip_gradient(const KernelContext<T>& context,
                                         const ThreadScratch<T>& scratch, std::int64_t mode,
                                         std::int64_t first, BilinearScatter<T> scatter) {
-  const Strip<T> strip{scratch.strip},
-      probe = strip_of(probe_of(context, scratch, mode), context.size, first);
-  const Strip<T> patch = strip_of(scratch.patch, context.size, first);
-  const Strip<T> sum = strip_of(probe_gradient_of(context, scratch, mode), context.size, first);
+  const Planes<T> strip = scratch.strip,
+                  probe = strip_of(probe_of(context, scratch, mode), context.size, first);
+  const Planes<T> patch = strip_of(scratch.patch, context.size, first);
+  const Planes<T> sum = strip_of(probe_gradient_of(context, scratch, mode), context.size, first);
   scatter.begin(first);
   for (std::int64_t r = 0; r < context.size; ++r) {
     Complex<T> row[kVectors<T>];
@@ -163,18 +162,19 @@ inline void add_moved_gradient(const KernelContext<T>& context, const ThreadScra
                                std::int64_t mode, double* gradient) {
   double by_row = 0, by_col = 0;
   for (std::int64_t first = 0; first < context.stride; first += kStrip<T>) {
-    const Strip<T> strip = strip_of(wave_of(context, scratch, mode), context.size, first);
-    const Strip<T> spectrum = strip_of(context.spectrum[mode], context.size, first);
-    const Strip<T> sum = strip_of(probe_gradient_of(context, scratch, mode), context.size, first);
+    const Planes<T> strip = strip_of(wave_of(context, scratch, mode), context.size, first);
+    const Planes<T> spectrum =
+        strip_of(planes_of(context, context.probe, mode), context.size, first);
+    const Planes<T> sum = strip_of(probe_gradient_of(context, scratch, mode), context.size, first);
     forward_fft(strip, context.fft);
     Vector<T> row_sum{};
     for (std::int64_t p = 0; p < context.size; ++p) {
       Vector<T> slopes{};
       for (int column = 0; column < kStrip<T>; column += kLanes<T>) {
         const Complex<T> phase = phase_at(context, scratch.phases, p, first + column);
-        const Complex<T> back = conjugate_product(phase, strip.get(p, column));
-        sum.set(p, column, sum.get(p, column) + back);
-        add_slope(context, back, spectrum.get(p, column), first + column, row_sum, slopes);
+        const Complex<T> back = conjugate_product(phase, get(strip, p, column));
+        set(sum, p, column, get(sum, p, column) + back);
+        add_slope(context, back, get(spectrum, p, column), first + column, row_sum, slopes);
       }
       by_col +=
           lane_sum<T>(slopes) * static_cast<double>(context.frequencies[context.fft.order[p]]);
@@ -189,7 +189,7 @@ inline void add_moved_gradient(const KernelContext<T>& context, const ThreadScra
 template <class T, bool Moved, Sampling kSampling>
 inline void backward_exit_waves(const KernelContext<T>& context, ThreadScratch<T>& scratch,
                                 BilinearScatter<T>& scatter, double* position_gradient) {
-  const Strip<T> strip{scratch.strip};
+  const Planes<T> strip = scratch.strip;
   for (std::int64_t mode = 0; mode < context.modes; ++mode) {
     for (std::int64_t first = 0; first < context.stride; first += kStrip<T>) {
       ifft_strip_transposed(context.fft, wave_of(context, scratch, mode), first, strip);
@@ -205,18 +205,18 @@ inline void backward_exit_waves(const KernelContext<T>& context, ThreadScratch<T
 
 /// From the detector back: gradients of canvas, probe and position.
 template <class T>
-inline void backward(const KernelContext<T>& context, const BilinearPatch<T>& bilinear,
+inline void backward(const KernelContext<T>& context, const PatchPosition& position,
                      const Canvas<T>& canvas, const Canvas<T>& gradient, ThreadScratch<T>& scratch,
                      double* position_gradient) {
-  BilinearScatter<T> scatter(bilinear, canvas, gradient, scratch.carry);
+  BilinearScatter<T> scatter(position, canvas, gradient, scratch.carry);
   if (context.moved_probe)
     return backward_exit_waves<T, true, Sampling::whole>(context, scratch, scatter,
                                                          position_gradient);
   if (!context.want_position)
-    return bilinear.whole ? backward_exit_waves<T, false, Sampling::whole>(
-                                context, scratch, scatter, position_gradient)
-                          : backward_exit_waves<T, false, Sampling::bilinear>(
-                                context, scratch, scatter, position_gradient);
+    return is_whole<T>(position) ? backward_exit_waves<T, false, Sampling::whole>(
+                                       context, scratch, scatter, position_gradient)
+                                 : backward_exit_waves<T, false, Sampling::bilinear>(
+                                       context, scratch, scatter, position_gradient);
   backward_exit_waves<T, false, Sampling::with_slopes>(context, scratch, scatter,
                                                        position_gradient);
   position_gradient[0] += lane_sum<T>(scatter.slopes.row);
@@ -228,10 +228,9 @@ template <class T>
 void pattern_loss(const KernelContext<T>& context, const PatchPosition& position, const T* counts,
                   const Canvas<T>& canvas, const Canvas<T>& gradient, ThreadScratch<T>& scratch,
                   double* position_gradient) {
-  const BilinearPatch<T> bilinear(position);
   if (context.moved_probe) fourier_shift_probe(context, position, scratch);
   forward_exit_waves(context, scratch, [&](std::int64_t first) {
-    gather_strip(context, canvas, bilinear, first, scratch.patch);
+    gather_strip(context, canvas, position, first, scratch.patch);
   });
   const bool back = context.want_gradient;
   for (int i = 0; back && i < 4; ++i) position_gradient[i] = 0;
@@ -240,7 +239,7 @@ void pattern_loss(const KernelContext<T>& context, const PatchPosition& position
                 load_counts(context, counts, first, scratch.counts);
                 detector_loss(context, waves, first, scratch);
               });
-  if (back) backward(context, bilinear, canvas, gradient, scratch, position_gradient);
+  if (back) backward(context, position, canvas, gradient, scratch, position_gradient);
 }
 
 }  // namespace ptyche::cpu::PTYCHE_ISA

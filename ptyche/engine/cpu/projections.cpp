@@ -10,32 +10,21 @@ namespace ptyche::cpu {
 
 namespace {
 
+/// What is handed out begins at a cache line each time.
 template <class T>
 std::int64_t numbers(const KernelContext<T>& context, const Geometry<T>& geometry,
-                     std::int64_t batch, int threads, int strip) {
-  const std::int64_t plane = context.size * context.stride, modes = 2 * context.modes * plane;
+                     std::int64_t batch) {
   const std::int64_t area = (geometry.rows + 1) * (geometry.cols + 2 * kFrame);
-  const std::int64_t thread = 2 * context.size * strip + 3 * modes + 2 * plane + 4 * context.stride;
-  const std::int64_t update = 3 * (context.size + 2) * context.frame + modes;
-  // What is handed out begins at a cache line each time.
-  const std::int64_t pieces = 16 * (batch + threads + 2);
-  return 5 * area + modes + plane + threads * thread + batch * update + 16 * pieces;
+  const std::int64_t update =
+      3 * (context.size + 2) * context.frame + 2 * context.modes * context.size * context.stride;
+  return 5 * area + batch * (update + 64);
 }
 
-/// A cache line for each piece more.
 template <class T>
 std::int64_t pattern_numbers(const KernelContext<T>& context, const Geometry<T>& geometry,
                              bool keep_waves) {
   const std::int64_t plane = context.size * context.stride;
-  return geometry.patterns * plane * (keep_waves ? 1 + 2 * context.modes : 1) + 64;
-}
-
-/// One place of striped planes to interleaved, or back.
-template <class T, class Move>
-void for_pixels(const KernelContext<T>& context, int strip, const Move& move) {
-  for (std::int64_t r = 0; r < context.size; ++r)
-    for (std::int64_t c = 0; c < context.size; ++c)
-      move(striped_index(context.size, strip, r, c), 2 * (r * context.size + c));
+  return geometry.patterns * plane * (keep_waves ? 1 + 2 * context.modes : 1);
 }
 
 }  // namespace
@@ -44,20 +33,16 @@ template <class T>
 ProjectionMemory<T>::ProjectionMemory(const Geometry<T>& geometry, const T* object_values,
                                       bool keep_waves, std::int64_t batch, int thread_count)
     : kernels(cpu::kernels<T>()),
-      context(geometry, kernels),
+      context(geometry.size, geometry.modes, geometry.moved_probe, geometry.transfer),
       positions(static_cast<std::size_t>(geometry.patterns)),
-      memory(numbers(context, geometry, batch, thread_count, kernels.strip)),
+      memory(numbers(context, geometry, batch)),
       pattern_memory(pattern_numbers(context, geometry, keep_waves)) {
   context.floor = static_cast<T>(kProjectionFloor);
-  probe = memory.take(mode_numbers());
-  for (std::int64_t mode = 0; mode < context.modes; ++mode)
-    probe_planes.push_back({probe + 2 * mode * plane(), probe + (2 * mode + 1) * plane()});
-  (context.moved_probe ? context.spectrum : context.probe) = probe_planes.data();
+  context.load_mask(geometry.mask);
   amplitudes = pattern_memory.take(geometry.patterns * plane());
   if (keep_waves) waves = pattern_memory.take(geometry.patterns * mode_numbers());
-  background = memory.take(plane());
   take_canvases(geometry.rows, geometry.cols);
-  for (int thread = 0; thread < thread_count; ++thread) take_thread(kernels.strip);
+  for (int thread = 0; thread < thread_count; ++thread) threads.emplace_back(context);
   for (std::int64_t slot = 0; slot < batch; ++slot) take_update();
   load_object(object_values);
   load_probe(geometry.probe);
@@ -69,18 +54,6 @@ void ProjectionMemory<T>::take_canvases(std::int64_t rows, std::int64_t cols) {
   const std::int64_t stride = cols + 2 * kFrame, area = (rows + 1) * stride;
   object = {memory.take(area), memory.take(area), nullptr, rows, cols, stride};
   sums = {memory.take(area), memory.take(area), memory.take(area), rows, cols, stride};
-}
-
-template <class T>
-void ProjectionMemory<T>::take_thread(int strip) {
-  ThreadScratch<T> state;
-  state.strip = {memory.take(context.size * strip), memory.take(context.size * strip)};
-  state.waves = memory.take(mode_numbers());
-  if (context.moved_probe) state.moved = memory.take(mode_numbers());
-  if (context.transfer.re) state.seen = memory.take(mode_numbers());
-  state.patch = {memory.take(plane()), memory.take(plane())};
-  state.phases = memory.take(4 * context.stride);
-  threads.push_back(state);
 }
 
 template <class T>
@@ -120,49 +93,13 @@ void ProjectionMemory<T>::store_object(T* to) const {
 }
 
 template <class T>
-void ProjectionMemory<T>::load_probe(const T* from) {
-  const std::int64_t pixels = 2 * context.size * context.size;
-  const Planes<T> row_major{threads.front().waves, threads.front().waves + plane()};
-  for (std::int64_t mode = 0; mode < context.modes; ++mode) {
-    const Planes<T> to =
-        context.moved_probe ? row_major : probe_planes[static_cast<std::size_t>(mode)];
-    for_pixels(context, kernels.strip, [&](std::int64_t at, std::int64_t pair) {
-      to.re[at] = from[mode * pixels + pair];
-      to.im[at] = from[mode * pixels + pair + 1];
-    });
-    if (context.moved_probe)
-      kernels.fft2_transposed(context.fft, context.stride, row_major,
-                              probe_planes[static_cast<std::size_t>(mode)],
-                              1 / static_cast<T>(context.size * context.size));
-  }
-}
-
-template <class T>
-void ProjectionMemory<T>::load_background(const T* from) {
-  context.background = from ? background : nullptr;
-  if (!from) return;
-  for_detector(context, kernels.strip,
-               [&](std::int64_t at, std::int64_t pixel) { background[at] = from[pixel]; });
-}
-
-template <class T>
 void ProjectionMemory<T>::store_probe(T* to) {
-  const std::int64_t pixels = 2 * context.size * context.size;
-  const ThreadScratch<T>& scratch = threads.front();
-  const Planes<T> row_major{scratch.waves, scratch.waves + plane()};
-  for (std::int64_t mode = 0; mode < context.modes; ++mode) {
-    Planes<T> from = probe_planes[static_cast<std::size_t>(mode)];
-    if (context.moved_probe) {  // the transform destroys what it reads
-      std::copy(from.re, from.re + plane(), scratch.patch.re);
-      std::copy(from.im, from.im + plane(), scratch.patch.im);
-      kernels.ifft2_transposed(context.fft, context.stride, scratch.patch, row_major, T(1));
-      from = row_major;
-    }
-    for_pixels(context, kernels.strip, [&](std::int64_t at, std::int64_t pair) {
-      to[mode * pixels + pair] = from.re[at];
-      to[mode * pixels + pair + 1] = from.im[at];
-    });
+  T* from = context.probe;
+  if (context.moved_probe) {  // the transform destroys what it reads
+    from = threads.front().waves;
+    std::copy(context.probe, context.probe + mode_numbers(), from);
   }
+  interleave_modes(context, from, T(1), to);
 }
 
 template struct ProjectionMemory<float>;
@@ -226,7 +163,7 @@ void step_probe(ProjectionMemory<float>& state, std::int64_t batch, double step,
   const std::int64_t last = lines * (piece + 1) / kProbePieces * 16;
   const auto factor = static_cast<float>(std::min(step, 1.0 / static_cast<double>(batch)));
   for (std::int64_t i = 0; i < batch; ++i)
-    state.kernels.add_scaled(state.probe + first,
+    state.kernels.add_scaled(state.context.probe + first,
                              state.updates[static_cast<std::size_t>(i)].probe + first, factor,
                              last - first);
 }
@@ -407,7 +344,7 @@ void step_probe(ProjectionMemory<float>& state, const ProbeSums<float>& sums,
       state.kernels.fft2_transposed(state.context.fft, state.context.stride, scratch, sum,
                                     1 / pixels);
   }
-  state.kernels.add_scaled(state.probe, sums.change, 1, state.mode_numbers());
+  state.kernels.add_scaled(state.context.probe, sums.change, 1, state.mode_numbers());
 }
 
 }  // namespace

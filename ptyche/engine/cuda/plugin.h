@@ -24,7 +24,4 @@ std::string describe_device();
 template <class T>
 cpu::LossResult fused_loss(const cpu::LossInputs<T>& call);
 
-extern template cpu::LossResult fused_loss(const cpu::LossInputs<float>&);
-extern template cpu::LossResult fused_loss(const cpu::LossInputs<double>&);
-
 }  // namespace ptyche::cuda

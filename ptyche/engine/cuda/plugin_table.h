@@ -9,7 +9,7 @@
 namespace ptyche::cuda {
 
 /// Counted up with every change of what stands below.
-inline constexpr int kPluginInterface = 2;
+inline constexpr int kPluginInterface = 3;
 
 /// All functions return whether they succeeded and write a text, ended by 0, into `text` of `bytes`
 /// bytes: no exception crosses the border.

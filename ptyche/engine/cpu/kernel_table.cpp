@@ -1,11 +1,8 @@
-// The table of one instruction set; included by one source file for each.
-#pragma once
-
-#include "ptyche/engine/cpu/amplitude_projection.h"
-#include "ptyche/engine/cpu/difference_map.h"
+// The table of one instruction set. Compiled once for each, with PTYCHE_ISA its name and
+// PTYCHE_VECTOR_BYTES the size of its registers (cmake/Options.cmake).
 #include "ptyche/engine/cpu/merge.h"
 #include "ptyche/engine/cpu/pattern.h"
-#include "ptyche/engine/cpu/pie.h"
+#include "ptyche/engine/cpu/pattern_projections.h"
 
 namespace ptyche::cpu::PTYCHE_ISA {
 
@@ -34,3 +31,17 @@ constexpr Kernels<T> make_kernels(const char* name) {
 }
 
 }  // namespace ptyche::cpu::PTYCHE_ISA
+
+#define PTYCHE_JOIN(isa, type) kernels_##isa##_##type
+#define PTYCHE_TABLE(isa, type) PTYCHE_JOIN(isa, type)
+#define PTYCHE_NAME(isa) PTYCHE_TEXT(isa)
+#define PTYCHE_TEXT(isa) #isa
+
+namespace ptyche::cpu {
+
+const Kernels<float> PTYCHE_TABLE(PTYCHE_ISA,
+                                  float) = PTYCHE_ISA::make_kernels<float>(PTYCHE_NAME(PTYCHE_ISA));
+const Kernels<double> PTYCHE_TABLE(PTYCHE_ISA, double) =
+    PTYCHE_ISA::make_kernels<double>(PTYCHE_NAME(PTYCHE_ISA));
+
+}  // namespace ptyche::cpu
