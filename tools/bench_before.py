@@ -51,7 +51,6 @@ RUNS = (
     ("train-ptychopinn", "train", ("{scan-64}/scan.cxi", "--epochs", 1, "--network",
                                    "ptychopinn", "--gridsize", 1)),
     ("infer", "infer", ("--model", "{train}/model.ptyche", "{scan}")),
-    ("reconstruct", "reconstruct", ("{scan}", "--epochs", 2, "--hold-out", 0.05)),
 )
 
 

@@ -48,7 +48,7 @@ class Bench:
     def reconstruct(self, scan, name, seed, *words):
         """The network alone: no solver after it."""
         folder = self.options.work / f"{name}-{seed}"
-        self.ptyche("reconstruct", scan, "-o", folder, "--seed", seed, "--refine", "none", *words)
+        self.ptyche("reconstruct", scan, "-o", folder, "--train", "--seed", seed, "--refine", "none", *words)
         return folder, json.loads((folder / "scores.json").read_text())
 
     def line(self, what, value, bar=None, unit="", least=None):

@@ -80,7 +80,7 @@ def repeatable(bench):
     bench.line("held-out R on 1 and 2 threads: their difference", abs(r_factor[1] - r_factor[2]),
                0.0009)
     stopped = bench.options.work / "repeat-stopped"
-    train = ["reconstruct", star, "-o", stopped, "--seed", 1, "--refine", "none", *words,
+    train = ["reconstruct", star, "-o", stopped, "--train", "--seed", 1, "--refine", "none", *words,
              "--threads", 1]
     bench.interrupt("train [", *train)
     bench.ptyche(*train, "--resume")

@@ -103,6 +103,9 @@ void fill_options(const Command& command, const Parser& parser, OptionSources& s
 /// `next` stands behind an option that may be bare: one of its values, or a word of its own. Throws
 /// UsageError for what can only be a slip of the first.
 bool is_value(const Field& option, const std::string& next) {
+  if (choices_of(option).empty())  // a number or a word that stands for one
+    return next == "auto" || next == "none" ||
+           (!next.empty() && next.find_first_not_of("0123456789") == std::string::npos);
   if (std::ranges::find(choices_of(option), next) != choices_of(option).end()) return true;
   const std::string meant = did_you_mean(next, choices_of(option));
   if (meant.empty() || next.starts_with("-") || std::filesystem::exists(next)) return false;

@@ -1,8 +1,10 @@
-// The whole path in one verb: the first thing a reader should open.
+// The whole path in one verb: the first thing a reader should open. Solvers that fit themselves to
+// the scan, or, where it is asked for, a network that is trained on the scan and then refined.
 #include <ATen/ATen.h>
 
 #include <memory>
 
+#include "ptyche/commands/automatic_run.h"
 #include "ptyche/commands/command_line.h"
 #include "ptyche/commands/option_lists.h"
 #include "ptyche/core/error.h"
@@ -19,6 +21,7 @@ namespace {
 
 struct ReconstructOptions : TrainingChoices {
   InferOptions infer;
+  std::string network = "none";  ///< none, auto (the default number of epochs) or epochs
   std::string refine = "auto";
   bool half_sets = false;
 };
@@ -77,7 +80,36 @@ Refined refined(const Scan& scan, const Reconstruction& before, const Reconstruc
   return result;
 }
 
-void reconstruct(ReconstructOptions options, const std::string& options_json) {
+AutomaticOptions automatic_options(const ReconstructOptions& options) {
+  return {.fixed_probe = options.train.fixed_probe, .seed = options.train.seed};
+}
+
+/// Without a network: the automatic chain of solvers.
+void reconstruct_by_solvers(const ReconstructOptions& options, const std::string& options_json) {
+  const Stopwatch watch;
+  require_writable_folder(options.output);
+  const Scan scan = read_scan(options.scan);
+  if (options.half_sets) require_halves(scan);
+  const auto stamp = [&](Reconstruction& image) {
+    image.provenance.seed = options.train.seed;
+    image.provenance.command = "ptyche reconstruct";
+    image.provenance.options_json = options_json;
+  };
+  const AutomaticResult result =
+      run_automatically(scan, {}, automatic_options(options), options.output, stamp);
+  Scores scores{.seconds = watch.seconds()};
+  if (options.half_sets && result.end == ChainEnd::done) {
+    write_reconstruction(options.output / "reconstruction.h5", result.image);
+    scores.half_sets = write_half_sets(options.output, scan, [&](const Scan& half) {
+      return automatic_image(half, automatic_options(options));
+    });
+  }
+  write_image(options.output, result.image, scan, scores, {});
+  require_whole(result.end, options.output, /*resumable=*/false);
+}
+
+/// By a network that is trained on the scan, and a solver that starts from its image.
+void reconstruct_by_training(ReconstructOptions options, const std::string& options_json) {
   const Stopwatch watch;
   refine_passes(options.refine, 1);  // refused now and not after the training
   require_writable_folder(options.output);
@@ -112,13 +144,41 @@ void reconstruct(ReconstructOptions options, const std::string& options_json) {
         gain.passes, options.output.string()));
 }
 
+/// Options that say how a network is made and run.
+std::vector<Field> network_fields(ReconstructOptions& options);
+
+/// Throws UsageError for an option that says how a network is trained where none is.
+void require_no_network_options(ReconstructOptions options) {
+  ReconstructOptions usual;
+  for (const std::string& name : changed(network_fields(options), network_fields(usual)))
+    if (name != "fixed-probe" && name != "seed")
+      throw UsageError(fmt::format(
+          "--{}: nothing looks at it unless a network is trained on the scan (--train)", name));
+}
+
 /// Values that follow from others.
 ReconstructOptions resolved(ReconstructOptions options) {
+  if (options.network == "none") {
+    require_no_network_options(options);
+    options.scan.seed = options.train.seed;
+    use_threads(options.threads);
+    return options;
+  }
+  if (options.network != "auto") {
+    ReconstructOptions& own = options;
+    const std::vector<Field> all = fields(own.train);
+    assign(*find_field(all, "epochs"), own.network);
+  }
   options.resolve();
   require_own_grouping(options);
   options.infer.precision = options.train.precision;
   options.infer.engine = options.train.engine;
   return options;
+}
+
+void reconstruct(const ReconstructOptions& options, const std::string& options_json) {
+  if (options.network == "none") return reconstruct_by_solvers(options, options_json);
+  reconstruct_by_training(options, options_json);
 }
 
 /// Under one name: --batch-size is PtychoPINN's word for a batch of training.
@@ -129,31 +189,44 @@ Field batch_option(InferOptions& options) {
   return batch;
 }
 
+std::vector<Field> network_fields(ReconstructOptions& options) {
+  return joined(
+      {fields(options.group),
+       fields(options.train),
+       {batch_option(options.infer),
+        {.name = "refine",
+         .target = &options.refine,
+         .help = "passes of a solver that starts from the network's image (ml, 3 probe modes, "
+                 "positions, background); none or auto"}}});
+}
+
 Command declare(const std::shared_ptr<ReconstructOptions>& options) {
   return {
       .name = "reconstruct",
-      .summary = "from a scan to its image: train, infer, stitch, score, draw",
+      .summary = "from a scan to its image, scored and drawn",
       .description =
-          "Trains a network on the scan itself, without labels, through the physics of "
-          "diffraction; "
-          "every pattern then gives its patch in one pass, and the patches are stitched. Leaves "
-          "reconstruction.h5, model.ptyche, pictures, scores.json and report.html in the output "
-          "folder.",
+          "Solvers that fit themselves to the scan: what is tried on the way is judged by patterns "
+          "that are held out, and it ends when the image stands still. A first image is in the "
+          "output folder after a few seconds. With --train a network is trained on the scan "
+          "itself, without labels, through the physics of diffraction; every pattern then gives "
+          "its patch in one pass, the patches are stitched and a solver refines them. Leaves "
+          "reconstruction.h5, pictures, scores.json and report.html in the output folder, and "
+          "attempts.csv or model.ptyche.",
       .arguments = {{"SCAN", &options->scan.file, scan_formats() + " file"}},
       .options = joined(
           {{output_dir_option(options->output)},
            far_field_scan_options(options->scan),
-           fields(options->group),
-           fields(options->train),
-           {batch_option(options->infer),
-            {.name = "refine",
-             .target = &options->refine,
-             .help = "passes of a solver that starts from the network's image (ml, 3 probe modes, "
-                     "positions, background); none or auto"},
-            {.name = "half-sets",
+           {{.name = "half-sets",
              .target = &options->half_sets,
              .help = "also reconstruct the odd and the even patterns apart and correlate the two "
-                     "images; takes twice the time"}},
+                     "images; takes twice the time"},
+            {.name = "train",
+             .target = &options->network,
+             .help = "train a network on the scan first: auto, what the bare option means, or a "
+                     "number of epochs; none = solvers alone. The options below belong to it, but "
+                     "for fixed-probe and seed",
+             .implied = "auto"}},
+           network_fields(*options),
            {threads_option(options->threads)}}),
       .references = {"O. Hoidn, A. A. Mishra, A. Mehta, Sci. Rep. 13, 22789 (2023)",
                      "A. Maiden, D. Johnson, P. Li, Optica 4, 736 (2017)",

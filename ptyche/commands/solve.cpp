@@ -11,6 +11,7 @@
 #include <optional>
 #include <utility>
 
+#include "ptyche/commands/automatic_run.h"
 #include "ptyche/commands/command_line.h"
 #include "ptyche/commands/option_lists.h"
 #include "ptyche/core/error.h"
@@ -18,7 +19,6 @@
 #include "ptyche/core/progress.h"
 #include "ptyche/io/product.h"
 #include "ptyche/report/report.h"
-#include "ptyche/report/result_figures.h"
 #include "ptyche/solve/solver.h"
 
 namespace ptyche {
@@ -32,7 +32,7 @@ struct GivenValue {
 
 struct SolveVerbOptions {
   ReadOptions scan;
-  SolverOptions solver;
+  SolverOptions solver = {.chain = {}};
   std::int64_t threads = 0;
   std::map<std::string, GivenValue> of_solvers;  ///< by option
   std::filesystem::path start, output;
@@ -41,9 +41,26 @@ struct SolveVerbOptions {
 
 Command declare(const std::shared_ptr<SolveVerbOptions>& options);
 
+/// Throws UsageError for an option that the automatic chain chooses by itself.
+void require_automatic(const SolveVerbOptions& options) {
+  SolverOptions given = options.solver, usual{.chain = {}};
+  std::vector<std::string> names =
+      changed(without(fields(given), {"fixed-probe", "interpolation", "seed", "every"}),
+              without(fields(usual), {"fixed-probe", "interpolation", "seed", "every"}));
+  for (const auto& [name, value] : options.of_solvers)
+    if (value.number || value.word != "auto") names.push_back(name);
+  if (!names.empty())
+    throw UsageError(fmt::format(
+        "--{0}: --solver auto chooses it by itself; name a chain to set it, e.g. --solver ml:40",
+        names.front()));
+  if (options.resume)
+    throw UsageError("--resume: --solver auto keeps no checkpoint; --start goes on from its image");
+}
+
 /// Values that follow from others. Throws InvalidInput for an option that no solver of the chain
 /// has.
 SolveVerbOptions resolved(SolveVerbOptions options) {
+  if (options.solver.chain.empty()) require_automatic(options);
   options.scan.seed = options.solver.seed;
   for (const auto& [name, given] : options.of_solvers) {
     if (given.number) set_option(options.solver, name, fmt::format("{}", *given.number));
@@ -59,14 +76,6 @@ void stamp(Reconstruction& image, const SolveVerbOptions& options,
   image.provenance.options_json = options_json;
 }
 
-/// What an evaluation leaves in the folder: the image so far.
-void write_pictures(const std::filesystem::path& folder, const Reconstruction& image) {
-  warn_on_error("phase.png", [&] {
-    write_text(folder / "phase.png", render_png(phase_figure(image).figure));
-    write_text(folder / "amplitude.png", render_png(amplitude_figure(image).figure));
-  });
-}
-
 /// One line per evaluation: what a person plots to see how the chain went.
 void write_progress(const std::filesystem::path& folder,
                     const std::vector<Evaluation>& evaluations) {
@@ -79,9 +88,16 @@ void write_progress(const std::filesystem::path& folder,
   write_text(folder / "progress.csv", table);
 }
 
+AutomaticOptions automatic_options(const SolveVerbOptions& options) {
+  return {.fixed_probe = options.solver.fixed_probe,
+          .interpolation = options.solver.interpolation,
+          .seed = options.solver.seed};
+}
+
 /// One half's image, from a flat object: what --start gives knows the patterns of both halves.
-Reconstruction half_image(const Scan& half, const SolverOptions& options) {
-  const SolveResult result = solve(half, {}, options);
+Reconstruction half_image(const Scan& half, const SolveVerbOptions& options) {
+  if (options.solver.chain.empty()) return automatic_image(half, automatic_options(options));
+  const SolveResult result = solve(half, {}, options.solver);
   if (result.end == ChainEnd::interrupted) throw Interrupted("stopped during the half sets");
   require(result.end == ChainEnd::done, "{}", "the solver diverged");
   return result.image;
@@ -92,28 +108,34 @@ std::optional<Comparison> agreement_of_halves(const SolveVerbOptions& options, c
   if (!options.start.empty()) note("the half sets begin with a flat object and not with --start");
   try {
     return write_half_sets(options.output, scan,
-                           [&](const Scan& half) { return half_image(half, options.solver); });
+                           [&](const Scan& half) { return half_image(half, options); });
   } catch (const std::runtime_error& error) {  // InvalidInput or Interrupted
     warn("no half-set scores: {}", error.what());
   }
   return std::nullopt;
 }
 
-/// Throws what the exit code is to say, once all files are written.
-void require_whole(const SolveVerbOptions& options, ChainEnd end, bool halves_missing,
+/// The named chain, or the automatic one.
+SolveResult solved(const Scan& scan, const std::optional<Reconstruction>& start,
+                   const SolveVerbOptions& options, const std::string& options_json,
                    const std::filesystem::path& checkpoint) {
-  const std::string folder = options.output.string();
-  require(end != ChainEnd::diverged,
-          "the solver diverged; its best image is kept in {}, smaller steps may help", folder);
-  if (end == ChainEnd::interrupted)
-    throw Interrupted(std::filesystem::exists(checkpoint)
-                          ? "stopped during the solver; image and state are kept in " + folder +
-                                ", --resume goes on"
-                          : "stopped during the solver; the image is kept in " + folder +
-                                ", but no state from which --resume could go on");
-  if (halves_missing && interrupted())
-    throw Interrupted("stopped during the half sets; the image of all patterns is kept in " +
-                      folder);
+  const auto stamped = [&](Reconstruction& image) { stamp(image, options, options_json); };
+  if (options.solver.chain.empty()) {
+    AutomaticResult found =
+        run_automatically(scan, start, automatic_options(options), options.output, stamped);
+    return {std::move(found.image), found.end, {}};
+  }
+  SolveResult result = solve(scan, start, options.solver,
+                             {.evaluated =
+                                  [&](Reconstruction image, const Evaluation&) {
+                                    stamped(image);
+                                    write_pictures(options.output, image);
+                                  },
+                              .checkpoint = checkpoint,
+                              .resume = options.resume});
+  stamped(result.image);
+  warn_on_error("progress.csv", [&] { write_progress(options.output, result.evaluations); });
+  return result;
 }
 
 void run_solve(const SolveVerbOptions& options, const std::string& options_json) {
@@ -124,15 +146,8 @@ void run_solve(const SolveVerbOptions& options, const std::string& options_json)
   if (!options.start.empty()) start = read_reconstruction(options.start);
   const Scan scan = read_scan(options.scan);
   if (options.half_sets) require_halves(scan);
-  const SolverWatch watch{.evaluated =
-                              [&](Reconstruction image, const Evaluation&) {
-                                stamp(image, options, options_json);
-                                write_pictures(options.output, image);
-                              },
-                          .checkpoint = options.output / "solve_checkpoint.h5",
-                          .resume = options.resume};
-  SolveResult result = solve(scan, start, options.solver, watch);
-  stamp(result.image, options, options_json);
+  const std::filesystem::path checkpoint = options.output / "solve_checkpoint.h5";
+  SolveResult result = solved(scan, start, options, options_json, checkpoint);
   Scores scores{.seconds = stopwatch.seconds()};
   if (result.end == ChainEnd::diverged)
     scores.passes_before_divergence = static_cast<std::int64_t>(result.image.loss.size());
@@ -143,8 +158,10 @@ void run_solve(const SolveVerbOptions& options, const std::string& options_json)
     scores.half_sets = agreement_of_halves(options, scan);
   }
   write_image(options.output, result.image, scan, scores, {});
-  warn_on_error("progress.csv", [&] { write_progress(options.output, result.evaluations); });
-  require_whole(options, result.end, options.half_sets && !scores.half_sets, watch.checkpoint);
+  require_whole(result.end, options.output, std::filesystem::exists(checkpoint));
+  if (options.half_sets && !scores.half_sets && interrupted())
+    throw Interrupted("stopped during the half sets; the image of all patterns is kept in " +
+                      options.output.string());
 }
 
 /// An option of one solver, with its default.

@@ -87,29 +87,74 @@ at::Tensor gathered_product(const at::Tensor& a, const at::Tensor& b, const at::
   });
 }
 
-double mean_light(const SolverProblem& problem, const SolverState& state) {
+at::Tensor light_on_object(const SolverProblem& problem, const SolverState& state) {
   const at::Tensor corners =
       whole_corners(problem, state, at::arange(problem.patterns(), at::kLong));
-  const at::Tensor light =
-      spread_at(mode_power(state.probe), corners, state.object.size(0), state.object.size(1));
+  return spread_at(mode_power(state.probe), corners, state.object.size(0), state.object.size(1));
+}
+
+double image_movement(const SolverProblem& problem, const SolverState& state,
+                      const at::Tensor& before) {
+  const at::Tensor light = light_on_object(problem, state);
+  const at::Tensor weight = light / light.sum(at::kDouble);
+  const auto mean = [&](const at::Tensor& values) {
+    return (values.to(at::kComplexDouble) * weight).sum().item().toComplexDouble();
+  };
+  const auto spread = [&](const at::Tensor& values) {
+    return std::sqrt(
+        (at::view_as_real(values).square().sum(-1) * weight).sum(at::kDouble).item<double>());
+  };
+  const double power = std::pow(spread(before), 2);
+  const c10::complex<double> factor =
+      power > 0 ? mean(before.conj() * state.object) / power : c10::complex<double>(0, 0);
+  const double contrast =
+      spread(state.object - at::scalar_tensor(mean(state.object), at::kComplexFloat));
+  const double moved = spread(state.object - before * at::scalar_tensor(factor, at::kComplexFloat));
+  return contrast > 0 ? moved / contrast : 0;
+}
+
+double mean_light(const SolverProblem& problem, const SolverState& state) {
+  const at::Tensor light = light_on_object(problem, state);
   return light.masked_select(lit_pixels(light, kLitToJudge)).mean().item<double>();
 }
 
-double add_smoothness(const at::Tensor& object, double slope, double share, at::Tensor& gradient) {
+namespace {
+
+/// weight sum (|O(x)| - |O(x + 1)|)^2 over rows and columns; its gradient is added.
+double add_amplitude_smoothness(const at::Tensor& object, double weight, at::Tensor& gradient) {
+  const at::Tensor amplitude = object.abs();
+  at::Tensor slope = at::zeros_like(amplitude);
+  double value = 0;
+  for (const std::int64_t axis : {0, 1}) {
+    const at::Tensor change = amplitude.diff(1, axis);
+    const std::int64_t length = change.size(axis);
+    slope.narrow(axis, 1, length).add_(change);
+    slope.narrow(axis, 0, length).sub_(change);
+    value += change.square().sum(at::kDouble).item<double>();
+  }
+  gradient.add_(object * (slope / amplitude.clamp_min(1e-6)), 2 * weight);
+  return weight * value;
+}
+
+}  // namespace
+
+double add_smoothness(const at::Tensor& object, double slope, double share, at::Tensor& gradient,
+                      double stiffness) {
   const double weight = share / (2 * slope * slope);
   const at::Tensor from = object.contiguous();
   const std::int64_t rows = from.size(0), cols = from.size(1);
   const Pixel* values = from.const_data_ptr<Pixel>();
   Pixel* to = gradient.data_ptr<Pixel>();
-  return weight * at::parallel_reduce(
-                      0, rows, kObjectRows, 0.0,
-                      [&](std::int64_t first, std::int64_t last, double sum) {
-                        for (std::int64_t row = first; row < last; ++row)
-                          sum +=
-                              add_row(values, to, row, rows, cols, static_cast<float>(2 * weight));
-                        return sum;
-                      },
-                      std::plus<double>());
+  const double squares = at::parallel_reduce(
+      0, rows, kObjectRows, 0.0,
+      [&](std::int64_t first, std::int64_t last, double sum) {
+        for (std::int64_t row = first; row < last; ++row)
+          sum += add_row(values, to, row, rows, cols, static_cast<float>(2 * weight));
+        return sum;
+      },
+      std::plus<double>());
+  return weight * squares +
+         (stiffness > 1 ? add_amplitude_smoothness(from, weight * (stiffness - 1), gradient) : 0);
 }
 
 double smoothness_curvature(double slope) { return 4 / (slope * slope); }

@@ -20,15 +20,29 @@ at::Tensor gathered_power(const at::Tensor& canvas, const at::Tensor& corners, s
 at::Tensor gathered_product(const at::Tensor& a, const at::Tensor& b, const at::Tensor& corners,
                             std::int64_t size);
 
+/// Photons of the probe that fall on each pixel of the canvas in the whole scan: (rows, cols)
+/// float32.
+at::Tensor light_on_object(const SolverProblem& problem, const SolverState& state);
+
 /// Photons that fall on an object pixel in the whole scan, mean over the lit ones.
 double mean_light(const SolverProblem& problem, const SolverState& state);
 
-/// Negative logarithm of a Gaussian prior, sum |O(x) - O(x + 1)|^2 / (2 slope^2) over rows and
-/// columns, and its gradient (dL/dRe + i dL/dIm) added to `gradient` times `share`.
+/// How far `object` is from `before`, two canvases of one shape, over its contrast: root mean
+/// square of the difference, weighed by the light on each pixel, after `before` has got the factor
+/// that fits best, over that of the deviation from the mean. 0 for a flat object. Long waves of the
+/// phase, which no deviance shows, count like all others.
+double image_movement(const SolverProblem& problem, const SolverState& state,
+                      const at::Tensor& before);
+
+/// Negative logarithm of a Gaussian prior, over rows and columns
+///   sum [ |O(x) - O(x + 1)|^2 + (stiffness - 1) (|O(x)| - |O(x + 1)|)^2 ] / (2 slope^2),
+/// and its gradient (dL/dRe + i dL/dIm) added to `gradient` times `share`.
 ///   object, gradient  (rows, cols) complex64, the gradient contiguous
 ///   slope             root mean square change of the object from pixel to pixel, > 0
+///   stiffness         of the amplitude over that of the phase, >= 1
 /// Returns the value times `share`.
-double add_smoothness(const at::Tensor& object, double slope, double share, at::Tensor& gradient);
+double add_smoothness(const at::Tensor& object, double slope, double share, at::Tensor& gradient,
+                      double stiffness = 1);
 
 /// The curvature of that prior by one pixel: 4 / slope^2, from its four neighbours.
 double smoothness_curvature(double slope);

@@ -77,13 +77,13 @@ at::Tensor root_curvature(const SolverProblem& problem, const SolverState& state
 at::Tensor units_of(const SolverProblem& problem, const SolverState& state, double slope) {
   const at::Tensor corners = whole_corners(problem, state, all_patterns(problem));
   const double prior = slope > 0 ? smoothness_curvature(slope) : 0;
-  const at::Tensor light = prior + damped(spread_at(mode_power(state.probe), corners,
-                                                    state.object.size(0), state.object.size(1)));
+  const at::Tensor light = light_on_object(problem, state);
+  const at::Tensor stiffness = damped(light) + prior;
   const at::Tensor power = damped(gathered_power(state.object, corners, problem.pattern_size()))
                                .expand(state.probe.sizes());
   const at::Tensor root =
       state.background_root.defined() ? root_curvature(problem, state) : at::Tensor();
-  return in_line(at::complex(light, light), at::complex(power, power).contiguous(), root,
+  return in_line(at::complex(stiffness, stiffness), at::complex(power, power).contiguous(), root,
                  at::full_like(state.position_corrections, position_curvature(state.probe)))
       .rsqrt_();
 }
@@ -91,14 +91,28 @@ at::Tensor units_of(const SolverProblem& problem, const SolverState& state, doub
 struct LbfgsOptions {
   GradientOptions gradient = {};
   double object_slope = 0.1;  ///< see add_smoothness; 0 = no prior
-  double plateau = 1e-5;       ///< 0..1; 0 = all passes are made
+  double stiffness = 1;       ///< of the amplitude in it
+  double plateau = 1e-5;      ///< 0..1; 0 = all passes are made
+  double still = 0;           ///< see Plateau
 };
 
 std::vector<Field> fields(LbfgsOptions& o, const SolverOptions& common) {
   (void)common;
   return joined(
       {fields(o.gradient),
-       {object_slope_field(o.object_slope), plateau_field(o.plateau, /*skips_passes=*/false)}});
+       {object_slope_field(o.object_slope),
+        {.name = "amplitude-stiffness",
+         .target = &o.stiffness,
+         .help = "how many times less the prior expects the amplitude to change than the phase, "
+                 "squared; 3 where photons are few",
+         .range = {1, 1e3}},
+        plateau_field(o.plateau, /*skips_passes=*/false),
+        {.name = "still",
+         .target = &o.still,
+         .unit = "contrast",
+         .help = "where five passes move the image by less than this share of its contrast, the "
+                 "solver ends; 0 = never",
+         .range = {0, 1}}}});
 }
 
 class Lbfgs : public Solver {
@@ -128,7 +142,7 @@ class Lbfgs : public Solver {
     return likelihood;
   }
 
-  Plateau plateau() const override { return {options_.plateau}; }
+  Plateau plateau() const override { return {.share = options_.plateau, .still = options_.still}; }
   GradientOptions gradient_options() const override { return options_.gradient; }
 
   void save(Hdf5File& file, const std::string& group) const override {
@@ -211,7 +225,8 @@ class Lbfgs : public Solver {
     slope.probe = problem.options.fixed_probe ? at::zeros_like(slope.probe)
                                               : at_equal_power(slope.probe, state.probe);
     const double prior = options_.object_slope > 0
-                             ? add_smoothness(state.object, options_.object_slope, 1, slope.object)
+                             ? add_smoothness(state.object, options_.object_slope, 1, slope.object,
+                                              options_.stiffness)
                              : 0;
     const at::Tensor corrections = allowed_corrections(
         slope.positions.to(at::kDouble), problem.positions, problem.options.positions);

@@ -12,8 +12,8 @@ namespace {
 
 struct MlOptions {
   BatchOptions batches = {};
-  double object_step = 0.05;   ///< in units of |O| = 1, > 0
-  double probe_step = 0.1;     ///< in shares of the probe's peak, > 0
+  double object_step = 0.05;  ///< in units of |O| = 1, > 0
+  double probe_step = 0.1;    ///< in shares of the probe's peak, > 0
   double object_slope = 0.1;  ///< see add_smoothness; 0 = no prior
   /// 0..1; 0 = all passes are made: loss that hardly falls at long steps still sharpens the image
   /// (Siemens star, 100 passes: .707 of the spokes' modulation, .698 cut short at 1e-5).

@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 #include <system_error>
+#include <utility>
 
 #include "ptyche/core/error.h"
 #include "ptyche/core/files.h"
@@ -31,6 +32,7 @@ constexpr double kPoorFit = 0.25;
 constexpr std::int64_t kStartPatterns = 64;  // patterns that tell how good the start of a link is
 constexpr std::int64_t kPassesBeforeModes = 3;
 constexpr std::size_t kPlateauPasses = 10;
+constexpr std::int64_t kStillPasses = 5;
 
 constexpr const char* kGroup = "chain";
 constexpr const char* kSolver = "chain/solver";
@@ -50,6 +52,7 @@ struct ChainState {
   std::vector<double> losses;  ///< per photon, of every pass
   std::vector<Evaluation> evaluations;  ///< all, also before a resumption
   double seconds = 0;                   ///< spent before `state` was written to a checkpoint
+  at::Tensor earlier_object;            ///< kStillPasses or less ago, in this link; or undefined
 };
 
 /// What two runs must share if one is to go on with the other's checkpoint.
@@ -148,6 +151,8 @@ ChainState read_content(const Hdf5File& file, const SolverProblem& problem) {
   chain.has_best = value[4] != 0;
   chain.stretch = static_cast<std::int64_t>(value[5]);
   chain.seconds = value[6];
+  if (file.has("chain/earlier_object"))
+    chain.earlier_object = file.read("chain/earlier_object").values;
   if (file.has("chain/evaluations"))
     chain.evaluations = evaluations_from(file.read("chain/evaluations").values);
   if (chain.has_best) chain.best = read_state(file, "chain/best");
@@ -171,6 +176,7 @@ void write_chain(const std::filesystem::path& file, const ChainState& chain, con
     if (chain.has_best) write_state(out, "chain/best", chain.best);
     out.write("chain/counters", counters(chain));
     out.write("chain/losses", at::tensor(chain.losses, at::kDouble));
+    if (chain.earlier_object.defined()) out.write("chain/earlier_object", chain.earlier_object);
     if (!chain.evaluations.empty()) out.write("chain/evaluations", table_of(chain.evaluations));
     chain.solver->save(out, kSolver);
     out.close();
@@ -295,13 +301,27 @@ class ChainRun {
     ++chain_.stretch;
     progress_.step(chain_.total, chain_.total * problem_.patterns(),
                    fmt::format("{}  loss {:.5f}", link().solver, loss));
-    const bool ends = chain_.epoch == link().epochs || (on_plateau() && !skips_passes());
+    const bool ends = chain_.epoch == link().epochs || still() || (on_plateau() && !skips_passes());
     if (chain_.total % problem_.options.every == 0 || ends) evaluate_held_out(loss);
     if (!ends) return;
     chain_.solver.reset();
     chain_.epoch = chain_.stretch = 0;
     chain_.has_best = false;
+    chain_.earlier_object = at::Tensor();
     ++chain_.link;
+  }
+
+  /// Whether the image hardly moves any more.
+  bool still() {
+    const double limit = chain_.solver->plateau().still;
+    if (limit == 0 || chain_.epoch % kStillPasses != 0) return false;
+    const at::Tensor before = std::exchange(chain_.earlier_object, chain_.state.object.clone());
+    if (!before.defined()) return false;
+    const double moved = image_movement(problem_, chain_.state, before);
+    if (moved >= limit) return false;
+    note("{}: the image is still after {} passes (the last {} moved it by {:.2g} of its contrast)",
+         link().solver, chain_.epoch, kStillPasses, moved);
+    return true;
   }
 
   bool on_plateau() {

@@ -116,11 +116,13 @@ ChainLink::ChainLink(const std::string& solver_name, std::int64_t passes)
 
 Chain chain_from(const std::string& text) {
   Chain chain;
+  if (text == "auto") return chain;
   for (const std::string& link : split(text, ',')) chain.push_back(link_from(link));
   return chain;
 }
 
 std::string to_string(const Chain& chain) {
+  if (chain.empty()) return "auto";
   std::vector<std::string> links;
   for (const ChainLink& link : chain)
     links.push_back(fmt::format("{}:{}", link.solver, link.epochs));
@@ -150,7 +152,8 @@ std::vector<Field> fields(SolverOptions& options) {
   return {
       {.name = "solver",
        .target = TextTarget{.get = chain, .set = set_chain},
-       .help = "SOLVER:PASSES, several joined by commas; solvers: " + solver_list()},
+       .help = "SOLVER:PASSES, several joined by commas, or auto: what fits the scan; solvers: " +
+               solver_list()},
       {.name = "probe-modes",
        .target = &options.modes,
        .help = "number of incoherent probe modes",

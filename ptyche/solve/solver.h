@@ -33,6 +33,8 @@ struct Plateau {
   double share = 0;           ///< of the loss, that ten passes gain at least; 0 = go on in any case
   bool skips_passes = false;  ///< half of the passes that are left, so that a schedule of falling
                               ///< steps ends sooner; otherwise the link ends
+  double still = 0;           ///< the link ends where five passes move the image by less than this
+                              ///< share of its contrast (image_movement); 0 = go on in any case
 };
 
 class Solver {
@@ -96,8 +98,8 @@ struct ChainLink {
 
 using Chain = std::vector<ChainLink>;
 
-/// "dm:50,lsqml:100" -> links with default options. Throws InvalidInput for another form, a count
-/// below 1 or a solver that does not exist.
+/// "dm:50,lsqml:100" -> links with default options; "auto" (solve_automatically) -> none. Throws
+/// InvalidInput for another form, a count below 1 or a solver that does not exist.
 Chain chain_from(const std::string& text);
 std::string to_string(const Chain& chain);
 /// Passes of all links.

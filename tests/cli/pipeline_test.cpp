@@ -33,11 +33,33 @@ class Pipeline : public testing::Test {
   static std::string small() {
     return " --epochs 3 --group-size 8 --merged 4 --threads 1 --precision float32 ";
   }
+  static std::string trained() { return " --train" + small(); }
 };
 
-TEST_F(Pipeline, ReconstructLeavesEveryFileThatTheReadmeNames) {
+TEST_F(Pipeline, ReconstructBySolversLeavesEveryFileThatTheReadmeNames) {
+  const Outcome done = run_ptyche("reconstruct '" + scan() + "' -o '" + out("solvers") +
+                                  "' --hold-out 0.1 --threads 1");
+  ASSERT_EQ(done.code, 0) << done.error;
+  for (const char* name : {"reconstruction.h5", "amplitude.png", "phase.png", "probe.png",
+                           "attempts.csv", "scores.json", "report.html"})
+    EXPECT_GT(fs::file_size(fs::path(out("solvers")) / name), 50u) << name;
+  EXPECT_FALSE(fs::exists(fs::path(out("solvers")) / "model.ptyche"));
+  EXPECT_NE(done.output.find("held_out.deviance_per_photon"), std::string::npos);
+}
+
+TEST_F(Pipeline, ReconstructRefusesOptionsOfANetworkThatItDoesNotTrain) {
+  const Outcome refused =
+      run_ptyche("reconstruct '" + scan() + "' -o '" + out("untrained") + "' --epochs 3");
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_NE(refused.error.find("--epochs: nothing looks at it unless a network is trained"),
+            std::string::npos)
+      << refused.error;
+  EXPECT_FALSE(fs::exists(out("untrained")));
+}
+
+TEST_F(Pipeline, ReconstructWithANetworkLeavesItsFilesToo) {
   const Outcome done =
-      run_ptyche("reconstruct '" + scan() + "' -o '" + out("all") + "' --hold-out 0.1" + small());
+      run_ptyche("reconstruct '" + scan() + "' -o '" + out("all") + "' --hold-out 0.1" + trained());
   ASSERT_EQ(done.code, 0) << done.error;
   for (const char* name :
        {"reconstruction.h5", "amplitude.png", "phase.png", "probe.png", "model.ptyche",
@@ -51,7 +73,7 @@ TEST_F(Pipeline, ReconstructLeavesEveryFileThatTheReadmeNames) {
 
 TEST_F(Pipeline, TrainThenInferGivesTheScoresOfReconstruct) {
   ASSERT_EQ(
-      run_ptyche("reconstruct '" + scan() + "' --refine none -o '" + out("whole") + "'" + small())
+      run_ptyche("reconstruct '" + scan() + "' --refine none -o '" + out("whole") + "'" + trained())
           .code,
       0);
   ASSERT_EQ(run_ptyche("train '" + scan() + "' -o '" + out("half") + "'" + small()).code, 0);
@@ -146,7 +168,7 @@ TEST_F(Pipeline, HalfSetsLeaveTheirScoresTwoImagesAndACurve) {
                 .code,
             0);
   const Outcome done = run_ptyche("reconstruct '" + out("halves.cxi") + "' -o '" + out("halves") +
-                                  "' --half-sets" + small());
+                                  "' --half-sets" + trained());
   ASSERT_EQ(done.code, 0) << done.error;
   for (const char* name :
        {"half_even.h5", "half_odd.h5", "half_sets.csv", "half_sets.png", "reconstruction.h5"})
@@ -161,7 +183,8 @@ TEST_F(Pipeline, HalfSetsLeaveTheirScoresTwoImagesAndACurve) {
 }
 
 TEST_F(Pipeline, InfoSaysWhatAScanAModelAndAReconstructionHold) {
-  ASSERT_EQ(run_ptyche("reconstruct '" + scan() + "' -o '" + out("info") + "'" + small()).code, 0);
+  ASSERT_EQ(run_ptyche("reconstruct '" + scan() + "' -o '" + out("info") + "'" + trained()).code,
+            0);
   EXPECT_NE(run_ptyche("info '" + scan() + "'").output.find("64 of 32 x 32 px"), std::string::npos);
   EXPECT_NE(run_ptyche("info '" + out("info") + "/model.ptyche'").output.find("32 x 32 px"),
             std::string::npos);
@@ -197,13 +220,13 @@ TEST_F(Pipeline, AGroupLargerThanTheScanIsRefusedBeforeAnyWork) {
                 .code,
             0);
   const Outcome refused = run_ptyche("reconstruct '" + out("few.cxi") + "' -o '" + out("few") +
-                                     "' --group-size 16 --merged 8");
+                                     "' --train --group-size 16 --merged 8");
   EXPECT_EQ(refused.code, 1);
   EXPECT_NE(refused.error.find("the scan has 9"), std::string::npos) << refused.error;
 }
 
 TEST_F(Pipeline, AnOutputFolderThatCannotBeWrittenIsRefusedAtOnce) {
-  const Outcome refused = run_ptyche("reconstruct '" + scan() + "' -o /proc/ptyche" + small());
+  const Outcome refused = run_ptyche("reconstruct '" + scan() + "' -o /proc/ptyche" + trained());
   EXPECT_EQ(refused.code, 1);
   EXPECT_NE(refused.error.find("/proc/ptyche"), std::string::npos) << refused.error;
 }
@@ -215,7 +238,7 @@ TEST_F(Pipeline, AFullDiskIsAnErrorThatLeavesNoHalfFile) {
           ("mount -t tmpfs -o size=256k tmpfs '" + disk.string() + "' 2>/dev/null").c_str()) != 0)
     GTEST_SKIP() << "a tmpfs cannot be mounted here";
   const Outcome refused =
-      run_ptyche("reconstruct '" + scan() + "' -o '" + disk.string() + "'" + small());
+      run_ptyche("reconstruct '" + scan() + "' -o '" + disk.string() + "'" + trained());
   std::size_t left = 0;
   for (const auto& entry : fs::directory_iterator(disk))
     left += entry.path().filename() != "model.ptyche" && entry.path().filename() != "history.csv";
@@ -228,7 +251,7 @@ TEST_F(Pipeline, AFullDiskIsAnErrorThatLeavesNoHalfFile) {
 TEST_F(Pipeline, CtrlCDuringTheRefinementLeavesTheImageSoFarScoredAndDrawn) {
   const Outcome stopped =
       run_ptyche_and_interrupt("reconstruct '" + scan() + "' -o '" + out("refining") +
-                                   "' --half-sets --refine 10000 --hold-out 0.1" + small(),
+                                   "' --half-sets --refine 10000 --hold-out 0.1" + trained(),
                                "solve [");
   EXPECT_EQ(stopped.code, 130) << stopped.error;
   EXPECT_NE(stopped.error.find("the image so far"), std::string::npos) << stopped.error;
@@ -302,7 +325,7 @@ TEST_F(Pipeline, AReportThatDoesNotFitTheDiskIsAnErrorAndItsPathIsNotPrinted) {
           ("mount -t tmpfs -o size=1300k tmpfs '" + disk.string() + "' 2>/dev/null").c_str()) != 0)
     GTEST_SKIP() << "a tmpfs cannot be mounted here";
   const Outcome refused =
-      run_ptyche("reconstruct '" + scan() + "' -o '" + disk.string() + "'" + small());
+      run_ptyche("reconstruct '" + scan() + "' -o '" + disk.string() + "'" + trained());
   bool complete = true;
   for (const char* name : {"phase.png", "amplitude.png", "probe.png", "report.html"})
     complete = complete && fs::exists(disk / name);

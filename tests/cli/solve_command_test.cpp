@@ -116,6 +116,23 @@ TEST_F(SolveCommand, HalfSetsThatCannotBeMadeAreRefusedBeforeAnyWork) {
   }
 }
 
+TEST_F(SolveCommand, WithoutAChainSaysWhatItTriedAndRefusesWhatItChoosesItself) {
+  const Outcome done = run_ptyche(solve("auto") + "--hold-out 0.1");
+  ASSERT_EQ(done.code, 0) << done.error;
+  const std::string tried = file_bytes((folder() / "auto" / "attempts.csv").string());
+  EXPECT_NE(tried.find("what,passes,seconds,held_out_deviance_per_photon,kept"), std::string::npos);
+  EXPECT_NE(tried.find("until it stands still"), std::string::npos) << tried;
+  const nlohmann::json found = scores("auto");
+  EXPECT_LT(found["held_out.deviance_per_photon"].get<double>(),
+            0.5 * found["held_out.mean_pattern_deviance_per_photon"].get<double>());
+  for (const std::string option : {"--probe-modes 3", "--object-slope 0.2", "--background"}) {
+    const Outcome refused = run_ptyche(solve("chosen") + option);
+    EXPECT_EQ(refused.code, 2) << option;
+    EXPECT_TRUE(says(refused, "--solver auto chooses it by itself")) << refused.error;
+  }
+  EXPECT_FALSE(is_there("chosen"));
+}
+
 TEST_F(SolveCommand, RefusesOptionsThatItsSolversDoNotLookAt) {
   const Outcome refused = run_ptyche(solve("ignored") + "--solver rpie:2 --batch 5 --momentum 0.5");
   EXPECT_EQ(refused.code, 1);

@@ -1,0 +1,70 @@
+#include "ptyche/commands/automatic_run.h"
+
+#include <fmt/format.h>
+
+#include <string>
+#include <vector>
+
+#include "ptyche/core/error.h"
+#include "ptyche/core/files.h"
+#include "ptyche/core/progress.h"
+#include "ptyche/io/product.h"
+#include "ptyche/report/report.h"
+#include "ptyche/report/result_figures.h"
+
+namespace ptyche {
+namespace {
+
+constexpr double kSecondsBetweenImages = 2;
+
+/// One line per attempt.
+void write_attempts(const std::filesystem::path& folder, const std::vector<Attempt>& attempts) {
+  std::string table = "what,passes,seconds,held_out_deviance_per_photon,kept\n";
+  for (const Attempt& each : attempts)
+    table += fmt::format("{},{},{:.3f},{:.8g},{}\n", each.what, each.passes, each.seconds,
+                         each.held_out_deviance, each.kept ? 1 : 0);
+  write_text(folder / "attempts.csv", table);
+}
+
+}  // namespace
+
+void write_pictures(const std::filesystem::path& folder, const Reconstruction& image) {
+  warn_on_error("phase.png", [&] {
+    write_text(folder / "phase.png", render_png(phase_figure(image).figure));
+    write_text(folder / "amplitude.png", render_png(amplitude_figure(image).figure));
+  });
+}
+
+AutomaticResult run_automatically(const Scan& scan, const std::optional<Reconstruction>& start,
+                                  const AutomaticOptions& options,
+                                  const std::filesystem::path& folder,
+                                  const std::function<void(Reconstruction&)>& stamp) {
+  std::optional<Stopwatch> since_image;
+  const auto show = [&](Reconstruction image) {
+    if (since_image && since_image->seconds() < kSecondsBetweenImages) return;
+    stamp(image);
+    write_pictures(folder, image);
+    warn_on_error("reconstruction.h5",
+                  [&] { write_reconstruction(folder / "reconstruction.h5", image); });
+    since_image = Stopwatch();
+  };
+  AutomaticResult result = solve_automatically(scan, start, options, show);
+  stamp(result.image);
+  warn_on_error("attempts.csv", [&] { write_attempts(folder, result.attempts); });
+  return result;
+}
+
+void require_whole(ChainEnd end, const std::filesystem::path& folder, bool resumable) {
+  require(end != ChainEnd::diverged,
+          "the solver diverged; its best image is kept in {}, smaller steps may help",
+          folder.string());
+  if (end == ChainEnd::interrupted)
+    throw Interrupted(resumable
+                          ? "stopped during the solver; image and state are kept in " +
+                                folder.string() + ", --resume goes on"
+                          : "stopped during the solver; the image is kept in " + folder.string() +
+                                ", but no state from which --resume could go on (`ptyche solve "
+                                "--start` goes on from the image)");
+}
+
+}  // namespace ptyche

@@ -1,0 +1,28 @@
+// The automatic chain of solvers as verbs run it: what it leaves on the disk while it works.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <optional>
+
+#include "ptyche/data/reconstruction.h"
+#include "ptyche/data/scan.h"
+#include "ptyche/solve/automatic.h"
+
+namespace ptyche {
+
+/// phase.png and amplitude.png of the image so far; a picture that fails is a warning.
+void write_pictures(const std::filesystem::path& folder, const Reconstruction& image);
+
+/// Runs the chain. The first image, and from then on the best one every two seconds or later, is
+/// written to `folder` as pictures and reconstruction.h5 after `stamp` has put its provenance in;
+/// attempts.csv says what was tried, what it cost and came to.
+AutomaticResult run_automatically(const Scan& scan, const std::optional<Reconstruction>& start,
+                                  const AutomaticOptions& options,
+                                  const std::filesystem::path& folder,
+                                  const std::function<void(Reconstruction&)>& stamp);
+
+/// Throws what the exit code is to say of a chain's end, once all files are written.
+void require_whole(ChainEnd end, const std::filesystem::path& folder, bool resumable);
+
+}  // namespace ptyche

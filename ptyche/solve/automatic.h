@@ -1,0 +1,65 @@
+// The image of a scan without a choice of solvers: a chain that looks at the scan, tries what is
+// worth trying on a few passes, keeps what foretells held-out patterns better, and stops when the
+// image stands still.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ptyche/data/reconstruction.h"
+#include "ptyche/data/scan.h"
+#include "ptyche/solve/solve.h"
+#include "ptyche/solve/solver.h"
+
+namespace ptyche {
+
+/// What the chain does not choose by itself.
+struct AutomaticOptions {
+  bool fixed_probe = false;  ///< never move the probe
+  Interpolation interpolation = Interpolation::probe_fourier;
+  std::uint64_t seed = 1;
+};
+
+/// One thing that was tried: what it was, what it cost, what it came to, whether it was kept.
+struct Attempt {
+  std::string what;
+  std::int64_t passes = 0;
+  double seconds = 0;
+  double held_out_deviance = 0;  ///< per photon
+  bool kept = false;
+};
+
+struct AutomaticResult {
+  Reconstruction image;
+  ChainEnd end = ChainEnd::done;  ///< interrupted: the best image so far
+  std::vector<Attempt> attempts;  ///< in their order
+};
+
+/// Called with every image that is better than the one before.
+using ImageWatch = std::function<void(const Reconstruction&)>;
+
+/// From `start`, or a flat object and the scan's probe:
+/// 1. an image: rPIE and L-BFGS with a background;
+/// 2. where the prior matters, trials of kTrialPasses passes with other strengths, judged by the
+///    held-out patterns (a twentieth of the used ones, set apart for the trials, where none are);
+/// 3. L-BFGS until the image stands still;
+/// 4. whole chains with other choices, kept where they foretell held-out patterns better: probe
+///    modes; modes and positions; the same from the difference map where the fit is poor;
+/// 5. the patterns that were set apart come back for the last passes.
+/// With fewer than kFewPhotons counts a pattern instead of 1 to 4: L-BFGS from a flat object with
+/// the probe held and a prior that is stiffer for the amplitude, then once with a free probe, which
+/// must foretell much better. Throws InvalidInput like `solve`.
+AutomaticResult solve_automatically(const Scan& scan, const std::optional<Reconstruction>& start,
+                                    const AutomaticOptions& options = {},
+                                    const ImageWatch& better = {});
+
+/// Its image alone. Throws Interrupted after Ctrl-C, InvalidInput where the chain diverges.
+Reconstruction automatic_image(const Scan& scan, const AutomaticOptions& options = {});
+
+inline constexpr double kFewPhotons = 5e3;
+inline constexpr std::int64_t kTrialPasses = 8;
+
+}  // namespace ptyche

@@ -1,0 +1,90 @@
+// The chain that chooses by itself.
+#include "ptyche/solve/automatic.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "ptyche/data/probe.h"
+#include "ptyche/solve/illumination.h"
+#include "ptyche/solve/problem.h"
+#include "ptyche/solve/solve.h"
+#include "tests/support/plain_solver.h"
+#include "tests/support/small_scan.h"
+
+namespace ptyche {
+namespace {
+
+bool tried(const AutomaticResult& result, const std::string& what) {
+  return std::ranges::any_of(result.attempts,
+                             [&](const Attempt& each) { return each.what == what; });
+}
+
+Scan with_held_out(const Scan& scan, std::int64_t frame) {
+  at::Tensor use = scan.frame_use().clone();
+  use[frame] = static_cast<int>(FrameUse::held_out);
+  return scan.with_frame_use(use);
+}
+
+TEST(Automatic, ExplainsTheCountsFarBetterThanTheFlatObjectAndSaysWhatItKept) {
+  const Scan scan = small_scan();
+  std::int64_t images = 0;
+  const AutomaticResult result =
+      solve_automatically(scan, {}, {}, [&](const Reconstruction&) { ++images; });
+  EXPECT_EQ(result.end, ChainEnd::done);
+  EXPECT_LT(r_factor(result.image, scan), 0.1 * r_factor(flat(scan), scan));
+  EXPECT_GE(images, 2);
+  EXPECT_TRUE(std::ranges::any_of(result.attempts, &Attempt::kept));
+}
+
+TEST(Automatic, PatternsThatItSetApartComeBackAndThoseOfTheScanDoNot) {
+  EXPECT_TRUE(tried(solve_automatically(small_scan(), {}), "with all patterns"));
+  EXPECT_FALSE(tried(solve_automatically(with_held_out(small_scan(), 7), {}), "with all patterns"));
+}
+
+TEST(Automatic, KeepsAProbeThatIsToBeKept) {
+  const Scan scan = small_scan();
+  const Reconstruction image = solve_automatically(scan, {}, {.fixed_probe = true}).image;
+  EXPECT_EQ(image.probe.size(0), 1);
+  EXPECT_TRUE(at::allclose(image.probe, scan.probe(), 1e-4, 1e-3));
+}
+
+TEST(Automatic, HoldsTheProbeOnTrialWherePhotonsAreFew) {
+  const Scan scan = small_scan();
+  ScanFields fields = scan.fields();
+  fields.counts = (scan.counts() / 50).round();
+  const AutomaticResult result = solve_automatically(Scan(fields), {});
+  EXPECT_TRUE(tried(result, "probe held"));
+  EXPECT_TRUE(at::isfinite(at::view_as_real(result.image.object)).all().item<bool>());
+}
+
+TEST(Automatic, SolvesAHandfulOfPatternsWithoutAHoldOut) {
+  const Scan scan = small_scan(4);
+  const AutomaticResult result = solve_automatically(scan, {});
+  EXPECT_EQ(result.end, ChainEnd::done);
+  EXPECT_LT(r_factor(result.image, scan), 0.5 * r_factor(flat(scan), scan));
+}
+
+TEST(ImageMovement, IsNoneForAnotherFactorAndGrowsWithTheChange) {
+  const SolverProblem problem = make_problem(small_scan(), plain({{"ml", 1}}));
+  SolverState state = start_state(problem, {});
+  at::manual_seed(3);
+  state.object = state.object + 0.1 * at::randn(state.object.sizes(), at::kComplexFloat);
+  const at::Tensor turned = state.object * c10::complex<float>(0.6F, 0.8F) * 2;
+  EXPECT_NEAR(image_movement(problem, state, turned), 0, 1e-3);
+  const at::Tensor noise = at::randn(state.object.sizes(), at::kComplexFloat);
+  const double little = image_movement(problem, state, state.object + 0.01 * noise);
+  EXPECT_NEAR(little, 0.1, 0.02);
+  EXPECT_NEAR(image_movement(problem, state, state.object + 0.02 * noise) / little, 2, 0.1);
+}
+
+TEST(Still, LbfgsEndsWhereTheImageHardlyMoves) {
+  SolverOptions options = plain({{"lbfgs", 200}});
+  set_where_known(options, "still", "0.01");
+  const auto passes = solve(small_scan(), {}, options).image.loss.size();
+  EXPECT_LT(passes, 100u);
+  EXPECT_GE(passes, 10u);
+}
+
+}  // namespace
+}  // namespace ptyche
