@@ -154,7 +154,7 @@ double add_smoothness(const at::Tensor& object, double slope, double share, at::
       },
       std::plus<double>());
   return weight * squares +
-         (stiffness > 1 ? add_amplitude_smoothness(from, weight * (stiffness - 1), gradient) : 0);
+         (stiffness != 1 ? add_amplitude_smoothness(from, weight * (stiffness - 1), gradient) : 0);
 }
 
 double smoothness_curvature(double slope) { return 4 / (slope * slope); }

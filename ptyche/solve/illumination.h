@@ -39,7 +39,7 @@ double image_movement(const SolverProblem& problem, const SolverState& state,
 /// and its gradient (dL/dRe + i dL/dIm) added to `gradient` times `share`.
 ///   object, gradient  (rows, cols) complex64, the gradient contiguous
 ///   slope             root mean square change of the object from pixel to pixel, > 0
-///   stiffness         of the amplitude over that of the phase, >= 1
+///   stiffness         of the amplitude over that of the phase, >= 0
 /// Returns the value times `share`.
 double add_smoothness(const at::Tensor& object, double slope, double share, at::Tensor& gradient,
                       double stiffness = 1);

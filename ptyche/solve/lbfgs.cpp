@@ -105,7 +105,7 @@ std::vector<Field> fields(LbfgsOptions& o, const SolverOptions& common) {
          .target = &o.stiffness,
          .help = "how many times less the prior expects the amplitude to change than the phase, "
                  "squared; 3 where photons are few",
-         .range = {1, 1e3}},
+         .range = {0, 1e3}},
         plateau_field(o.plateau, /*skips_passes=*/false),
         {.name = "still",
          .target = &o.still,
