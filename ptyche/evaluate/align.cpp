@@ -210,12 +210,20 @@ void require_comparable(const at::Tensor& truth, const at::Tensor& image, const 
           window.col_end);
 }
 
-Gauge coarse_gauge(const at::Tensor& truth, const at::Tensor& image, const Window& window) {
+/// The truth's pixel on which the image's pixel (0, 0) falls where their edges agree best.
+std::array<std::int64_t, 2> found_place(const at::Tensor& truth, const at::Tensor& image,
+                                        const Window& window) {
   const Window wide = widened(window, truth.size(0), truth.size(1));
   const auto shift = coarse_shift(cut(truth, wide), image);
+  return {wide.row_begin + shift[0], wide.col_begin + shift[1]};
+}
+
+/// The image at that place, and the ramp that fits there.
+Gauge coarse_gauge(const at::Tensor& truth, const at::Tensor& image, const Window& window,
+                   const std::array<std::int64_t, 2>& place) {
   Gauge gauge;
-  gauge.shift_row_px = static_cast<double>(wide.row_begin + shift[0]);
-  gauge.shift_col_px = static_cast<double>(wide.col_begin + shift[1]);
+  gauge.shift_row_px = static_cast<double>(place[0]);
+  gauge.shift_col_px = static_cast<double>(place[1]);
   const auto ramp = coarse_ramp(cut(truth, window), move_image(image, gauge, window));
   gauge.ramp_row_cycles_per_px = ramp[0];
   gauge.ramp_col_cycles_per_px = ramp[1];
@@ -280,6 +288,10 @@ std::optional<Fit> improved(const at::Tensor& truth, const at::Tensor& image, co
   return std::nullopt;
 }
 
+double error_of(const Alignment& alignment) {
+  return (alignment.truth - alignment.aligned).norm().item<double>();
+}
+
 /// A constant image: the best constant for the truth, which is its mean; 0 if the image is dark.
 Alignment scaled_constant(const at::Tensor& truth, const at::Tensor& image) {
   Gauge gauge;
@@ -311,13 +323,20 @@ Alignment realign(const at::Tensor& truth, const at::Tensor& image, const Window
   return {move_image(image, fit.gauge, window) * scale, target, fit.gauge, image, fit.gauge};
 }
 
-Alignment align(const at::Tensor& truth, const at::Tensor& image, const Window& window) {
+Alignment align(const at::Tensor& truth, const at::Tensor& image, const Window& window,
+                const std::optional<std::array<std::int64_t, 2>>& place) {
   require_comparable(truth, image, window);
   const at::Tensor whole_truth = truth.to(at::kComplexDouble);
   const at::Tensor source = image.to(at::kComplexDouble);
   if (is_constant(source)) return realign(whole_truth, source, window, {});
-  const Gauge start = coarse_gauge(whole_truth, source, window);
-  return or_periodic(whole_truth, source, window, realign(whole_truth, source, window, start));
+  const auto from = [&](const std::array<std::int64_t, 2>& start) {
+    return realign(whole_truth, source, window, coarse_gauge(whole_truth, source, window, start));
+  };
+  const std::array<std::int64_t, 2> found = found_place(whole_truth, source, window);
+  Alignment best = from(found);
+  if (place && *place != found)
+    if (Alignment said = from(*place); error_of(said) < error_of(best)) best = said;
+  return or_periodic(whole_truth, source, window, best);
 }
 
 namespace {
@@ -367,10 +386,6 @@ bool inside(const Window& window, const at::Tensor& image, const Gauge& gauge) {
          static_cast<double>(window.col_begin) >= col &&
          static_cast<double>(window.row_end) <= row + static_cast<double>(image.size(0)) &&
          static_cast<double>(window.col_end) <= col + static_cast<double>(image.size(1));
-}
-
-double error_of(const Alignment& alignment) {
-  return (alignment.truth - alignment.aligned).norm().item<double>();
 }
 
 /// One round: the image moved as `start` says, and the little that this leaves fitted.

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 
 #include "ptyche/data/array.h"
 #include "ptyche/data/scores.h"
@@ -66,8 +67,12 @@ struct Alignment {
 /// periodically, whichever leaves less; a conjugated, flipped or transposed image is not
 /// undone. An image that is constant everywhere has nothing to be moved by: only its scale is
 /// fitted (shift and ramp stay 0), so that it scores exactly 1 in nrmse_contrast.
+/// place: the truth's pixel (row, col) on which the image's pixel (0, 0) falls by what the files
+/// say. The search ends there, too, and the smaller error decides: in a small window, or one whose
+/// structure repeats, the cross-correlation may peak far from where the image lies.
 /// Throws InvalidInput if the window leaves the truth or is smaller than 8 x 8.
-Alignment align(const at::Tensor& truth, const at::Tensor& image, const Window& window);
+Alignment align(const at::Tensor& truth, const at::Tensor& image, const Window& window,
+                const std::optional<std::array<std::int64_t, 2>>& place = {});
 
 /// The same from a gauge that is nearly right, without the search over whole pixels; `image` is
 /// complex128. Ends when a step lessens the error by less than `enough` of the truth's norm.

@@ -147,8 +147,9 @@ std::optional<double> phase_ssim(const at::Tensor& reference, const at::Tensor& 
 
 /// All errors of `image` (complex128) and, in `alignment`, how it was brought there.
 ImageError measure(const at::Tensor& image, const at::Tensor& reference, const Window& window,
-                   Alignment& alignment) {
-  alignment = align(reference, image, window);
+                   Alignment& alignment,
+                   const std::optional<std::array<std::int64_t, 2>>& place = {}) {
+  alignment = align(reference, image, window, place);
   const at::Tensor &found = alignment.aligned, &wanted = alignment.truth;
   return {.nrmse = nrmse(wanted, found),
           .nrmse_contrast = nrmse_contrast(wanted, found),
@@ -169,13 +170,14 @@ void require_values(const at::Tensor& object, const char* whose) {
 }  // namespace
 
 ComparedImages compare_in_window(const at::Tensor& image, const at::Tensor& reference,
-                                 const Window& window) {
+                                 const Window& window,
+                                 const std::optional<std::array<std::int64_t, 2>>& place) {
   require(large_enough(window), "expected a window of at least {0} x {0} pixels, found {1} x {2}",
           kSmallestWindowSide, window.rows(), window.cols());
   const at::Tensor target = reference.to(at::kComplexDouble), source = image.to(at::kComplexDouble);
   Alignment alignment, of_guess;
   Comparison result;
-  result.error = measure(source, target, window, alignment);
+  result.error = measure(source, target, window, alignment, place);
   result.flat = measure(at::ones_like(target), target, window, of_guess);
   result.blurred = measure(blurred_by_one_px(target), target, window, of_guess);
   result.gauge = alignment.gauge;
@@ -192,15 +194,17 @@ ComparedImages compare(const Reconstruction& image, const Reconstruction& refere
   require_values(reference.object, " of the image it is compared with");
   require_same_pixel(image, reference);
   const Window common = window ? *window : common_window(image, reference);
-  ComparedImages compared = compare_in_window(image.object, reference.object, common);
+  const std::array<std::int64_t, 2> place{image.origin_row - reference.origin_row,
+                                          image.origin_col - reference.origin_col};
+  ComparedImages compared = compare_in_window(image.object, reference.object, common, place);
   require(!is_constant(compared.reference),
           "expected structure in the image it is compared with, found a constant in rows {}..{} "
           "and columns {}..{}",
           common.row_begin, common.row_end, common.col_begin, common.col_end);
   Comparison& result = compared.comparison;
   if (!is_constant(image.object.to(at::kComplexDouble))) {
-    result.gauge.shift_row_px -= static_cast<double>(image.origin_row - reference.origin_row);
-    result.gauge.shift_col_px -= static_cast<double>(image.origin_col - reference.origin_col);
+    result.gauge.shift_row_px -= static_cast<double>(place[0]);
+    result.gauge.shift_col_px -= static_cast<double>(place[1]);
   }
   result.object_pixel_m =
       std::max(image.geometry.object_pixel_m, reference.geometry.object_pixel_m);

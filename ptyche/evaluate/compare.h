@@ -3,6 +3,7 @@
 
 #include <ATen/ATen.h>
 
+#include <array>
 #include <optional>
 
 #include "ptyche/data/array.h"
@@ -55,7 +56,8 @@ struct ComparedImages {
 /// image's place. Both (rows, cols) complex of any two shapes; the window lies in the reference.
 /// Throws InvalidInput as `align` does, and for a window smaller than 16 x 16.
 ComparedImages compare_in_window(const at::Tensor& image, const at::Tensor& reference,
-                                 const Window& window);
+                                 const Window& window,
+                                 const std::optional<std::array<std::int64_t, 2>>& place = {});
 
 /// The same for two results. Their frames (origin) are only used to say how far the image had to be
 /// shifted beyond them. The window is, unless it is given, the central half of the reference in

@@ -122,8 +122,8 @@ class Automatic {
     const Stopwatch watch;
     SolveResult result = solve(scan, start, options_for(choice, chain));
     Candidate candidate{choice, std::move(result.image), result.end, {}};
-    const at::Tensor held_out = scan_.frames_with(FrameUse::held_out);
-    if (held_out.size(0) > 0) candidate.fit = data_fit(candidate.image, scan_, held_out, true);
+    const at::Tensor held_out = scan.frames_with(FrameUse::held_out);
+    if (held_out.size(0) > 0) candidate.fit = data_fit(candidate.image, scan, held_out, true);
     attempts_.push_back({.what = what,
                          .passes = static_cast<std::int64_t>(candidate.image.loss.size()),
                          .seconds = watch.seconds(),

@@ -117,5 +117,26 @@ TEST(Align, RefusesAWindowThatLeavesTheTruth) {
   EXPECT_THROW(align(truth, truth, {10, 12, 0, 64}), InvalidInput);
 }
 
+/// Smooth noise that hardly differs from place to place.
+at::Tensor texture(std::uint64_t seed) {
+  at::manual_seed(seed);
+  const at::Tensor axis = at::fft_fftfreq(128, 1.0, at::kDouble).square();
+  const at::Tensor fade = (-(axis.unsqueeze(1) + axis) * 200).exp();
+  const at::Tensor smooth =
+      at::real(at::fft_ifft2(at::fft_fft2(at::randn({128, 128}, at::kComplexDouble)) * fade));
+  return at::polar(at::ones_like(smooth), 0.3 * smooth / smooth.std());
+}
+
+TEST(Align, FindsASmallPartOfANoisyImageWhereTheFilesSayThatItLies) {
+  const Window small{56, 80, 56, 80};
+  for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+    const at::Tensor truth = texture(seed);
+    const at::Tensor image = truth + 0.25 * at::randn({128, 128}, at::kComplexDouble);
+    const Alignment found = align(truth, image, small, std::array<std::int64_t, 2>{0, 0});
+    EXPECT_LT(std::abs(found.gauge.shift_row_px), 4) << seed;
+    EXPECT_LT(std::abs(found.gauge.shift_col_px), 4) << seed;
+  }
+}
+
 }  // namespace
 }  // namespace ptyche
