@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -33,7 +34,11 @@ constexpr double kPriorMatters = 0.1;  // its curvature over that of the light
 constexpr double kSlope = 0.1;         // of the prior, see add_smoothness
 constexpr std::int64_t kModes = 3;
 constexpr std::int64_t kMostPasses = 40;
-constexpr const char* kStill = "0.02";
+constexpr double kStill = 0.02, kStillInMuchLight = 0.003;
+// Passes in much light: so many that a small scan comes out of a false minimum (leaves, 1e6
+// photons: error .107 after 60, .057 after 100), in a large one no more than these patterns cost.
+constexpr std::int64_t kMostPolish = 100, kLeastPolish = 30, kPolishPatterns = 20'000;
+constexpr Margin kOfPolish{};
 constexpr std::int64_t kNever = 1'000'000;  // passes between evaluations that nobody looks at
 
 /// What a trial may change.
@@ -43,6 +48,7 @@ struct Choice {
   PositionFreedom positions = PositionFreedom::none;
   bool fixed_probe = false, background = true;
   double stiffness = 1;  ///< of the amplitude in the prior
+  double still = kStill;
 };
 
 /// Where photons are few: the file's probe as it is, no background that stands in for what is not
@@ -77,10 +83,13 @@ class Automatic {
     note("{:.3g} counts a pattern: {}", counts,
          few ? "few, so the probe is held at first" : "enough to find probe and background");
     begin(start, few);
+    if (goes_on() && few) try_a_background(start);
     if (goes_on() && few && !options_.fixed_probe) try_a_free_probe(start);
-    if (goes_on() && !few && prior_matters(problem, counts)) try_slopes();
+    const bool dim = prior_matters(problem, counts);
+    if (goes_on() && !few && dim) try_slopes();
     if (goes_on() && !few) go_on_until_still();
     if (goes_on() && !few) try_more_freedom(start);
+    if (goes_on() && !dim) polish();
     if (goes_on()) give_back();
     return {std::move(best_.image), best_.end, std::move(attempts_)};
   }
@@ -111,7 +120,8 @@ class Automatic {
         assign(*slope, fmt::format("{}", choice.slope));
       if (const Field* stiffness = find_field(own, "amplitude-stiffness"))
         assign(*stiffness, fmt::format("{}", choice.stiffness));
-      if (const Field* still = find_field(own, "still")) assign(*still, kStill);
+      if (const Field* still = find_field(own, "still"))
+        assign(*still, fmt::format("{}", choice.still));
     }
     return options;
   }
@@ -197,7 +207,6 @@ class Automatic {
     Candidate other = attempt(what, scan_, choice, chain, start);
     if (other.end == ChainEnd::interrupted || other.end == ChainEnd::diverged) return;
     if (!wins(other.fit, best_.fit, margin)) return;
-    for (Attempt& earlier : attempts_) earlier.kept = false;
     keep(std::move(other));
   }
 
@@ -217,6 +226,21 @@ class Automatic {
     const bool poor = fit.deviance_per_photon > kPoor * fit.deviance_per_photon_floor;
     if (goes_on() && poor && !start)
       try_whole("from the difference map", free, {{"dm", 10}, last[0]}, {});
+  }
+
+  /// Much light tells more than the first standstill.
+  void polish() {
+    Choice last = best_.choice;
+    last.still = kStillInMuchLight;
+    const std::int64_t used = scan_.frames_with(FrameUse::used).size(0);
+    const std::int64_t passes = std::clamp(kPolishPatterns / used, kLeastPolish, kMostPolish);
+    try_whole("polish", last, {{"lbfgs", passes}}, best_.image, kOfPolish);
+  }
+
+  void try_a_background(const std::optional<Reconstruction>& start) {
+    Choice choice = kFew;
+    choice.background = true;
+    try_whole("probe held and a background", choice, {{"lbfgs", kMostPasses}}, start);
   }
 
   void try_a_free_probe(const std::optional<Reconstruction>& start) {

@@ -23,7 +23,8 @@ struct AutomaticOptions {
   std::uint64_t seed = 1;
 };
 
-/// One thing that was tried: what it was, what it cost, what it came to, whether it was kept.
+/// One thing that was tried: what it was, what it cost, what it came to, whether it was
+/// better than all before (the last one that was is the result).
 struct Attempt {
   std::string what;
   std::int64_t passes = 0;
@@ -47,7 +48,8 @@ using ImageWatch = std::function<void(const Reconstruction&)>;
 ///    held-out patterns (a twentieth of the used ones, set apart for the trials, where none are);
 /// 3. L-BFGS until the image stands still;
 /// 4. whole chains with other choices, kept where they foretell held-out patterns better: probe
-///    modes; modes and positions; the same from the difference map where the fit is poor;
+///    modes; modes and positions; the same from the difference map where the fit is poor; more
+///    passes where there is much light;
 /// 5. the patterns that were set apart come back for the last passes.
 /// With fewer than kFewPhotons counts a pattern instead of 1 to 4: L-BFGS from a flat object with
 /// the probe held and a prior that is stiffer for the amplitude, then once with a free probe, which
