@@ -9,6 +9,7 @@
 #include "ptyche/core/error.h"
 #include "ptyche/core/progress.h"
 #include "ptyche/data/probe.h"
+#include "ptyche/engine/projections.h"
 #include "ptyche/evaluate/evaluate.h"
 #include "ptyche/solve/illumination.h"
 #include "ptyche/solve/problem.h"
@@ -120,6 +121,9 @@ class Automatic {
         assign(*slope, fmt::format("{}", choice.slope));
       if (const Field* stiffness = find_field(own, "amplitude-stiffness"))
         assign(*stiffness, fmt::format("{}", choice.stiffness));
+      if (const Field* engine = find_field(own, "engine");
+          engine && !cpu::has_fft(scan_.pattern_size()))
+        assign(*engine, "reference");
       if (const Field* still = find_field(own, "still"))
         assign(*still, fmt::format("{}", choice.still));
     }
@@ -159,7 +163,7 @@ class Automatic {
     std::size_t row = 0;
     for (const auto& [what, choice] : choices) {
       Candidate tried = attempt(what, scan_, choice, {{"lbfgs", kTrialPasses}}, start);
-      if (tried.end == ChainEnd::interrupted) return keep(std::move(tried));
+      if (tried.end == ChainEnd::interrupted) return void(best_.end = tried.end);
       if (tried.end == ChainEnd::diverged) continue;
       if (winner && !wins(tried.fit, winner->fit, margin)) continue;
       winner = std::move(tried);
@@ -180,8 +184,10 @@ class Automatic {
   void begin(const std::optional<Reconstruction>& start, bool few) {
     const Chain whole{{"lbfgs", kMostPasses}};
     if (few) return keep(attempt("probe held", scan_, kFew, whole, start));
-    const Chain first = start ? Chain{{"lbfgs", 10}} : Chain{{"rpie", 5}, {"lbfgs", 10}};
-    keep(attempt("first image", scan_, {}, first, start));
+    if (start) return keep(attempt("first image", scan_, {}, {{"lbfgs", 10}}, start));
+    const std::optional<Candidate> first =
+        attempt_if_possible("first image", {}, {{"rpie", 5}, {"lbfgs", 10}}, {});
+    keep(first ? *first : attempt("first image", scan_, {}, {{"lbfgs", 20}}, {}));
   }
 
   void try_slopes() {
@@ -200,12 +206,28 @@ class Automatic {
     if (last.end != ChainEnd::diverged) keep(std::move(last));
   }
 
+  /// Nothing, with a note, where a solver cannot take this scan (a prime factor in N, no memory for
+  /// exit waves) or diverges at once: what is there already must not be lost with it.
+  std::optional<Candidate> attempt_if_possible(const std::string& what, const Choice& choice,
+                                               const Chain& chain,
+                                               const std::optional<Reconstruction>& start) {
+    try {
+      return attempt(what, scan_, choice, chain, start);
+    } catch (const InvalidInput& error) {
+      note("{}: not possible here: {}", what, error.what());
+      return std::nullopt;
+    }
+  }
+
   /// A whole chain with other choices, kept if it foretells held-out patterns better: they rank
   /// choices once the solver has converged, and images that have not by how blurred they are.
   void try_whole(const std::string& what, const Choice& choice, const Chain& chain,
                  const std::optional<Reconstruction>& start, const Margin& margin = kOfFreedom) {
-    Candidate other = attempt(what, scan_, choice, chain, start);
-    if (other.end == ChainEnd::interrupted || other.end == ChainEnd::diverged) return;
+    const std::optional<Candidate> tried = attempt_if_possible(what, choice, chain, start);
+    if (!tried) return;
+    Candidate other = *tried;
+    if (other.end == ChainEnd::interrupted) best_.end = other.end;
+    if (other.end != ChainEnd::done) return;
     if (!wins(other.fit, best_.fit, margin)) return;
     keep(std::move(other));
   }

@@ -65,6 +65,26 @@ TEST(Automatic, SolvesAHandfulOfPatternsWithoutAHoldOut) {
   EXPECT_LT(r_factor(result.image, scan), 0.5 * r_factor(flat(scan), scan));
 }
 
+/// The small scan with dark pixels around every pattern and probe, `size` wide.
+Scan scan_of_size(std::int64_t size) {
+  const Scan small = small_scan(9);
+  ScanFields fields = small.fields();
+  const std::int64_t more = (size - small.pattern_size()) / 2;
+  fields.probe = at::constant_pad_nd(small.probe(), {more, more, more, more}).contiguous();
+  fields.positions = small.positions() + static_cast<double>(more);
+  fields.truth = fields.mask = at::Tensor();
+  fields.counts = at::constant_pad_nd(small.counts(), {more, more, more, more}).contiguous();
+  return Scan(fields);
+}
+
+TEST(Automatic, GoesOnWithoutASolverThatCannotTakeTheScan) {
+  const Scan scan = scan_of_size(2 * 67);  // no fused transform for such a prime factor
+  const AutomaticResult result = solve_automatically(scan, {});
+  EXPECT_EQ(result.end, ChainEnd::done);
+  EXPECT_EQ(result.attempts.front().what, "first image");
+  EXPECT_LT(r_factor(result.image, scan), r_factor(flat(scan), scan));
+}
+
 TEST(ImageMovement, IsNoneForAnotherFactorAndGrowsWithTheChange) {
   const SolverProblem problem = make_problem(small_scan(), plain({{"ml", 1}}));
   SolverState state = start_state(problem, {});
