@@ -144,8 +144,25 @@ void reconstruct_by_training(ReconstructOptions options, const std::string& opti
         gain.passes, options.output.string()));
 }
 
+/// Under one name: --batch-size is PtychoPINN's word for a batch of training.
+Field batch_option(InferOptions& options) {
+  const std::vector<Field> all = fields(options);
+  Field batch = *find_field(all, "batch");
+  batch.aliases.clear();
+  return batch;
+}
+
 /// Options that say how a network is made and run.
-std::vector<Field> network_fields(ReconstructOptions& options);
+std::vector<Field> network_fields(ReconstructOptions& options) {
+  return joined(
+      {fields(options.group),
+       fields(options.train),
+       {batch_option(options.infer),
+        {.name = "refine",
+         .target = &options.refine,
+         .help = "passes of a solver that starts from the network's image (ml, 3 probe modes, "
+                 "positions, background); none or auto"}}});
+}
 
 /// Throws UsageError for an option that says how a network is trained where none is.
 void require_no_network_options(ReconstructOptions options) {
@@ -165,9 +182,8 @@ ReconstructOptions resolved(ReconstructOptions options) {
     return options;
   }
   if (options.network != "auto") {
-    ReconstructOptions& own = options;
-    const std::vector<Field> all = fields(own.train);
-    assign(*find_field(all, "epochs"), own.network);
+    const std::vector<Field> all = fields(options.train);
+    assign(*find_field(all, "epochs"), options.network);
   }
   options.resolve();
   require_own_grouping(options);
@@ -179,25 +195,6 @@ ReconstructOptions resolved(ReconstructOptions options) {
 void reconstruct(const ReconstructOptions& options, const std::string& options_json) {
   if (options.network == "none") return reconstruct_by_solvers(options, options_json);
   reconstruct_by_training(options, options_json);
-}
-
-/// Under one name: --batch-size is PtychoPINN's word for a batch of training.
-Field batch_option(InferOptions& options) {
-  const std::vector<Field> all = fields(options);
-  Field batch = *find_field(all, "batch");
-  batch.aliases.clear();
-  return batch;
-}
-
-std::vector<Field> network_fields(ReconstructOptions& options) {
-  return joined(
-      {fields(options.group),
-       fields(options.train),
-       {batch_option(options.infer),
-        {.name = "refine",
-         .target = &options.refine,
-         .help = "passes of a solver that starts from the network's image (ml, 3 probe modes, "
-                 "positions, background); none or auto"}}});
 }
 
 Command declare(const std::shared_ptr<ReconstructOptions>& options) {
@@ -222,9 +219,9 @@ Command declare(const std::shared_ptr<ReconstructOptions>& options) {
                      "images; takes twice the time"},
             {.name = "train",
              .target = &options->network,
-             .help = "train a network on the scan first: auto, what the bare option means, or a "
-                     "number of epochs; none = solvers alone. The options below belong to it, but "
-                     "for fixed-probe and seed",
+             .help = "train a network on the scan first, for this many epochs (the bare option: "
+                     "auto); none = solvers alone. The options below belong to it, but for "
+                     "fixed-probe and seed",
              .implied = "auto"}},
            network_fields(*options),
            {threads_option(options->threads)}}),

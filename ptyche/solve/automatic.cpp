@@ -39,7 +39,7 @@ constexpr double kStill = 0.02, kStillInMuchLight = 0.003;
 // Passes in much light: so many that a small scan comes out of a false minimum (leaves, 1e6
 // photons: error .107 after 60, .057 after 100), in a large one no more than these patterns cost.
 constexpr std::int64_t kMostPolish = 100, kLeastPolish = 30, kPolishPatterns = 20'000;
-constexpr Margin kOfPolish{};
+constexpr Margin kAnything{};
 constexpr std::int64_t kNever = 1'000'000;  // passes between evaluations that nobody looks at
 
 /// What a trial may change.
@@ -145,12 +145,10 @@ class Automatic {
     return candidate;
   }
 
-  void keep(Candidate candidate) {
-    attempts_.back().kept = true;
-    keep_quietly(std::move(candidate));
-  }
+  void keep(Candidate candidate) { keep(std::move(candidate), attempts_.back()); }
 
-  void keep_quietly(Candidate candidate) {
+  void keep(Candidate candidate, Attempt& row) {
+    row.kept = true;
     best_ = std::move(candidate);
     if (better_) better_(best_.image);
   }
@@ -169,9 +167,7 @@ class Automatic {
       winner = std::move(tried);
       row = attempts_.size() - 1;
     }
-    if (!winner) return;
-    attempts_[row].kept = true;
-    keep_quietly(std::move(*winner));
+    if (winner) keep(std::move(*winner), attempts_[row]);
   }
 
   static bool wins(const DataFit& fit, const DataFit& other, const Margin& margin) {
@@ -185,9 +181,9 @@ class Automatic {
     const Chain whole{{"lbfgs", kMostPasses}};
     if (few) return keep(attempt("probe held", scan_, kFew, whole, start));
     if (start) return keep(attempt("first image", scan_, {}, {{"lbfgs", 10}}, start));
-    const std::optional<Candidate> first =
+    std::optional<Candidate> first =
         attempt_if_possible("first image", {}, {{"rpie", 5}, {"lbfgs", 10}}, {});
-    keep(first ? *first : attempt("first image", scan_, {}, {{"lbfgs", 20}}, {}));
+    keep(first ? std::move(*first) : attempt("first image", scan_, {}, {{"lbfgs", 20}}, {}));
   }
 
   void try_slopes() {
@@ -223,17 +219,13 @@ class Automatic {
   /// choices once the solver has converged, and images that have not by how blurred they are.
   void try_whole(const std::string& what, const Choice& choice, const Chain& chain,
                  const std::optional<Reconstruction>& start, const Margin& margin = kOfFreedom) {
-    const std::optional<Candidate> tried = attempt_if_possible(what, choice, chain, start);
+    std::optional<Candidate> tried = attempt_if_possible(what, choice, chain, start);
     if (!tried) return;
-    Candidate other = *tried;
-    if (other.end == ChainEnd::interrupted) best_.end = other.end;
-    if (other.end != ChainEnd::done) return;
-    if (!wins(other.fit, best_.fit, margin)) return;
-    keep(std::move(other));
+    if (tried->end == ChainEnd::interrupted) best_.end = tried->end;
+    if (tried->end == ChainEnd::done && wins(tried->fit, best_.fit, margin))
+      keep(std::move(*tried));
   }
 
-  /// What measured data needs together: modes for what is incoherent, positions for what is not
-  /// where it should be.
   /// Modes for what is incoherent, from the image that is there; modes and positions from the
   /// beginning, for an image that has formed at wrong positions holds them there.
   void try_more_freedom(const std::optional<Reconstruction>& start) {
@@ -256,7 +248,7 @@ class Automatic {
     last.still = kStillInMuchLight;
     const std::int64_t used = scan_.frames_with(FrameUse::used).size(0);
     const std::int64_t passes = std::clamp(kPolishPatterns / used, kLeastPolish, kMostPolish);
-    try_whole("polish", last, {{"lbfgs", passes}}, best_.image, kOfPolish);
+    try_whole("polish", last, {{"lbfgs", passes}}, best_.image, kAnything);
   }
 
   void try_a_background(const std::optional<Reconstruction>& start) {

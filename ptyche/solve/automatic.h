@@ -52,8 +52,8 @@ using ImageWatch = std::function<void(const Reconstruction&)>;
 ///    passes where there is much light;
 /// 5. the patterns that were set apart come back for the last passes.
 /// With fewer than kFewPhotons counts a pattern instead of 1 to 4: L-BFGS from a flat object with
-/// the probe held and a prior that is stiffer for the amplitude, then once with a free probe, which
-/// must foretell much better. Throws InvalidInput like `solve`.
+/// the probe held and a prior that is stiffer for the amplitude, then once with a background and
+/// once with a free probe, which must foretell much better. Throws InvalidInput like `solve`.
 AutomaticResult solve_automatically(const Scan& scan, const std::optional<Reconstruction>& start,
                                     const AutomaticOptions& options = {},
                                     const ImageWatch& better = {});
