@@ -14,12 +14,14 @@
 #include "ptyche/infer/infer.h"
 #include "ptyche/io/product.h"
 #include "ptyche/model/model.h"
+#include "ptyche/prepare/first_probe.h"
 #include "ptyche/solve/refine.h"
 
 namespace ptyche {
 namespace {
 
 struct ReconstructOptions : TrainingChoices {
+  ProbeChoice probe;
   InferOptions infer;
   std::string network = "none";  ///< none, auto (the default number of epochs) or epochs
   std::string refine = "auto";
@@ -88,7 +90,8 @@ AutomaticOptions automatic_options(const ReconstructOptions& options) {
 void reconstruct_by_solvers(const ReconstructOptions& options, const std::string& options_json) {
   const Stopwatch watch;
   require_writable_folder(options.output);
-  const Scan scan = read_scan(options.scan);
+  const FirstProbe first = with_first_probe(read_scan(options.scan), options.probe);
+  const Scan& scan = first.scan;
   if (options.half_sets) require_halves(scan);
   const auto stamp = [&](Reconstruction& image) {
     image.provenance.seed = options.train.seed;
@@ -97,7 +100,7 @@ void reconstruct_by_solvers(const ReconstructOptions& options, const std::string
   };
   const AutomaticResult result =
       run_automatically(scan, {}, automatic_options(options), options.output, stamp);
-  Scores scores{.seconds = watch.seconds()};
+  Scores scores{.probe = score_of(first), .seconds = watch.seconds()};
   if (options.half_sets && result.end == ChainEnd::done) {
     write_reconstruction(options.output / "reconstruction.h5", result.image);
     scores.half_sets = write_half_sets(options.output, scan, [&](const Scan& half) {
@@ -113,7 +116,8 @@ void reconstruct_by_training(ReconstructOptions options, const std::string& opti
   const Stopwatch watch;
   refine_passes(options.refine, 1);  // refused now and not after the training
   require_writable_folder(options.output);
-  const Scan scan = read_scan(options.scan);
+  const FirstProbe first = with_first_probe(read_scan(options.scan), options.probe);
+  const Scan& scan = first.scan;
   if (options.half_sets) require_halves(scan);
   const Groups groups = groups_for(scan, options);
   const Model model = train(scan, groups, options.train);
@@ -125,7 +129,7 @@ void reconstruct_by_training(ReconstructOptions options, const std::string& opti
   RefinementGain gain;
   auto [image, stopped] = refined(scan, before, options, gain);
   if (gain.passes > 0) fill_provenance(image, model, "ptyche reconstruct", options_json);
-  Scores scores{.seconds = watch.seconds()};
+  Scores scores{.probe = score_of(first), .seconds = watch.seconds()};
   if (gain.passes > 0) scores.refinement = gain;
   if (options.half_sets && !stopped) {
     write_reconstruction(options.output / "reconstruction.h5", image);  // before more long work
@@ -212,6 +216,7 @@ Command declare(const std::shared_ptr<ReconstructOptions>& options) {
       .arguments = {{"SCAN", &options->scan.file, scan_formats() + " file"}},
       .options = joined(
           {{output_dir_option(options->output)},
+           fields(options->probe),
            far_field_scan_options(options->scan),
            {{.name = "half-sets",
              .target = &options->half_sets,

@@ -18,6 +18,7 @@
 #include "ptyche/core/files.h"
 #include "ptyche/core/progress.h"
 #include "ptyche/io/product.h"
+#include "ptyche/prepare/first_probe.h"
 #include "ptyche/report/report.h"
 #include "ptyche/solve/solver.h"
 
@@ -32,6 +33,7 @@ struct GivenValue {
 
 struct SolveVerbOptions {
   ReadOptions scan;
+  ProbeChoice probe;
   SolverOptions solver = {.chain = {}};
   std::int64_t threads = 0;
   std::map<std::string, GivenValue> of_solvers;  ///< by option
@@ -138,17 +140,25 @@ SolveResult solved(const Scan& scan, const std::optional<Reconstruction>& start,
   return result;
 }
 
+/// --start brings its own probe along.
+ProbeChoice probe_choice(const SolveVerbOptions& options) {
+  ProbeChoice choice = options.probe;
+  if (!options.start.empty() && choice.probe == "auto") choice.probe = "scan";
+  return choice;
+}
+
 void run_solve(const SolveVerbOptions& options, const std::string& options_json) {
   const Stopwatch stopwatch;
   use_threads(options.threads);
   require_writable_folder(options.output);
   std::optional<Reconstruction> start;
   if (!options.start.empty()) start = read_reconstruction(options.start);
-  const Scan scan = read_scan(options.scan);
+  const FirstProbe first = with_first_probe(read_scan(options.scan), probe_choice(options));
+  const Scan& scan = first.scan;
   if (options.half_sets) require_halves(scan);
   const std::filesystem::path checkpoint = options.output / "solve_checkpoint.h5";
   SolveResult result = solved(scan, start, options, options_json, checkpoint);
-  Scores scores{.seconds = stopwatch.seconds()};
+  Scores scores{.probe = score_of(first), .seconds = stopwatch.seconds()};
   if (result.end == ChainEnd::diverged)
     scores.passes_before_divergence = static_cast<std::int64_t>(result.image.loss.size());
   if (options.half_sets && result.end != ChainEnd::done)
@@ -264,6 +274,7 @@ Command declare(const std::shared_ptr<SolveVerbOptions>& options) {
       .arguments = {{"SCAN", &options->scan.file, scan_formats() + " file"}},
       .options = joined({{output_dir_option(options->output)},
                          solver_option_list(*options),
+                         fields(options->probe),
                          fields(options->scan),
                          {threads_option(options->threads)}}),
       .references = {"M. Odstrcil, A. Menzel, M. Guizar-Sicairos, Opt. Express 26, 3108 (2018)",

@@ -20,7 +20,13 @@ double seconds_between(std::chrono::steady_clock::time_point from,
   return std::chrono::duration<double>(to - from).count();
 }
 
+thread_local int silences = 0;
+
 }  // namespace
+
+Silence::Silence() { ++silences; }
+
+Silence::~Silence() { --silences; }
 
 std::string format_duration(double seconds) {
   const auto whole = static_cast<std::int64_t>(std::llround(std::max(seconds, 0.0)));
@@ -63,6 +69,7 @@ std::string Progress::pace(std::int64_t done, std::int64_t units) const {
 }
 
 void Progress::print(std::int64_t done, std::int64_t units, const std::string& detail) {
+  if (silences > 0) return;
   const auto filled = static_cast<std::size_t>(20 * done / total_);
   const std::string bar = std::string(filled, '#') + std::string(20 - filled, '.');
   const std::string line =
@@ -77,9 +84,13 @@ void Progress::finish() {
   line_open_ = false;
 }
 
-void print_note(const std::string& text) { fmt::print(stderr, "{}\n", text); }
+void print_note(const std::string& text) {
+  if (silences == 0) fmt::print(stderr, "{}\n", text);
+}
 
-void print_warning(const std::string& text) { fmt::print(stderr, "warning: {}\n", text); }
+void print_warning(const std::string& text) {
+  if (silences == 0) fmt::print(stderr, "warning: {}\n", text);
+}
 
 namespace {
 

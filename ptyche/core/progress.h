@@ -45,6 +45,16 @@ class Progress {
 /// "45 s", "3 min 20 s", "2 h 5 min".
 std::string format_duration(double seconds);
 
+/// While one lives, its thread says nothing: notes, warnings and bars of short trial runs are not
+/// the user's. One may live inside another.
+class Silence {
+ public:
+  Silence();
+  ~Silence();
+  Silence(const Silence&) = delete;
+  Silence& operator=(const Silence&) = delete;
+};
+
 void print_note(const std::string& text);     ///< "text"
 void print_warning(const std::string& text);  ///< "warning: text"
 

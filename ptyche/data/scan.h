@@ -52,8 +52,9 @@ struct ScanFields {
   at::Tensor counts, positions, probe, mask, frame_use, truth;
   at::Tensor true_positions = {};
   Geometry geometry;
-  std::string source;      ///< the file, as the user named it
-  std::string input_hash;  ///< SHA-256 of the file, hex
+  bool probe_given = true;  ///< by the file; else it is a guess from the mean pattern
+  std::string source;       ///< the file, as the user named it
+  std::string input_hash;   ///< SHA-256 of the file, hex
 };
 
 /// A checked scan. Tensors are shared, never written to.
@@ -80,6 +81,7 @@ class Scan {
   const at::Tensor& frame_use() const { return fields_.frame_use; }
   const at::Tensor& truth() const { return fields_.truth; }
   const at::Tensor& true_positions() const { return fields_.true_positions; }
+  bool probe_given() const { return fields_.probe_given; }
   const Geometry& geometry() const { return fields_.geometry; }
   const std::string& source() const { return fields_.source; }
   const std::string& input_hash() const { return fields_.input_hash; }

@@ -218,6 +218,21 @@ void add_refinement(List& list, const Scores& scores) {
                   "photon; half the drop in deviance"});
 }
 
+void add_probe(List& list, const ProbeScore& probe) {
+  list.push_back({"probe.of_file", probe.of_file ? 1.0 : 0.0,
+                  "1: the file's probe was kept; 0: one found from the patterns took its place"});
+  list.push_back({"probe.sure", probe.sure ? 1.0 : 0.0,
+                  "1: the search for the first probe explained more than half of what the mean "
+                  "pattern leaves above photon noise"});
+  list.push_back({"probe.deviance_per_photon", probe.deviance,
+                  "Poisson deviance of patterns that this search held out, per photon"});
+  list.push_back({"probe.mean_pattern_deviance_per_photon", probe.mean_pattern,
+                  "the same for the mean pattern", "mean pattern"});
+  list.push_back({"probe.deviance_per_photon_floor", probe.noise,
+                  "the same that photon noise alone would give"});
+  list.push_back({"probe.seconds", probe.seconds, "wall clock of this search, seconds"});
+}
+
 void append(List& list, const List& more) { list.insert(list.end(), more.begin(), more.end()); }
 
 }  // namespace
@@ -252,6 +267,7 @@ std::vector<NamedScore> named_scores(const Scores& scores) {
     list.push_back({"truth.given_position_rmse_px", scores.positions->given_rmse_px,
                     "the same for the positions that the scan file gives"});
   }
+  if (scores.probe) add_probe(list, *scores.probe);
   list.push_back(
       {"object.contrast", scores.object_contrast,
        "standard deviation of the complex object over its mean where it is lit, a ratio; "

@@ -116,6 +116,13 @@ struct PositionError {
   double rmse_px = 0, given_rmse_px = 0;  ///< of the result, and of the scan file
 };
 
+/// What a search for the first probe came to, deviance per photon of patterns that it held out.
+struct ProbeScore {
+  bool of_file = false;  ///< the file's probe was not beaten
+  bool sure = false;     ///< photons enough to tell, and more than half explained
+  double deviance = 0, noise = 0, mean_pattern = 0, seconds = 0;
+};
+
 /// Absent parts were not measured (no hold-out, no truth, no mask).
 /// All fits leave out the pixels that the scan's mask hides, but held_out_all_pixels, which is
 /// there only where the mask hides some.
@@ -130,6 +137,7 @@ struct Scores {
   /// Passes that a solver made before it diverged; the image is then its best state.
   std::optional<std::int64_t> passes_before_divergence = {};
   std::optional<PositionError> positions = {};
+  std::optional<ProbeScore> probe = {};
   double seconds = 0;          ///< wall clock from reading to the stitched image
   double object_contrast = 0;  ///< standard deviation of the object over its mean, lit part
 };

@@ -78,6 +78,7 @@ ScanFields prepare(RawScan raw, const ReadOptions& options) {
                                    counts.absolute ? raw.ceiling : 0, options);
   const at::Tensor used = at::nonzero(fields.frame_use.eq(0)).flatten();
   if (!counts.absolute) set_scale(counts.counts, raw, used, options.nphotons);
+  fields.probe_given = raw.probe.defined();
   fields.probe = settle_probe(raw, counts.counts, used, options.photons);
   warn_without_overlap(raw, used, fields.probe);
   fields.counts = std::move(counts.counts);

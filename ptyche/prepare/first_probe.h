@@ -1,0 +1,35 @@
+// Which probe a solve begins with: the file's, one found from the patterns, another result's, or
+// one that the optics' numbers describe.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ptyche/core/field.h"
+#include "ptyche/data/scan.h"
+#include "ptyche/data/scores.h"
+#include "ptyche/prepare/probe_search.h"
+
+namespace ptyche {
+
+struct ProbeChoice {
+  std::string probe = "auto";
+};
+std::vector<Field> fields(ProbeChoice& choice);
+
+struct FirstProbe {
+  Scan scan;                             ///< with the chosen probe
+  std::optional<FoundProbe> found = {};  ///< what a search came to
+  double seconds = 0;                    ///< that it took
+};
+
+/// The scan with the probe of the choice, its power that of the counts; says which. Throws
+/// InvalidInput for a file without a probe of the patterns' size, for optics whose numbers are
+/// missing or whose probe does not fit the window, and where find_probe does.
+FirstProbe with_first_probe(const Scan& scan, const ProbeChoice& choice);
+
+/// What its search came to; nothing where there was none.
+std::optional<ProbeScore> score_of(const FirstProbe& first);
+
+}  // namespace ptyche

@@ -1,0 +1,337 @@
+#include "ptyche/prepare/probe_search.h"
+
+#include <ATen/core/grad_mode.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <optional>
+#include <utility>
+
+#include "ptyche/core/error.h"
+#include "ptyche/core/parallel.h"
+#include "ptyche/core/progress.h"
+#include "ptyche/data/array.h"
+#include "ptyche/data/probe.h"
+#include "ptyche/evaluate/evaluate.h"
+#include "ptyche/prepare/shadow_defocus.h"
+#include "ptyche/solve/solve.h"
+
+namespace ptyche {
+namespace {
+
+constexpr std::int64_t kHeldOutOneIn = 8, kFirstHeldOut = 3;
+// The shadow gives |c| too large: by 10 % far from focus, by up to 2 near it or with spherical
+// aberration.
+constexpr double kOfFirstPeak[] = {1, 0.7, 0.5}, kOfOtherPeaks[] = {1, 0.7};
+constexpr double kSameDefocus = 1.6;  // ratio
+constexpr double kHopeless = 0.3;  // of what the best explains beyond the mean pattern, behind it
+constexpr double kEnoughPhotons = 1.1;  // mean pattern's deviance over the noise
+constexpr double kDone = 1.1;           // deviance over the noise
+constexpr double kGains = 0.95;         // deviance after more passes over that before
+constexpr int kMostPolish = 3;
+constexpr double kSure = 0.5;                              // explained
+constexpr double kKnowsNothing = 0.1, kShadowDecides = 6;  // explained; standard errors
+constexpr double kOwnIsGood = 0.75;    // explained by a heat from the scan's probe: no search
+constexpr double kOwnIsBeaten = 0.95;  // deviance of another start over that of the scan's probe
+
+/// Where a short solve begins.
+struct Start {
+  std::string what;
+  at::Tensor probe;  // (modes, N, N) complex, of any power
+  std::optional<double> defocus = {};
+  bool own = false;
+};
+
+struct Ranked {
+  Start start;
+  ProbeFit fit;
+  at::Tensor probe;  // refined
+};
+
+/// The patterns around the middle of the scan, or all where there are hardly more.
+Scan part_of(const Scan& scan, std::int64_t most) {
+  const at::Tensor used = scan.frames_with(FrameUse::used);
+  const at::Tensor positions = scan.positions().index_select(0, used);
+  const at::Tensor middle = std::get<0>(positions.median(0));
+  const at::Tensor order = (positions - middle).square().sum(1).argsort();
+  const std::int64_t kept = 10 * used.size(0) > 13 * most ? most : used.size(0);
+  const at::Tensor frames = used.index_select(0, order.slice(0, 0, kept));
+  ScanFields fields = scan.fields();
+  fields.counts = scan.counts().index_select(0, frames);
+  fields.positions = scan.positions().index_select(0, frames);
+  fields.true_positions = fields.truth = at::Tensor();
+  fields.frame_use = at::zeros({kept}, at::kByte);
+  fields.frame_use.slice(0, kFirstHeldOut, {}, kHeldOutOneIn)
+      .fill_(static_cast<int>(FrameUse::held_out));
+  return Scan(std::move(fields));
+}
+
+class Search {
+ public:
+  Search(const Scan& scan, bool own)
+      : own_(own), few_(part_of(scan, kHeatPatterns)), many_(part_of(scan, kFinalPatterns)) {
+    own_probe_ = scan.probe();
+    const at::Tensor used = scan.frames_with(FrameUse::used);
+    mean_ = mean_pattern(scan.counts(), used);
+    aperture_ = aperture_of(mean_, scan.mask());
+    const at::Tensor axis = at::arange(scan.pattern_size(), at::kDouble);
+    const double edge = static_cast<double>(scan.pattern_size()) / 2;
+    square_ = ((axis - aperture_.row).square().unsqueeze(1) +
+               (axis - aperture_.col).square().unsqueeze(0)) /
+              (edge * edge);
+  }
+
+  FoundProbe run() {
+    if (own_) {
+      const std::vector<Ranked> first = heats({of_scan()});
+      if (!first.empty() && (first[0].fit.explained() > kOwnIsGood || !first[0].fit.tells()))
+        return found(first[0]);
+    }
+    std::vector<Ranked> ranked = finals(decided(heats(starts())));
+    polish(ranked);
+    if (ranked.empty() || needs_wider_look(ranked[0])) {
+      std::vector<Ranked> wider = finals(heats(wider_starts()));
+      polish(wider);
+      ranked.insert(ranked.end(), wider.begin(), wider.end());
+      sort(ranked);
+    }
+    require(!ranked.empty(), "{}", "no first probe leads to an image: every short solve diverged");
+    return found(winner(ranked));
+  }
+
+ private:
+  static void sort(std::vector<Ranked>& ranked) {
+    std::ranges::stable_sort(
+        ranked, [](const Ranked& a, const Ranked& b) { return a.fit.deviance < b.fit.deviance; });
+  }
+
+  /// The best one, or the scan's own probe unless it is clearly beaten.
+  static const Ranked& winner(const std::vector<Ranked>& ranked) {
+    for (const Ranked& each : ranked)
+      if (each.start.own && ranked[0].fit.deviance > kOwnIsBeaten * each.fit.deviance) return each;
+    return ranked[0];
+  }
+
+  /// Modulus sqrt(mean pattern): smeared by the sample's scatter, which the solves mend.
+  Start lens(double defocus) const {
+    const at::Tensor wave = at::polar((mean_ * few_.mask()).sqrt(), defocus * square_);
+    return {fmt::format("defocus {:.1f}", defocus),
+            at::fft_fftshift(at::fft_ifft2(at::fft_ifftshift(wave))).unsqueeze(0), defocus};
+  }
+
+  Start disc(double radius) const {
+    const std::int64_t size = few_.pattern_size();
+    const at::Tensor axis = at::arange(size, at::kDouble) - static_cast<double>(size / 2);
+    const at::Tensor far = at::hypot(axis.unsqueeze(1), axis.unsqueeze(0)) - radius;
+    const at::Tensor inside = at::sigmoid(-far);
+    return {fmt::format("disc of {:.1f} px", radius),
+            at::complex(inside, at::zeros_like(inside)).unsqueeze(0)};
+  }
+
+  Start of_scan() const { return {"the file's", few_.probe(), {}, true}; }
+
+  std::vector<Start> starts() {
+    const at::Tensor counts = many_.counts().to(at::kFloat);
+    for (const bool odd : {false, true})
+      for (const ShadowPeak& peak :
+           defoci_from_shadows(counts, many_.positions(), mean_, aperture_, odd))
+        add_peak(peak);
+    std::vector<Start> all_starts{lens(0)};
+    if (own_) all_starts.push_back(of_scan());
+    for (std::size_t i = 0; i < peaks_.size(); ++i) {
+      const auto add = [&](double factor) {
+        all_starts.push_back(lens(factor * peaks_[i].defocus));
+      };
+      if (i == 0)
+        std::ranges::for_each(kOfFirstPeak, add);
+      else
+        std::ranges::for_each(kOfOtherPeaks, add);
+    }
+    return all_starts;
+  }
+
+  void add_peak(const ShadowPeak& peak) {
+    const bool known = std::ranges::any_of(peaks_, [&](const ShadowPeak& other) {
+      const double ratio = peak.defocus / other.defocus;
+      return ratio > 0.6 && ratio < 1.6;
+    });
+    if (!known) peaks_.push_back(peak);
+  }
+
+  std::vector<Start> wider_starts() const {
+    const double radius = contact_radius();
+    std::vector<Start> all{disc(radius), disc(1.25 * radius)};
+    const double rim = 2 * aperture_.radius_px / static_cast<double>(few_.pattern_size());
+    for (const double phase : {2., -2., 4., -4., 8., -8.}) {
+      const double c = phase / (rim * rim);
+      const bool tried = std::ranges::any_of(peaks_, [&](const ShadowPeak& peak) {
+        return c / peak.defocus > 0.7 && c / peak.defocus < 1.4;
+      });
+      if (!tried) all.push_back(lens(c));
+    }
+    return all;
+  }
+
+  /// Radius of a disc without phase: R^2 = sum u^2 V / sum V, V the variance of the patterns'
+  /// autocorrelations less that of the photon noise, which is the autocorrelation of |P|^2 whatever
+  /// the sample. Far too small for a beam out of focus.
+  double contact_radius() const {
+    const std::int64_t size = few_.pattern_size();
+    const at::Tensor change = few_.counts().to(at::kDouble) - mean_;
+    const at::Tensor spectra = at::fft_ifft2(at::fft_ifftshift(change, {{1, 2}}));
+    const double noise = mean_.sum().item<double>() / std::pow(static_cast<double>(size), 4);
+    const at::Tensor variance = at::fft_fftshift(spectra.abs().square().mean(0)) - noise;
+    const at::Tensor axis = at::arange(size, at::kDouble) - static_cast<double>(size / 2);
+    const at::Tensor radius = at::hypot(axis.unsqueeze(1), axis.unsqueeze(0));
+    const at::Tensor ring = radius.floor().to(at::kLong).reshape(-1);
+    const at::Tensor profile = at::bincount(ring, variance.reshape(-1)) / at::bincount(ring);
+    const double peak = profile.slice(0, 1, 4).max().item<double>();
+    std::int64_t last = 3;
+    while (last < size / 2 && profile[last].item<double>() > 0.01 * peak) ++last;
+    const at::Tensor inside = radius.gt(0).logical_and(radius.lt(static_cast<double>(last)));
+    const double above = (radius.square() * variance * inside).sum().item<double>();
+    const double below = (variance * inside).sum().item<double>();
+    return std::sqrt(std::max(above / below, 1.0));
+  }
+
+  std::vector<Ranked> heats(const std::vector<Start>& starts) {
+    std::vector<std::pair<Start, Chain>> jobs;
+    for (const Start& start : starts) jobs.emplace_back(start, chain_from("lsqml:10"));
+    return solved(few_, jobs);
+  }
+
+  std::vector<Ranked> decided(std::vector<Ranked> ranked) const {
+    if (ranked.empty() || peaks_.empty() || peaks_[0].strength < kShadowDecides ||
+        ranked[0].fit.explained() >= kKnowsNothing)
+      return ranked;
+    std::erase_if(ranked, [&](const Ranked& each) {
+      return !each.start.own && each.start.defocus != peaks_[0].defocus;
+    });
+    return ranked;
+  }
+
+  static bool same_valley(const Start& a, const Start& b) {
+    if (!a.defocus || !b.defocus) return false;
+    const double ratio = *a.defocus / *b.defocus;
+    return ratio > 1 / kSameDefocus && ratio < kSameDefocus;
+  }
+
+  /// The best, and the best from another valley, each by two chains from its first probe: what the
+  /// heat made of it has wild tails.
+  std::vector<Ranked> finals(const std::vector<Ranked>& ranked) {
+    if (ranked.empty()) return {};
+    const Ranked& best = ranked[0];
+    std::vector<Start> chosen{best.start};
+    for (const Ranked& other : ranked) {
+      if (&other == &best || same_valley(other.start, best.start)) continue;
+      const double room = std::max(best.fit.mean_pattern - best.fit.deviance, 0.0);
+      if (other.fit.deviance <= best.fit.deviance + kHopeless * room) chosen.push_back(other.start);
+      break;
+    }
+    const bool own = std::ranges::any_of(chosen, [](const Start& each) { return each.own; });
+    if (own_ && !own) chosen.push_back(of_scan());
+    std::vector<std::pair<Start, Chain>> jobs;
+    for (const Start& start : chosen)
+      for (const char* chain : {"dm:15,lbfgs:15", "rpie:15,lbfgs:15"})
+        jobs.emplace_back(start, chain_from(chain));
+    return solved(many_, jobs);
+  }
+
+  void polish(std::vector<Ranked>& ranked) {
+    for (int i = 0; i < kMostPolish && !ranked.empty(); ++i) {
+      const ProbeFit before = ranked[0].fit;
+      if (before.deviance < kDone * before.noise || !before.tells()) return;
+      const Start from{ranked[0].start.what, ranked[0].probe, ranked[0].start.defocus};
+      std::vector<Ranked> more = solved(many_, {{from, chain_from("rpie:10,lbfgs:40")}});
+      if (more.empty()) return;
+      const bool gains = more[0].fit.deviance < kGains * before.deviance;
+      more[0].start = ranked[0].start;
+      ranked.push_back(more[0]);
+      sort(ranked);
+      if (!gains) return;
+    }
+  }
+
+  static bool needs_wider_look(const Ranked& best) {
+    return best.fit.tells() && best.fit.explained() < kSure &&
+           best.fit.deviance > kDone * best.fit.noise;
+  }
+
+  /// What comes of each start, best first, without those that diverge.
+  std::vector<Ranked> solved(const Scan& scan, const std::vector<std::pair<Start, Chain>>& jobs) {
+    std::vector<std::optional<Ranked>> all(jobs.size());
+    side_by_side(static_cast<std::int64_t>(jobs.size()), [&](std::int64_t i) {
+      const auto& [start, chain] = jobs[static_cast<std::size_t>(i)];
+      all[static_cast<std::size_t>(i)] = solved_once(scan, start, chain);
+    });
+    if (interrupted()) throw Interrupted("stopped while a first probe was looked for");
+    std::vector<Ranked> good;
+    for (std::optional<Ranked>& each : all) {
+      if (!each) continue;
+      trials_.push_back({each->start.what, each->fit});
+      good.push_back(std::move(*each));
+    }
+    sort(good);
+    return good;
+  }
+
+  static std::optional<Ranked> solved_once(const Scan& scan, const Start& start,
+                                           const Chain& chain) {
+    const Silence silence;
+    const at::NoGradGuard no_grad;
+    try {
+      const at::Tensor used = scan.frames_with(FrameUse::used);
+      const Scan own = scan.with_probe(
+          calibrate_probe(start.probe.to(at::kComplexFloat), scan.counts(), scan.mask(), used, 0));
+      const SolveResult result = solve(own, {}, {.chain = chain, .every = 1'000'000});
+      if (result.end != ChainEnd::done) return std::nullopt;
+      const at::Tensor held = own.frames_with(FrameUse::held_out);
+      const DataFit fit = data_fit(result.image, own, held, true);
+      const TrivialFit trivial = trivial_fit(own, held, true);
+      if (!std::isfinite(fit.deviance_per_photon)) return std::nullopt;
+      return Ranked{start,
+                    {fit.deviance_per_photon, fit.deviance_per_photon_floor,
+                     trivial.mean_pattern_deviance_per_photon},
+                    result.image.probe};
+    } catch (const InvalidInput&) {
+      return std::nullopt;
+    }
+  }
+
+  FoundProbe found(const Ranked& best) const {
+    return {.probe = best.start.own ? own_probe_ : best.probe,
+            .what = best.start.what,
+            .of_scan = best.start.own,
+            .sure = best.fit.tells() && best.fit.explained() > kSure,
+            .fit = best.fit,
+            .strength = peaks_.empty() ? 0 : peaks_[0].strength,
+            .trials = trials_};
+  }
+
+  bool own_;
+  Scan few_, many_;
+  at::Tensor mean_, square_, own_probe_;
+  Aperture aperture_;
+  std::vector<ShadowPeak> peaks_;
+  std::vector<ProbeTrial> trials_;
+};
+
+}  // namespace
+
+double ProbeFit::explained() const {
+  return (mean_pattern - deviance) / std::max(mean_pattern - noise, 1e-12);
+}
+
+bool ProbeFit::tells() const { return mean_pattern > kEnoughPhotons * noise; }
+
+FoundProbe find_probe(const Scan& scan, bool own) {
+  require(!scan.geometry().near_field, "{}", "a first probe is looked for in the far field only");
+  const std::int64_t used = scan.frames_with(FrameUse::used).size(0);
+  require(used >= kLeastPatterns, "a first probe needs at least {} used patterns, found {}",
+          kLeastPatterns, used);
+  const CatchInterrupts catching;
+  return Search(scan, own).run();
+}
+
+}  // namespace ptyche

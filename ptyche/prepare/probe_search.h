@@ -1,0 +1,56 @@
+// The first probe of a scan that has none, from its patterns and positions alone.
+#pragma once
+
+#include <ATen/ATen.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "ptyche/data/scan.h"
+
+namespace ptyche {
+
+/// What some patterns that a solve did not see say of it, deviance per photon.
+struct ProbeFit {
+  double deviance = 0, noise = 0, mean_pattern = 0;
+
+  /// Of what the mean pattern leaves above the noise, the share that the solve explains: 0 no
+  /// better than the mean pattern, 1 down to the noise.
+  double explained() const;
+  /// Whether there are photons enough to tell.
+  bool tells() const;
+};
+
+/// A short solve from one start.
+struct ProbeTrial {
+  std::string what;
+  ProbeFit fit;
+};
+
+struct FoundProbe {
+  at::Tensor probe;      ///< (modes, N, N) complex64, sqrt(photon)
+  std::string what;      ///< the start that won: "defocus -30.7 rad at the detector's edge"
+  bool of_scan = false;  ///< it is the scan's own, refined or as it was
+  bool sure = false;     ///< photons enough, and more than half explained
+  ProbeFit fit;
+  double strength = 0;             ///< standard errors of the strongest shadow peak; 0 = none
+  std::vector<ProbeTrial> trials;  ///< all short solves, in their order
+};
+
+/// Searches with the used patterns of a far-field scan:
+/// 1. starts: modulus sqrt(mean pattern) with the phase c |q|^2 about the aperture's centre, c = 0
+///    and the peaks of defoci_from_shadows, each also nearer to focus; with `own` the scan's probe;
+/// 2. each for a few passes on kHeatPatterns neighbouring patterns, every eighth held out;
+/// 3. the best, and the best of another defocus unless it is clearly beaten, from the difference
+///    map and from rPIE on kFinalPatterns patterns;
+/// 4. more passes while they gain; a wider set of starts where nothing explains half.
+/// `own`: the scan's probe is a start as well and is given back, as it is, unless another start
+/// explains clearly more. The same on any number of threads. Throws InvalidInput for a near-field
+/// scan, fewer than kLeastPatterns used patterns, and where no start can be solved; Interrupted
+/// after Ctrl-C.
+FoundProbe find_probe(const Scan& scan, bool own);
+
+inline constexpr std::int64_t kHeatPatterns = 100, kFinalPatterns = 200, kLeastPatterns = 8;
+
+}  // namespace ptyche

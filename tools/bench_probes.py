@@ -1,0 +1,249 @@
+#!/usr/bin/env python3
+"""Scans without a probe: what the search finds, beside the true probe as a start.
+
+  bench_probes.py [--half tune|report] [--set plain|hard] [--only TEXT] [--bars] [PTYCHE]
+
+`plain`: 40 simulated scans, lenses out of focus and in focus, zone plates, electron probes with spherical
+aberration, aberrated lenses, Gaussian beams, pinholes; N = 64, 128 and 256, 1e4 and 1e6 photons a pattern,
+100 or 400 patterns, weak to strong objects. `hard`: 20 with structured or off-centre beams, a background, a
+beam stop, wrong positions. Every tenth pattern is held out; the deviance of these after one chain of
+solvers, from the probe that was found, is divided by that from the true probe. `report` holds scans that
+nothing was chosen by. On the real star, where it is there, the same beside the file's probe.
+"""
+import argparse
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+from scipy import ndimage
+
+from bench_lines import ROOT
+
+CHAIN = ("rpie:20,lbfgs:60",)
+SEEDS = {"tune": 11, "report": 22}
+PLAIN = ["lens"] * 12 + ["zone plate"] * 5 + ["electron"] * 5 + ["in focus"] * 6 + ["aberrated"] * 3 + \
+    ["aberrated lens"] * 3 + ["gaussian"] * 3 + ["pinhole"] * 3
+HARD = ["diffuser", "stripes", "speckle", "square", "off-centre"] * 4
+LIMITS = {"plain": 1.1, "hard": 1.15}
+
+
+def table(half, which):
+    """The scans of a set: a dict each."""
+    rng = np.random.default_rng(SEEDS[half] + (1000 if which == "hard" else 0))
+    beams = PLAIN if which == "plain" else HARD
+    scans = []
+    for i, beam in enumerate(beams):
+        size = 256 if i in (5, 20) else int(rng.choice([64, 64, 128]))
+        scan = {"name": f"{which}-{half}-{i:02d}", "beam": beam, "N": size,
+                "photons": float(rng.choice([1e4, 1e6])), "frames": int(rng.choice([100, 400])),
+                "overlap": float(rng.uniform(.6, .85)), "object": str(rng.choice(["leaves", "pictures"])),
+                "contrast": str(rng.choice(["weak", "middle", "strong"])), "seed": int(rng.integers(1, 9999)),
+                "background": 0., "stop": False, "position_error": 0.}
+        if which == "hard":
+            fault = ("none", "background", "stop", "positions")[i // 5]
+            scan.update(background=.05 if fault == "background" else 0., stop=fault == "stop",
+                        position_error=.3 if fault == "positions" else 0.)
+            scan["contrast"] = str(rng.choice(["middle", "strong"]))
+        scans.append(scan)
+    return scans
+
+
+def smooth(rng, shape, radius):
+    field = ndimage.gaussian_filter(rng.normal(size=shape), radius, mode="wrap")
+    return field / field.std()
+
+
+def far_field(scan, rng):
+    """The beam at the detector, its edge at q = 1, or in the sample's plane."""
+    size, beam = scan["N"], scan["beam"]
+    y, x = (np.mgrid[:size, :size] - size // 2) / (size / 2)
+    rim = rng.uniform(.26, .56)
+    spot = rng.uniform(.1, .25) * size
+    sign = rng.choice([-1, 1])
+    if beam == "off-centre":
+        angle = rng.uniform(0, 2 * np.pi)
+        y, x = y - .3 * rng.uniform(.4, 1) * np.sin(angle), x - .3 * rng.uniform(.4, 1) * np.cos(angle)
+        rim = min(rim, .4)
+    q = np.hypot(y, x)
+    soft = lambda r: 1 / (1 + np.exp(np.clip((q - r) / (.04 * r), -50, 50)))
+    lens = np.pi * spot / (2 * rim) * sign                        # phase c q^2 throws the rim to `spot` px
+    aperture, phase = soft(rim), lens * q * q
+    angle = np.arctan2(y, x)
+    if beam == "zone plate":
+        aperture = aperture - soft(rim * rng.uniform(.3, .5))
+    elif beam == "electron":
+        phase = phase + rng.uniform(2, 8) * sign * (q / rim) ** 4
+    elif beam == "in focus":
+        phase = 0 * q
+    elif beam in ("aberrated", "aberrated lens"):
+        u = q / rim
+        modes = [u * u * np.cos(2 * angle), u * u * np.sin(2 * angle), (3 * u ** 3 - 2 * u) * np.cos(angle),
+                 (3 * u ** 3 - 2 * u) * np.sin(angle), u ** 3 * np.cos(3 * angle)]
+        extra = sum(w * m for w, m in zip(rng.normal(size=5), modes))
+        extra *= rng.uniform(.25, .5) / extra[u < 1].std()
+        phase = extra + (phase if beam == "aberrated lens" else 0)
+    elif beam == "diffuser":
+        phase = phase + rng.uniform(.5, 1.5) * smooth(rng, q.shape, size / 24)
+    elif beam == "stripes":
+        square = lambda v: 1 / (1 + np.exp(np.clip((abs(v) - rim) / (.03 * rim), -50, 50)))
+        stripe = lambda v: 1 + .35 * ndimage.gaussian_filter1d(rng.normal(size=4 * size), 2)[:size][None] * 2
+        aperture = square(y) * square(x) * np.clip(stripe(x), .2, 3) * np.clip(stripe(y).T, .2, 3)
+    elif beam == "speckle":
+        aperture = aperture * abs(smooth(rng, q.shape, size / 40) + 1j * smooth(rng, q.shape, size / 40))
+    elif beam == "square":
+        square = lambda v: 1 / (1 + np.exp(np.clip((abs(v) - rim) / (.03 * rim), -50, 50)))
+        aperture = square(y) * square(x)
+    return aperture * np.exp(1j * phase)
+
+
+def probe_of(scan, rng):
+    size = scan["N"]
+    y, x = np.mgrid[:size, :size] - size // 2
+    if scan["beam"] == "gaussian":
+        probe = np.exp(-(y * y + x * x) / (2 * (rng.uniform(.04, .1) * size) ** 2)).astype(complex)
+    elif scan["beam"] == "pinhole":
+        radius = rng.uniform(.08, .18) * size
+        probe = (1 / (1 + np.exp(np.clip((np.hypot(y, x) - radius) / .7, -50, 50)))).astype(complex)
+    else:
+        wave = far_field(scan, rng)
+        probe = np.fft.fftshift(np.fft.ifft2(np.fft.ifftshift(wave), norm="ortho"))
+    return probe * np.sqrt(scan["photons"] / (abs(probe) ** 2).sum())
+
+
+def diameter(probe, share=.9):
+    power = abs(probe) ** 2 / (abs(probe) ** 2).sum()
+    y, x = np.mgrid[:len(power), :len(power)]
+    radius = np.hypot(y - (power * y).sum(), x - (power * x).sum()).ravel()
+    order = np.argsort(radius)
+    return 2 * radius[order][np.searchsorted(np.cumsum(power.ravel()[order]), share)]
+
+
+def leaves(rng, side):
+    """Discs of many sizes, each over those before it."""
+    image = np.zeros((side, side))
+    y, x = np.mgrid[:side, :side]
+    for radius in np.sort(1 / rng.uniform(1 / 30, 1 / 2, 500))[::-1]:
+        r, c = rng.uniform(0, side, 2)
+        box = np.s_[max(int(r - radius), 0):int(r + radius) + 2, max(int(c - radius), 0):int(c + radius) + 2]
+        image[box][(y[box] - r) ** 2 + (x[box] - c) ** 2 < radius ** 2] = rng.uniform()
+    return image
+
+
+def picture(rng, side):
+    """Like a photograph: edges of many sizes and a texture whose power falls as 1/k^2."""
+    k = np.hypot(np.fft.fftfreq(side)[:, None], np.fft.fftfreq(side)[None])
+    fields = [np.fft.ifft2(np.fft.fft2(rng.normal(size=(side, side))) / (k + 2 / side) ** power).real
+              for power in (1., 1., 1.6)]
+    mixed = np.where(fields[2] > np.median(fields[2]), fields[0], .6 * fields[1] - fields[1].std())
+    low, high = np.percentile(mixed, (1, 99))
+    return np.clip((mixed - low) / (high - low), 0, 1)
+
+
+def make(scan, folder):
+    """The scan with its true probe, and without one."""
+    true, none = folder / f"{scan['name']}-true.npz", folder / f"{scan['name']}-none.npz"
+    if none.exists():
+        return true, none
+    rng = np.random.default_rng(scan["seed"])
+    probe, size = probe_of(scan, rng), scan["N"]
+    step = max((1 - scan["overlap"]) * diameter(probe), 1.)
+    across = int(np.ceil(np.sqrt(scan["frames"])))
+    grid = np.stack(np.mgrid[:across, :across], -1).reshape(-1, 2)[:scan["frames"]] * step
+    positions = grid + rng.uniform(-.25, .25, grid.shape) * step
+    positions -= positions.min(0)
+    side = int(np.ceil(positions.max())) + size + 2
+    draw = leaves if scan["object"] == "leaves" else picture
+    low, phase = {"weak": (.96, .3), "middle": (.6, 1.2), "strong": (.7, 3.)}[scan["contrast"]]
+    first = draw(rng, side)
+    second = first if scan["object"] == "leaves" and rng.uniform() < .5 else draw(rng, side)
+    sample = (1 - (1 - low) * first) * np.exp(1j * phase * (second - .5))
+    k = np.fft.fftfreq(size)
+    wave = np.fft.fft2(probe)
+    counts = np.zeros((len(positions), size, size), np.float32)
+    for j, (r, c) in enumerate(positions):
+        i, l = int(np.floor(r)), int(np.floor(c))
+        moved = np.fft.ifft2(wave * np.exp(-2j * np.pi * (k[:, None] * (r - i) + k[None] * (c - l))))
+        power = abs(np.fft.fftshift(np.fft.fft2(moved * sample[i:i + size, l:l + size], norm="ortho"))) ** 2
+        counts[j] = rng.poisson(power + scan["background"] * scan["photons"] / size ** 2)
+    mask = np.ones((size, size), bool)
+    if scan["stop"]:
+        y, x = np.mgrid[:size, :size] - size // 2
+        mask[np.hypot(y, x) < .05 * size] = False
+        counts *= mask
+    given = positions + rng.normal(size=positions.shape) * scan["position_error"]
+    arrays = dict(diffraction=counts, xcoords=given[:, 1] + size, ycoords=given[:, 0] + size, mask=mask)
+    np.savez(true, probeGuess=probe.astype(np.complex64), **arrays)
+    np.savez(none, **arrays)
+    return true, none
+
+
+def solve(program, scan, out, options):
+    run = subprocess.run([program, "solve", scan, "-o", out, "--domain", "counts", "--hold-out", "0.1",
+                          *map(str, options)], capture_output=True, text=True)
+    scores = out / "scores.json"
+    if not scores.exists():
+        return {}, run.stderr
+    found = json.loads(scores.read_text())
+    scores.unlink()
+    return {k: v for k, v in found.items() if isinstance(v, (int, float))}, run.stderr
+
+
+def deviance(scores):
+    return scores.get("held_out.deviance_per_photon", np.inf)
+
+
+def line_of(stderr, begins):
+    return next((line for line in stderr.splitlines() if line.startswith(begins)), "")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("program", nargs="?", default=ROOT / "build/release/ptyche")
+    parser.add_argument("--half", choices=SEEDS, default="report")
+    parser.add_argument("--set", choices=LIMITS, default="plain")
+    parser.add_argument("--only", default="")
+    parser.add_argument("--work", type=pathlib.Path)
+    parser.add_argument("--bars", action="store_true", help="exit with 1 where a scan misses its bar")
+    parser.add_argument("options", nargs="*", default=[])
+    a = parser.parse_args()
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = a.work or pathlib.Path(temporary)
+        folder.mkdir(parents=True, exist_ok=True)
+        rows = []
+        for scan in table(a.half, a.set):
+            if a.only not in scan["name"]:
+                continue
+            true, none = make(scan, folder)
+            background = ("--background",) if a.set == "hard" else ()
+            more = ("--solver", *CHAIN, *background)
+            kept = folder / f"{scan['name']}-true.json"
+            if kept.exists():
+                best = json.loads(kept.read_text())
+            else:
+                best, _ = solve(a.program, true, folder / "out", (*more, "--probe", "scan"))
+                kept.write_text(json.dumps(best))
+            found, said = solve(a.program, none, folder / "out", (*more, "--probe", "auto", *a.options))
+            floor, mean = (best.get(f"held_out.{key}", 0) for key in
+                           ("deviance_per_photon_floor", "mean_pattern_deviance_per_photon"))
+            ratio, sure = deviance(found) / deviance(best), found.get("probe.sure", 0) > 0
+            room = (mean - deviance(best)) / max(mean - floor, 1e-12)
+            seconds = found.get("probe.seconds", np.nan)
+            rows.append((ratio, sure, seconds, scan["N"], room))
+            print(f"{scan['name']} {scan['beam']:14} N {scan['N']:3} {scan['photons']:.0e} {scan['frames']} "
+                  f"{scan['contrast']:6} overlap {scan['overlap']:.2f}  ratio {ratio:.3f} "
+                  f"(true {deviance(best):.5f} found {deviance(found):.5f} mean {mean:.5f} noise {floor:.5f}) "
+                  f"{'sure' if sure else 'UNSURE'} {seconds:.2f} s  {line_of(said, 'probe:')}", flush=True)
+        limit = LIMITS[a.set]
+        ratios = np.array([row[0] for row in rows])
+        wrong = sum(row[0] > limit and row[1] for row in rows)
+        quick = [row[2] for row in rows if row[3] <= 128]
+        print(f"{(ratios <= limit).sum()} of {len(rows)} within {limit}, {wrong} of the others called sure; "
+              f"median {np.median(quick):.2f} s, longest {np.max(quick):.2f} s at N <= 128")
+        return 1 if a.bars and wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
