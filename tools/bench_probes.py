@@ -41,12 +41,13 @@ def table(half, which):
                 "photons": float(rng.choice([1e4, 1e6])), "frames": int(rng.choice([100, 400])),
                 "overlap": float(rng.uniform(.6, .85)), "object": str(rng.choice(["leaves", "pictures"])),
                 "contrast": str(rng.choice(["weak", "middle", "strong"])), "seed": int(rng.integers(1, 9999)),
-                "background": 0., "stop": False, "position_error": 0.}
+                "in_focus": beam == "in focus", "background": 0., "stop": False, "position_error": 0.}
         if which == "hard":
             fault = ("none", "background", "stop", "positions")[i // 5]
             scan.update(background=.05 if fault == "background" else 0., stop=fault == "stop",
                         position_error=.3 if fault == "positions" else 0.)
             scan["contrast"] = str(rng.choice(["middle", "strong"]))
+            scan["in_focus"] = bool(rng.uniform() < .4)
         scans.append(scan)
     return scans
 
@@ -70,14 +71,14 @@ def far_field(scan, rng):
     q = np.hypot(y, x)
     soft = lambda r: 1 / (1 + np.exp(np.clip((q - r) / (.04 * r), -50, 50)))
     lens = np.pi * spot / (2 * rim) * sign                        # phase c q^2 throws the rim to `spot` px
+    if scan["in_focus"]:
+        lens = 0.
     aperture, phase = soft(rim), lens * q * q
     angle = np.arctan2(y, x)
     if beam == "zone plate":
         aperture = aperture - soft(rim * rng.uniform(.3, .5))
     elif beam == "electron":
         phase = phase + rng.uniform(2, 8) * sign * (q / rim) ** 4
-    elif beam == "in focus":
-        phase = 0 * q
     elif beam in ("aberrated", "aberrated lens"):
         u = q / rim
         modes = [u * u * np.cos(2 * angle), u * u * np.sin(2 * angle), (3 * u ** 3 - 2 * u) * np.cos(angle),

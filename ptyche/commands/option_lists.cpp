@@ -137,6 +137,7 @@ Scores scores_of(const Reconstruction& image, const Scan& scan, const Scores& kn
   scores.half_sets = known.half_sets;
   scores.refinement = known.refinement;
   scores.passes_before_divergence = known.passes_before_divergence;
+  scores.probe = known.probe;
   if (scan.frames_with(FrameUse::unseen).size(0) > 0 && !extras.empty())
     add_unseen_half(scores, extras.front().image, scan);
   return scores;

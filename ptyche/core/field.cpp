@@ -26,11 +26,32 @@ std::string expected_number(const Field& field) {
   return kind + (range.empty() ? "" : " (" + range + ")");
 }
 
+/// What "180um" is of a field in metres: 1e-6. Nothing for another unit than the field's.
+std::optional<double> factor_of(const std::string& word, const std::string& unit) {
+  static const std::vector<std::pair<std::string, double>> prefixes{
+      {"", 1},          {"p", 1e-12}, {"n", 1e-9}, {"u", 1e-6},
+      {"\u00b5", 1e-6}, {"m", 1e-3},  {"k", 1e3},  {"M", 1e6}};
+  if (word.empty()) return 1;
+  if (unit == "m" && (word == "A" || word == "\u00c5")) return 1e-10;
+  if (unit == "m" && word == "cm") return 1e-2;
+  if (unit.empty() || unit == "px") return std::nullopt;
+  for (const auto& [prefix, factor] : prefixes)
+    if (word == prefix + unit) return factor;
+  return std::nullopt;
+}
+
 template <typename T>
 T parse_number(const Field& field, const std::string& text) {
   T value{};
   const char* end = text.data() + text.size();
-  const auto result = std::from_chars(text.data(), end, value);
+  auto result = std::from_chars(text.data(), end, value);
+  if constexpr (std::is_same_v<T, double>) {
+    const auto factor = factor_of({result.ptr, end}, field.unit);
+    if (result.ec == std::errc() && factor) {
+      value *= *factor;
+      result.ptr = end;
+    }
+  }
   const bool in_range = static_cast<double>(value) >= field.range.low &&
                         static_cast<double>(value) <= field.range.high &&
                         std::isfinite(static_cast<double>(value));

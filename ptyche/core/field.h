@@ -77,7 +77,8 @@ TextTarget choice(Enum& target, std::vector<std::pair<std::string, Enum>> words)
 /// The field's allowed texts, whichever kind of target it has; empty = any, or not a text.
 const std::vector<std::string>& choices_of(const Field& field);
 
-/// Sets the field's variable from text ("true", "12", "1e-3", "1.5,2"). Throws InvalidInput naming
+/// Sets the field's variable from text ("true", "12", "1e-3", "1.5,2"). A number may carry the
+/// field's unit with a prefix ("180um", "0.5A", "300kV", "21.4mrad"). Throws InvalidInput naming
 /// the option, what was expected (type, range, choices) and what came.
 void assign(const Field& field, const std::string& text);
 

@@ -1,6 +1,7 @@
 #include "ptyche/data/probe.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "ptyche/core/error.h"
@@ -59,6 +60,16 @@ namespace {
 constexpr std::int64_t kAsked = 2000;  // positions; bounds the time of large scans
 
 }  // namespace
+
+at::Tensor probe_for_size(const at::Tensor& probe, std::int64_t size) {
+  constexpr std::array<std::int64_t, 2> axes{-2, -1};
+  const at::Tensor centred = at::fft_ifftshift(probe.to(at::kComplexDouble), axes);
+  const at::Tensor wave = at::fft_fftshift(at::fft_fft2(centred, {}, axes, "ortho"), axes);
+  const std::int64_t border = (size - probe.size(-1)) / 2;  // cut where below 0
+  const at::Tensor kept = at::constant_pad_nd(wave, {border, border, border, border});
+  const at::Tensor near = at::fft_ifft2(at::fft_ifftshift(kept, axes), {}, axes, "ortho");
+  return at::fft_fftshift(near, axes).to(at::kComplexFloat);
+}
 
 at::Tensor lit_pixels(const at::Tensor& light, double share) {
   return light.gt(share * light.max());

@@ -29,6 +29,11 @@ at::Tensor mean_pattern(const at::Tensor& counts, const at::Tensor& frames, doub
 at::Tensor calibrate_probe(const at::Tensor& probe, const at::Tensor& counts,
                            const at::Tensor& mask, const at::Tensor& frames, double photons);
 
+/// The probe (modes, N, N) complex for a detector of size x size pixels around the zero frequency,
+/// both even: its far field is cut, or goes on with zeros. Unitary transforms of the two sizes keep
+/// the power of what is left; complex64.
+at::Tensor probe_for_size(const at::Tensor& probe, std::int64_t size);
+
 /// Where `light` (any shape, >= 0) is above `share` of its largest value: the one rule for lit
 /// pixels, bool of the same shape.
 at::Tensor lit_pixels(const at::Tensor& light, double share);

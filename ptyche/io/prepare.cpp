@@ -10,6 +10,7 @@
 #include "ptyche/core/error.h"
 #include "ptyche/core/progress.h"
 #include "ptyche/data/array.h"
+#include "ptyche/data/probe.h"
 #include "ptyche/io/file_array.h"
 #include "ptyche/io/numpy.h"
 
@@ -91,17 +92,6 @@ Window window_of(const RawScan& raw, const ReadOptions& options) {
   return window;
 }
 
-/// The probe without the far field outside the central size x size pixels. Unitary transforms of
-/// the two sizes keep the power of what is left.
-at::Tensor crop_far_field(const at::Tensor& probe, std::int64_t size) {
-  constexpr std::array<std::int64_t, 2> axes{-2, -1};
-  const at::Tensor centred = at::fft_ifftshift(probe.to(at::kComplexDouble), axes);
-  const at::Tensor wave = at::fft_fftshift(at::fft_fft2(centred, {}, axes, "ortho"), axes);
-  const std::int64_t first = (probe.size(1) - size) / 2;
-  const at::Tensor kept = at::fft_ifftshift(cut(wave, square_at(first, first, size)), axes);
-  return at::fft_fftshift(at::fft_ifft2(kept, {}, axes, "ortho"), axes).to(at::kComplexFloat);
-}
-
 void require_probe_fits(const RawScan& raw, std::int64_t kept) {
   if (!raw.probe.defined() || raw.probe.size(1) == kept) return;
   const std::int64_t rows = raw.patterns.size(1), cols = raw.patterns.size(2);
@@ -168,7 +158,7 @@ void crop_detector(RawScan& raw, const ReadOptions& options) {
   raw.patterns = cut(raw.patterns, window);
   raw.mask = cut(raw.mask, window).contiguous();
   if (raw.probe.defined() && raw.probe.size(1) != window.rows()) {
-    raw.probe = crop_far_field(raw.probe, window.rows());
+    raw.probe = probe_for_size(raw.probe, window.rows());
   }
   if (lengths_fit)
     note("{}: read in pixels of {}, which has the size of what is kept", raw.positions_name,

@@ -31,11 +31,10 @@ void set_scale(at::Tensor& counts, const RawScan& raw, const at::Tensor& used, d
 }
 
 /// A first probe where the file has none: inverse FFT of the square root of the used patterns' mean
-/// (a flat phase in the far field, so in focus), (1, N, N) complex64; warns.
+/// (a flat phase in the far field, so in focus), (1, N, N) complex64.
 at::Tensor probe_from_mean_pattern(const at::Tensor& counts, const at::Tensor& mask,
                                    const at::Tensor& frames) {
-  warn(
-      "the file has no probe: the first one is the transform of the mean pattern's root, in focus");
+  note("the file has no probe: the transform of the mean pattern's root stands in for it");
   const at::Tensor root = at::sqrt(mean_pattern(counts, frames) * mask).to(at::kComplexDouble);
   const at::Tensor wave = at::fft_ifft2(at::fft_ifftshift(root), {}, {-2, -1}, "ortho");
   return at::fft_fftshift(wave).unsqueeze(0).to(at::kComplexFloat);

@@ -9,12 +9,14 @@
 #include "ptyche/core/field.h"
 #include "ptyche/data/scan.h"
 #include "ptyche/data/scores.h"
+#include "ptyche/prepare/optics.h"
 #include "ptyche/prepare/probe_search.h"
 
 namespace ptyche {
 
 struct ProbeChoice {
-  std::string probe = "auto";
+  std::string probe = "auto";  ///< auto, scan, a kind of optics.h, or a file
+  Optics optics = {};
 };
 std::vector<Field> fields(ProbeChoice& choice);
 

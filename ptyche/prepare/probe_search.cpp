@@ -20,6 +20,8 @@
 namespace ptyche {
 namespace {
 
+constexpr double kBeyondAperture = 1.5, kWorthCutting = 0.8;
+constexpr std::int64_t kLeastDetector_px = 48;
 constexpr std::int64_t kHeldOutOneIn = 8, kFirstHeldOut = 3;
 // The shadow gives |c| too large: by 10 % far from focus, by up to 2 near it or with spherical
 // aberration.
@@ -67,16 +69,46 @@ Scan part_of(const Scan& scan, std::int64_t most) {
   return Scan(std::move(fields));
 }
 
+/// Detector pixels around the zero frequency that a first probe needs: the aperture and some of
+/// what the sample scatters out of it. All of them where that is hardly less.
+std::int64_t enough_of_detector(const Scan& scan) {
+  const std::int64_t size = scan.pattern_size(), middle = size / 2;
+  const at::Tensor mean = mean_pattern(scan.counts(), scan.frames_with(FrameUse::used));
+  const at::Tensor lit = at::nonzero(aperture_of(mean, scan.mask()).lit) - middle;
+  const double reach = static_cast<double>(lit.abs().max().item<std::int64_t>() + 1);
+  const auto needed = static_cast<std::int64_t>(std::ceil(2 * kBeyondAperture * reach / 16)) * 16;
+  const std::int64_t enough = std::max(needed, kLeastDetector_px);
+  return static_cast<double>(enough) <= kWorthCutting * static_cast<double>(size) ? enough : size;
+}
+
+/// The scan on the central size x size pixels of the detector, its object pixels larger.
+Scan on_detector_part(const Scan& scan, std::int64_t size) {
+  const std::int64_t whole = scan.pattern_size(), first = (whole - size) / 2;
+  if (size == whole) return scan;
+  const Window window{first, first + size, first, first + size};
+  ScanFields fields = scan.fields();
+  const double ratio = static_cast<double>(size) / static_cast<double>(whole);
+  fields.counts = cut(fields.counts, window).contiguous();
+  fields.mask = cut(fields.mask, window).contiguous();
+  fields.positions = fields.positions * ratio;
+  fields.probe = probe_for_size(fields.probe, size);
+  fields.true_positions = fields.truth = at::Tensor();
+  fields.geometry.object_pixel_m /= ratio;
+  return Scan(std::move(fields));
+}
+
 class Search {
  public:
-  Search(const Scan& scan, bool own)
-      : own_(own), few_(part_of(scan, kHeatPatterns)), many_(part_of(scan, kFinalPatterns)) {
-    own_probe_ = scan.probe();
-    const at::Tensor used = scan.frames_with(FrameUse::used);
-    mean_ = mean_pattern(scan.counts(), used);
-    aperture_ = aperture_of(mean_, scan.mask());
-    const at::Tensor axis = at::arange(scan.pattern_size(), at::kDouble);
-    const double edge = static_cast<double>(scan.pattern_size()) / 2;
+  Search(const Scan& scan, bool own) : Search(scan, enough_of_detector(scan), own) {}
+
+  Search(const Scan& whole, std::int64_t size, bool own)
+      : own_(own), own_probe_(whole.probe()), few_(whole), many_(whole) {
+    many_ = on_detector_part(part_of(whole, kFinalPatterns), size);
+    few_ = on_detector_part(part_of(whole, kHeatPatterns), size);
+    mean_ = mean_pattern(many_.counts(), at::arange(many_.frames()));
+    aperture_ = aperture_of(mean_, many_.mask());
+    const at::Tensor axis = at::arange(size, at::kDouble);
+    const double edge = static_cast<double>(whole.pattern_size()) / 2;
     square_ = ((axis - aperture_.row).square().unsqueeze(1) +
                (axis - aperture_.col).square().unsqueeze(0)) /
               (edge * edge);
@@ -90,7 +122,7 @@ class Search {
     }
     std::vector<Ranked> ranked = finals(decided(heats(starts())));
     polish(ranked);
-    if (ranked.empty() || needs_wider_look(ranked[0])) {
+    if (ranked.empty() || needs_more(ranked[0].fit)) {
       std::vector<Ranked> wider = finals(heats(wider_starts()));
       polish(wider);
       ranked.insert(ranked.end(), wider.begin(), wider.end());
@@ -129,6 +161,13 @@ class Search {
             at::complex(inside, at::zeros_like(inside)).unsqueeze(0)};
   }
 
+  /// Of a phase c |q|^2, q = 1 at the edge of the whole detector.
+  double whole_defocus(const ShadowPeak& peak) const {
+    const double ratio =
+        static_cast<double>(own_probe_.size(-1)) / static_cast<double>(few_.pattern_size());
+    return peak.defocus * ratio * ratio;
+  }
+
   Start of_scan() const { return {"the file's", few_.probe(), {}, true}; }
 
   std::vector<Start> starts() {
@@ -136,7 +175,7 @@ class Search {
     for (const bool odd : {false, true})
       for (const ShadowPeak& peak :
            defoci_from_shadows(counts, many_.positions(), mean_, aperture_, odd))
-        add_peak(peak);
+        add_peak({whole_defocus(peak), peak.strength});
     std::vector<Start> all_starts{lens(0)};
     if (own_) all_starts.push_back(of_scan());
     for (std::size_t i = 0; i < peaks_.size(); ++i) {
@@ -162,7 +201,7 @@ class Search {
   std::vector<Start> wider_starts() const {
     const double radius = contact_radius();
     std::vector<Start> all{disc(radius), disc(1.25 * radius)};
-    const double rim = 2 * aperture_.radius_px / static_cast<double>(few_.pattern_size());
+    const double rim = 2 * aperture_.radius_px / static_cast<double>(own_probe_.size(-1));
     for (const double phase : {2., -2., 4., -4., 8., -8.}) {
       const double c = phase / (rim * rim);
       const bool tried = std::ranges::any_of(peaks_, [&](const ShadowPeak& peak) {
@@ -241,7 +280,7 @@ class Search {
   void polish(std::vector<Ranked>& ranked) {
     for (int i = 0; i < kMostPolish && !ranked.empty(); ++i) {
       const ProbeFit before = ranked[0].fit;
-      if (before.deviance < kDone * before.noise || !before.tells()) return;
+      if (!needs_more(before)) return;
       const Start from{ranked[0].start.what, ranked[0].probe, ranked[0].start.defocus};
       std::vector<Ranked> more = solved(many_, {{from, chain_from("rpie:10,lbfgs:40")}});
       if (more.empty()) return;
@@ -253,9 +292,8 @@ class Search {
     }
   }
 
-  static bool needs_wider_look(const Ranked& best) {
-    return best.fit.tells() && best.fit.explained() < kSure &&
-           best.fit.deviance > kDone * best.fit.noise;
+  static bool needs_more(const ProbeFit& fit) {
+    return fit.tells() && fit.explained() < kSure && fit.deviance > kDone * fit.noise;
   }
 
   /// What comes of each start, best first, without those that diverge.
@@ -300,7 +338,7 @@ class Search {
   }
 
   FoundProbe found(const Ranked& best) const {
-    return {.probe = best.start.own ? own_probe_ : best.probe,
+    return {.probe = best.start.own ? own_probe_ : probe_for_size(best.probe, own_probe_.size(-1)),
             .what = best.start.what,
             .of_scan = best.start.own,
             .sure = best.fit.tells() && best.fit.explained() > kSure,
@@ -310,8 +348,9 @@ class Search {
   }
 
   bool own_;
-  Scan few_, many_;
-  at::Tensor mean_, square_, own_probe_;
+  at::Tensor own_probe_;  // on the whole detector
+  Scan few_, many_;       // on what is enough of it
+  at::Tensor mean_, square_;
   Aperture aperture_;
   std::vector<ShadowPeak> peaks_;
   std::vector<ProbeTrial> trials_;
