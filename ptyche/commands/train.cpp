@@ -10,6 +10,7 @@
 #include "ptyche/core/files.h"
 #include "ptyche/core/progress.h"
 #include "ptyche/model/model.h"
+#include "ptyche/prepare/first_probe.h"
 
 namespace ptyche {
 namespace {
@@ -17,6 +18,7 @@ namespace {
 struct TrainVerbOptions : TrainingChoices {
   GroupingChoices grouping{.groups = {.gridsize = 0}};
   LossWeights loss;
+  ProbeChoice probe;
   std::string model_type = "pinn", backend;
   std::filesystem::path test_file;
   bool do_stitching = false;
@@ -55,7 +57,8 @@ void run_train(TrainVerbOptions options, const std::string& options_json) {
   const Stopwatch watch;
   resolve(options);
   require_writable_folder(options.output);
-  const Scan scan = subsample(read_scan(options.scan), options.grouping.resolved_subsample());
+  const FirstProbe first = with_first_probe(read_scan(options.scan), options.probe);
+  const Scan scan = subsample(first.scan, options.grouping.resolved_subsample());
   const Model model = train(scan, groups_for(scan, options, options.grouping), options.train);
   write_training(options.output, model);
   fmt::print("{}\n", (options.output / "model.ptyche").string());
@@ -89,6 +92,7 @@ Command declare(const std::shared_ptr<TrainVerbOptions>& options) {
               "network than ours, groups are chosen once, as PtychoPINN does.",
           .arguments = {{"SCAN", &options->scan.file, scan_formats() + " file", false}},
           .options = joined({{output_dir_option(options->output, "folder for the model")},
+                             fields(options->probe),
                              far_field_scan_options(options->scan),
                              fields(options->group),
                              fields(options->train),

@@ -11,8 +11,6 @@ namespace ptyche {
 namespace {
 
 constexpr double kSoftEdge = 0.03;  // of the rim, so that the probe does not ring
-constexpr double kLightOutside = 0.05;
-constexpr double kInnerWindow = 0.95;  // of N: what lies outside has met its neighbour's tail
 
 /// Spatial frequencies of the far field, cycles per metre at the sample: (N, N).
 struct Frequencies {
@@ -27,6 +25,26 @@ Frequencies frequencies_of(const Scan& scan) {
   const at::Tensor row = axis.unsqueeze(1), col = axis.unsqueeze(0);
   return {at::hypot(row, col), at::atan2(row.expand({size, size}), col.expand({size, size})),
           spacing * static_cast<double>(size) / 2};
+}
+
+/// A ray lands at the phase's slope over 2 pi: throws InvalidInput where one leaves the window, for
+/// its light would come back in from the other side.
+void require_inside(const at::Tensor& phase, const at::Tensor& lit) {
+  double steepest = 0;
+  for (const std::int64_t axis : {0, 1}) {
+    const std::int64_t last = phase.size(axis) - 1;
+    const auto both = [&](const at::Tensor& image) {
+      return std::pair{image.narrow(axis, 0, last), image.narrow(axis, 1, last)};
+    };
+    const auto [here, next] = both(phase);
+    const auto [lit_here, lit_next] = both(lit);
+    const at::Tensor slope = (next - here).abs() * lit_here.logical_and(lit_next);
+    steepest = std::max(steepest, slope.max().item<double>());
+  }
+  require(steepest < std::numbers::pi,
+          "--probe: its outermost ray lands {:.3g} window widths from the middle, expected less "
+          "than 0.5: a smaller defocus, or a larger detector, is needed",
+          steepest / (2 * std::numbers::pi));
 }
 
 /// A lens: what lets light pass, and the phase of defocus, Cs and aberrations.
@@ -47,6 +65,7 @@ at::Tensor lens_probe(const Scan& scan, const Optics& optics, double wavelength,
   std::int64_t noll = 4;
   for (const double coefficient : optics.zernike_rad)
     phase = phase + coefficient * zernike(noll++, share.clamp_max(1.2), q.angle);
+  require_inside(phase, passes.gt(0.5));
   const at::Tensor wave = at::polar(passes, phase);
   return at::fft_fftshift(at::fft_ifft2(at::fft_ifftshift(wave)));
 }
@@ -82,24 +101,13 @@ at::Tensor beam_in_contact(const Scan& scan, const Optics& optics, const std::st
   const at::Tensor axis = at::arange(size, at::kDouble) - static_cast<double>(size / 2);
   const at::Tensor radius = at::hypot(axis.unsqueeze(1), axis.unsqueeze(0));
   const double half = 0.5 * optics.probe_diameter_m / scan.geometry().object_pixel_m;
+  require(2 * half < static_cast<double>(size),
+          "--beam-diameter: {:.3g} object pixels, expected less than the {} of the window",
+          2 * half, size);
   const at::Tensor shape = kind == "disk"
                                ? at::sigmoid((half - radius) / 0.5)
                                : at::exp(-0.5 * std::numbers::ln2 * (radius / half).square());
   return at::complex(shape, at::zeros_like(shape));
-}
-
-void require_inside(const at::Tensor& probe) {
-  const at::Tensor power = probe.abs().square();
-  const std::int64_t size = power.size(0);
-  const auto border =
-      static_cast<std::int64_t>(std::ceil(0.5 * (1 - kInnerWindow) * static_cast<double>(size)));
-  const std::int64_t kept = size - 2 * border;
-  const double inside = power.narrow(0, border, kept).narrow(1, border, kept).sum().item<double>();
-  const double outside = 1 - inside / power.sum().item<double>();
-  require(outside <= kLightOutside,
-          "--probe: {:.0f} % of its light lies at the rim of the {} x {} window, expected at most "
-          "{:.0f} %: a smaller defocus or diameter, or a larger detector, is needed",
-          100 * outside, size, size, 100 * kLightOutside);
 }
 
 }  // namespace
@@ -172,7 +180,6 @@ at::Tensor probe_of_optics(const std::string& kind, const Optics& optics, const 
   const at::Tensor probe = kind == "zone-plate" ? zone_plate(scan, optics)
                            : kind == "electron" ? electron_probe(scan, optics)
                                                 : beam_in_contact(scan, optics, kind);
-  require_inside(probe);
   return probe.unsqueeze(0).to(at::kComplexFloat);
 }
 

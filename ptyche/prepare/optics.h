@@ -36,7 +36,7 @@ const std::vector<std::string>& optics_kinds();
 /// - disk, gaussian: flat in phase, in contact with the sample.
 /// Throws InvalidInput naming the numbers that are missing (the scan must know its object pixel,
 /// and its wavelength for a zone plate), a lens whose far field is larger than the detector, and a
-/// probe of which more than 5 % of the light leaves the window.
+/// probe that leaves the window.
 at::Tensor probe_of_optics(const std::string& kind, const Optics& optics, const Scan& scan);
 
 /// Relativistic wavelength of electrons, m (Kirkland 2010, eq. 2.5).

@@ -58,6 +58,24 @@ std::string refusal_of(const std::string& name, const std::string& text) {
   return message_of([&] { assign(*find_field(all, name), text); });
 }
 
+TEST(Field, ANumberMayCarryItsUnitWithAPrefix) {
+  double length = 0, energy = 0, share = 0;
+  const Field metres{.name = "length", .target = &length, .unit = "m"};
+  const Field volts{.name = "energy", .target = &energy, .unit = "eV"};
+  const std::vector<std::pair<std::string, double>> lengths{
+      {"180um", 180e-6}, {"0.5A", 0.5e-10}, {"50nm", 50e-9}, {"3", 3}, {"2m", 2}, {"1e-3", 1e-3}};
+  for (const auto& [text, value] : lengths) {
+    assign(metres, text);
+    EXPECT_DOUBLE_EQ(length, value) << text;
+  }
+  assign(volts, "8.8keV");
+  EXPECT_DOUBLE_EQ(energy, 8800);
+  EXPECT_EQ(message_of([&] { assign(metres, "3keV"); }),
+            "--length: expected a number, found '3keV'");
+  EXPECT_EQ(message_of([&] { assign({.name = "share", .target = &share}, "3m"); }),
+            "--share: expected a number, found '3m'");
+}
+
 TEST(Field, TakesBackWhatValueTextGives) {
   Everything from = unusual(), to;
   const auto source = fields(from), target = fields(to);

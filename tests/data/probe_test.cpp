@@ -23,6 +23,14 @@ double power(const at::Tensor& probe) {
   return at::abs(probe).square().sum(at::kDouble).item<double>();
 }
 
+TEST(ProbeForSize, ALargerDetectorAndBackIsTheSameProbeWithTheSameLight) {
+  const at::Tensor probe = at::randn({2, 16, 16}, at::kComplexFloat);
+  const at::Tensor larger = probe_for_size(probe, 24);
+  EXPECT_EQ(larger.sizes(), (std::vector<std::int64_t>{2, 24, 24}));
+  EXPECT_NEAR(probe_power(larger) / probe_power(probe), 1, 1e-5);
+  EXPECT_TRUE(at::allclose(probe_for_size(larger, 16), probe, 1e-4, 1e-5));
+}
+
 TEST(CalibrateProbe, MatchesTheMeanCountsInTheCountedPixels) {
   at::Tensor mask = at::ones({4, 4}, at::kBool);
   mask[2][2] = false;

@@ -1,0 +1,146 @@
+// A first probe from patterns and positions alone.
+#include "ptyche/prepare/probe_search.h"
+
+#include <ATen/Parallel.h>
+#include <gtest/gtest.h>
+
+#include "ptyche/data/probe.h"
+#include "ptyche/prepare/first_probe.h"
+#include "ptyche/prepare/shadow_defocus.h"
+#include "ptyche/simulate/simulate.h"
+#include "tests/support/refusal.h"
+
+namespace ptyche {
+namespace {
+
+Scan simulated(double defocus, const std::string& probe = "defocused") {
+  return simulate({.probe = probe,
+                   .pattern_size = 64,
+                   .frames = 100,
+                   .step_px = 5,
+                   .photons = 1e5,
+                   .defocus = defocus,
+                   .seed = 5});
+}
+
+/// The scan as a file without a probe gives it.
+Scan without_probe(const Scan& scan) {
+  ScanFields fields = scan.fields();
+  const at::Tensor frames = at::arange(scan.frames());
+  const at::Tensor root = at::sqrt(mean_pattern(scan.counts(), frames)).to(at::kComplexDouble);
+  fields.probe = at::fft_fftshift(at::fft_ifft2(at::fft_ifftshift(root))).unsqueeze(0);
+  fields.probe = fields.probe.to(at::kComplexFloat);
+  fields.probe_given = false;
+  return Scan(std::move(fields));
+}
+
+/// |<a, b>| / (|a| |b|), best over shifts by quarters of a pixel: 1 for probes that differ by a
+/// factor and a shift.
+double likeness(const at::Tensor& a, const at::Tensor& b) {
+  const at::Tensor product = at::fft_fft2(a[0]) * at::conj(at::fft_fft2(b[0]));
+  const std::int64_t border = 3 * a.size(1) / 2;
+  const at::Tensor fine =
+      at::constant_pad_nd(at::fft_fftshift(product), {border, border, border, border});
+  const double best = at::fft_ifft2(at::fft_ifftshift(fine)).abs().max().item<double>() * 16;
+  return best / std::sqrt(probe_power(a) * probe_power(b));
+}
+
+ShadowPeak first_peak(const Scan& scan) {
+  const at::Tensor mean = mean_pattern(scan.counts(), at::arange(scan.frames()));
+  const auto peaks = defoci_from_shadows(scan.counts().to(at::kFloat), scan.positions(), mean,
+                                         aperture_of(mean, scan.mask()), /*odd=*/false);
+  return peaks.empty() ? ShadowPeak{} : peaks[0];
+}
+
+TEST(ShadowDefocus, HasTheSignAndTheSizeOfTheLensPhase) {
+  // The far field of make_probe has the phase -pi path q^2, path = diameter / (2 * 0.25 c/px).
+  const double at_edge = -std::numbers::pi * (0.5 * 22 / 0.25) / 4;
+  for (const double sign : {1., -1.}) {
+    const ShadowPeak peak = first_peak(simulated(sign));
+    EXPECT_GT(peak.strength, 20);
+    EXPECT_GT(peak.defocus / (sign * at_edge), 0.8);
+    EXPECT_LT(peak.defocus / (sign * at_edge), 1.4);
+  }
+}
+
+TEST(ShadowDefocus, OfBlankPatternsIsNone) {
+  const Scan scan = simulated(1);
+  const at::Tensor mean = mean_pattern(scan.counts(), at::arange(scan.frames()));
+  const at::Tensor same = mean.to(at::kFloat).expand({scan.frames(), 64, 64}).contiguous();
+  EXPECT_TRUE(defoci_from_shadows(same, scan.positions(), mean, aperture_of(mean, scan.mask()),
+                                  /*odd=*/false)
+                  .empty());
+}
+
+TEST(ProbeSearch, FindsTheProbeWhicheverSideOfTheFocusTheSampleIs) {
+  for (const double defocus : {1., -1.}) {
+    const Scan scan = simulated(defocus);
+    const FoundProbe found = find_probe(without_probe(scan), /*own=*/false);
+    EXPECT_TRUE(found.sure);
+    EXPECT_GT(likeness(found.probe, scan.probe()), 0.97) << found.what;
+  }
+}
+
+TEST(ProbeSearch, FindsAProbeInFocusAndAPinhole) {
+  for (const char* shape : {"gaussian", "disk"}) {
+    const Scan scan = simulated(1, shape);
+    const FoundProbe found = find_probe(without_probe(scan), /*own=*/false);
+    EXPECT_TRUE(found.sure) << shape;
+    EXPECT_GT(likeness(found.probe, scan.probe()), 0.85) << shape << ": " << found.what;
+  }
+}
+
+TEST(ProbeSearch, KeepsTheScansOwnProbeToTheBitWhereItIsRight) {
+  const Scan scan = simulated(1);
+  const FoundProbe found = find_probe(scan, /*own=*/true);
+  EXPECT_TRUE(found.of_scan);
+  EXPECT_TRUE(at::equal(found.probe, scan.probe()));
+}
+
+TEST(ProbeSearch, ReplacesAProbeOfTheWrongDefocus) {
+  const Scan right = simulated(1);
+  const Scan wrong = right.with_probe(simulated(-1).probe());
+  const FoundProbe found = find_probe(wrong, /*own=*/true);
+  EXPECT_FALSE(found.of_scan);
+  EXPECT_GT(likeness(found.probe, right.probe()), 0.97) << found.what;
+}
+
+TEST(ProbeSearch, IsNotSureOfPatternsWithoutASample) {
+  const Scan scan = simulated(1);
+  const at::Tensor same = scan.counts()[0].expand({scan.frames(), 64, 64}).contiguous();
+  ScanFields fields = scan.fields();
+  fields.counts = at::poisson(same.to(at::kDouble)).to(at::kFloat);
+  EXPECT_FALSE(find_probe(without_probe(Scan(std::move(fields))), /*own=*/false).sure);
+}
+
+TEST(ProbeSearch, IsTheSameOnAnyNumberOfThreads) {
+  const Scan scan = without_probe(simulated(1));
+  const int before = at::get_num_threads();
+  at::set_num_threads(1);
+  const at::Tensor one = find_probe(scan, false).probe;
+  at::set_num_threads(3);
+  const at::Tensor three = find_probe(scan, false).probe;
+  at::set_num_threads(before);
+  EXPECT_TRUE(at::equal(one, three));
+}
+
+TEST(ProbeSearch, RefusesTooFewPatterns) {
+  const Scan scan = simulated(1);
+  at::Tensor use = at::full({scan.frames()}, static_cast<int>(FrameUse::rejected), at::kByte);
+  use.slice(0, 0, 5).zero_();
+  EXPECT_EQ(message_of([&] { find_probe(scan.with_frame_use(use), false); }),
+            "a first probe needs at least 8 used patterns, found 5");
+}
+
+TEST(FirstProbe, ScanKeepsTheFilesAndAutoOfAFileWithoutOneHasTheCountsPower) {
+  const Scan scan = simulated(1);
+  EXPECT_TRUE(at::equal(with_first_probe(scan, {.probe = "scan"}).scan.probe(), scan.probe()));
+  const FirstProbe first = with_first_probe(without_probe(scan), {});
+  ASSERT_TRUE(first.found.has_value());
+  EXPECT_NEAR(probe_power(first.scan.probe()) /
+                  mean_pattern(scan.counts(), at::arange(scan.frames())).sum().item<double>(),
+              1, 1e-3);
+}
+
+}  // namespace
+}  // namespace ptyche
