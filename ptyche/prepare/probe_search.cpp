@@ -200,7 +200,7 @@ class Search {
 
   std::vector<Start> wider_starts() const {
     const double radius = contact_radius();
-    std::vector<Start> all{disc(radius), disc(1.25 * radius)};
+    std::vector<Start> all{disc(radius), disc(1.25 * radius), lens(0)};
     const double rim = 2 * aperture_.radius_px / static_cast<double>(own_probe_.size(-1));
     for (const double phase : {2., -2., 4., -4., 8., -8.}) {
       const double c = phase / (rim * rim);
