@@ -30,15 +30,12 @@ void set_scale(at::Tensor& counts, const RawScan& raw, const at::Tensor& used, d
   counts = counts.to(at::kFloat).mul_(wanted / mean);
 }
 
-/// A first probe where the file has none: inverse FFT of the square root of the used patterns' mean
-/// (a flat phase in the far field, so in focus), (1, N, N) complex64; warns.
+/// Warns.
 at::Tensor probe_from_mean_pattern(const at::Tensor& counts, const at::Tensor& mask,
                                    const at::Tensor& frames) {
   warn(
       "the file has no probe: the first one is the transform of the mean pattern's root, in focus");
-  const at::Tensor root = at::sqrt(mean_pattern(counts, frames) * mask).to(at::kComplexDouble);
-  const at::Tensor wave = at::fft_ifft2(at::fft_ifftshift(root), {}, {-2, -1}, "ortho");
-  return at::fft_fftshift(wave).unsqueeze(0).to(at::kComplexFloat);
+  return probe_of_mean_pattern(counts, mask, frames);
 }
 
 at::Tensor settle_probe(const RawScan& raw, const at::Tensor& counts, const at::Tensor& used,
@@ -86,6 +83,8 @@ ScanFields prepare(RawScan raw, const ReadOptions& options) {
   fields.truth = raw.truth;
   fields.true_positions = raw.true_positions;
   fields.geometry = raw.geometry;
+  fields.probe_given = raw.probe.defined();
+  fields.probe_calibrated = raw.probe_calibrated;
   return fields;
 }
 
