@@ -23,6 +23,9 @@ constexpr std::int64_t kDriftFrames = 12;
 // Radius of half the mean pattern over that of the probe's far field: .77 .. 1.31 | flat 5 .., Gaussian
 // 4 .. (where it is a fault).
 constexpr double kWidth = 1.5;
+// 1 - cos of the angle between a frame and the median one, in the median, above which the sample may
+// widen the mean pattern itself: .18 .. .38 where it did on good scans.
+constexpr double kScattered = 0.12;
 // Diameter of 90 % of the probe's power, units of N: <= .52 | sampled too coarsely: > 1.
 constexpr double kFillsField = 0.8;
 
@@ -104,15 +107,25 @@ struct AgainstProbe {
   double width = 1;
 };
 
+/// Without what the median pixel of the outermost tenth has: a background.
+at::Tensor above_outside(const at::Tensor& image) {
+  const std::int64_t size = image.size(0), edge = std::max<std::int64_t>(size / 20, 1);
+  at::Tensor outside = at::ones_like(image, at::kBool);
+  outside.narrow(0, edge, size - 2 * edge).narrow(1, edge, size - 2 * edge).fill_(false);
+  return (image - image.masked_select(outside).median()).clamp_min(0);
+}
+
 AgainstProbe against_probe(const at::Tensor& root, const at::Tensor& probe) {
   const at::Tensor field = blurred_around(far_field_of(probe).sqrt(), 1).clamp_min(0);
   return {move_between(field, blurred_around(root, 1)),
-          half_radius(root.square()) / half_radius(field.square())};
+          half_radius(above_outside(root.square())) / half_radius(above_outside(field.square()))};
 }
 
 void judge_probe(Diagnosis& diagnosis, const Patterns& patterns, const at::Tensor& probe, double width) {
+  // A sample that scatters strongly widens the mean pattern, and its patterns differ from each other.
+  const bool scattered = width > kWidth && diagnosis.numbers["unlike_median"] > kScattered;
   if (width < 1 / kWidth || width > kWidth)
-    diagnosis.say(Level::warn, "probe: far field",
+    diagnosis.say(scattered ? Level::note : Level::warn, "probe: far field",
                   fmt::format("the mean pattern is {:.3g} times as wide as the far field of the "
                               "file's probe: the probe is not this scan's, or sampled in other "
                               "pixels",

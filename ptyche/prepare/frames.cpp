@@ -139,6 +139,7 @@ at::Tensor unlike_frames(Diagnosis& diagnosis, const at::Tensor& angles, const a
   const at::Tensor ordinary = angles.masked_select(usual);
   const double middle = ordinary.median().item<double>();
   const double spread = 1.4826 * (ordinary - middle).abs().median().item<double>() + 1e-6;
+  diagnosis.numbers["unlike_median"] = middle;
   diagnosis.numbers["unlike_most"] = ordinary.max().item<double>() / std::max(middle, 1e-9);
   return usual.logical_and(angles.gt(kUnlike * middle))
       .logical_and(angles.gt(middle + kUnlikeSpreads * spread))

@@ -124,8 +124,7 @@ Matrix matrix_of(Orientation orientation) {
 namespace {
 
 constexpr std::int64_t kPairs = 400;
-constexpr int kGains = 64;
-constexpr double kLeastGain = 0.05, kMostGain = 8;
+constexpr double kGainStep = 1.084;  // 64 from .05 to 8
 constexpr double kReach = 0.4;        // of the pattern: shifts beyond it wrap
 constexpr double kReachedShare = 0.3; // of the pairs must lie within
 
@@ -159,10 +158,9 @@ double mean_odd(const at::Tensor& all, const std::vector<double>& steps, const M
 }
 
 Shadow shadow_of(const at::Tensor& all, const std::vector<double>& steps, Orientation orientation,
-                 double error) {
+                 const Gains& gains, double error) {
   Shadow best{.orientation = orientation};
-  for (int i = 0; i < kGains; ++i) {
-    const double gain = kLeastGain * std::pow(kMostGain / kLeastGain, i / (kGains - 1.0));
+  for (double gain = gains.least; gain < gains.most * kGainStep; gain *= kGainStep) {
     const double mean = mean_odd(all, steps, matrix_of(orientation), gain);
     if (std::abs(mean) <= best.mean) continue;
     best.mean = std::abs(mean);
@@ -183,7 +181,7 @@ at::Tensor with_partner(std::int64_t size, const std::vector<std::int64_t>& part
 }  // namespace
 
 std::vector<Shadow> shadows(const Likeness& likeness, const at::Tensor& positions,
-                            const std::vector<std::int64_t>& partner) {
+                            const std::vector<std::int64_t>& partner, const Gains& gains) {
   const at::Tensor kept = with_partner(positions.size(0), partner);
   if (kept.size(0) < 3) return std::vector<Shadow>(4);
   const at::Tensor places = positions.index_select(0, kept);
@@ -199,7 +197,7 @@ std::vector<Shadow> shadows(const Likeness& likeness, const at::Tensor& position
   const double error = odd_deviation(all) / std::sqrt(static_cast<double>(pairs.size())) + 1e-12;
   const std::vector<double> steps = steps_of(places, pairs);
   std::vector<Shadow> found;
-  for (const Orientation each : kOrientations) found.push_back(shadow_of(all, steps, each, error));
+  for (const Orientation each : kOrientations) found.push_back(shadow_of(all, steps, each, gains, error));
   std::ranges::sort(found, std::greater<>(), &Shadow::strength);
   return found;
 }

@@ -57,11 +57,16 @@ struct Shadow {
   double mean = 0;      ///< mean correlation at the shifts of that gain
 };
 
+/// Gains that are tried, binned pattern pixels per position pixel.
+struct Gains {
+  double least = 0.05, most = 8;
+};
+
 /// All four, strongest first.
 ///   positions  (k, 2) float64
 ///   partner    pattern that stands for the k-th in its place; empty = itself; -1 = none
 std::vector<Shadow> shadows(const Likeness& likeness, const at::Tensor& positions,
-                            const std::vector<std::int64_t>& partner = {});
+                            const std::vector<std::int64_t>& partner = {}, const Gains& gains = {});
 
 /// The same for noiseless patterns of a probe on a made-up object: what it would cast.
 ///   probe  (modes, N, N) complex64

@@ -9,27 +9,35 @@
 namespace ptyche {
 namespace {
 
-// Strength of the best of four orientations, standard errors; second over first; mean correlation:
-// 55 of 62 good scans pass, all with the right one | an in-focus Gaussian passed the first two with a
-// mean of .010.
-constexpr double kSeen = 15, kSecond = 0.7, kSeenMean = 0.012;
+// Strength of the best of four orientations, standard errors; second over first; mean correlation;
+// gain in detector pixels per position pixel: curved probes 1.0 .. 3 | in focus, where the orientation
+// says nothing, <= .54.
+constexpr double kSeen = 15, kSecond = 0.7, kSeenMean = 0.012, kSeenGain = 0.7;
+// Strength of the given probe's own shadow: curved 73 .. 210 | in focus 7 .. 23. Where it is strong,
+// only gains about its own are tried, and less is enough: right ones 7.9 .. 90, seconds <= .33 | wrong
+// ones <= 4.
+constexpr double kOwnSeen = 45, kOwnSecond = 0.5, kAboutOwn = 2.7, kSeenAbout = 7.5, kSecondAbout = 0.6;
 // Gain over the probe's own: .67 .. 1.17 on good scans | .32 .. .57 (positions x 2), 1.27 .. 2.4 (x .5).
 constexpr double kGainLow = 0.6, kGainHigh = 1.5;
-// Strength that the probe's own shadow must have before anything is compared with it.
-constexpr double kOwnSeen = 25, kOwnSecond = 0.5;
-// Gain above which a probe without a shadow cannot be the scan's.
-constexpr double kCurved = 0.45;
 // Standard errors by which a shifted order must be better: <= 1 | 15 .. 26 (where it can be seen).
 constexpr double kLagErrors = 5, kLagTimes = 1.4;
 // Share of patterns that do not resemble their neighbours: <= .13 | .20 .. .34 (30 % shuffled).
 constexpr double kStrangers = 0.19;
 // Rank of the distance of the most similar patterns, .5 = chance.
-constexpr double kPartnerFar = 0.42, kPartnerStandsOut = 3.4, kPartnerTime = 0.25, kPartnerUnsure = 0.3;
+// They stand out by <= 4.9 spreads on good scans where they are far.
+constexpr double kPartnerFar = 0.42, kPartnerStandsOut = 6, kPartnerTime = 0.25, kPartnerUnsure = 0.3;
+// Where the probe's own shadow is strong and the patterns differ by more than photon noise (share of
+// their differences), the shadow is seen: strength >= 14 on all such good scans.
+constexpr double kSignal = 0.5;
 constexpr std::int64_t kLagPairs = 300, kPartnerPatterns = 100, kFewestPatterns = 12;
 
-bool is_seen(const std::vector<Shadow>& found) {
+bool is_seen(const std::vector<Shadow>& found, double bins) {
   return found[0].strength > kSeen && found[1].strength < kSecond * found[0].strength &&
-         found[0].mean > kSeenMean;
+         found[0].mean > kSeenMean && std::abs(found[0].gain) * bins > kSeenGain;
+}
+
+bool is_seen_about(const std::vector<Shadow>& found) {
+  return found[0].strength > kSeenAbout && found[1].strength < kSecondAbout * found[0].strength;
 }
 
 /// What the shadows say; `own` of the probe.
@@ -106,26 +114,46 @@ void judge_scale(Diagnosis& diagnosis, const Evidence& evidence) {
                             ratio));
 }
 
-Evidence evidence_of(Diagnosis& diagnosis, const Likeness& likeness, const Patterns& patterns,
-                     const at::Tensor& probe, bool probe_given) {
-  Evidence evidence{.found = shadows(likeness, patterns.positions), .own = std::vector<Shadow>(4)};
+/// Photon noise in the patterns' differences from their mean, of unit power: (k) float64.
+at::Tensor noise_of(const Patterns& patterns) {
+  const at::Tensor mean = binned(patterns.counts, patterns.mask).counts.mean({0}, false, at::kDouble);
+  return mean.clamp_max(0.25).sum() / patterns.totals.clamp_min(1);
+}
+
+/// What the patterns themselves show, where need be with the gains about the probe's own.
+void look_for_shadows(Evidence& evidence, const Likeness& likeness, const Patterns& patterns) {
+  evidence.found = shadows(likeness, patterns.positions);
+  evidence.seen = is_seen(evidence.found, likeness.detector_pixels);
+  if (!evidence.own_strong || evidence.seen) return;
+  const double gain = std::abs(evidence.own[0].gain);
+  const std::vector<Shadow> about =
+      shadows(likeness, patterns.positions, {}, {gain / kAboutOwn, gain * kAboutOwn});
+  if (!is_seen_about(about)) return;
+  evidence.seen = true;
+  evidence.found = about;
+}
+
+void keep_numbers(Diagnosis& diagnosis, const Evidence& evidence) {
   const std::vector<Shadow>& found = evidence.found;
-  evidence.seen = is_seen(found);
   diagnosis.numbers["shadow"] = found[0].strength;
   diagnosis.numbers["shadow_second"] = found[1].strength / std::max(found[0].strength, 1e-9);
   diagnosis.numbers["shadow_mean"] = found[0].mean;
   diagnosis.numbers["shadow_gain"] = found[0].gain;
   diagnosis.numbers["shadow_orientation"] = static_cast<double>(found[0].orientation);
-  if (!probe_given) return evidence;
-  evidence.own = shadows_of_probe(probe);
+  diagnosis.numbers["shadow_seen"] = evidence.seen;
+  diagnosis.numbers["own_shadow"] = evidence.own[0].strength;
+  diagnosis.numbers["own_gain"] = evidence.own[0].gain;
+  diagnosis.numbers["gain_ratio"] = evidence.ratio;
+}
+
+Evidence evidence_of(const Likeness& likeness, const Patterns& patterns, const at::Tensor& probe,
+                     bool probe_given) {
+  Evidence evidence{.found = {}, .own = std::vector<Shadow>(4)};
+  if (probe_given) evidence.own = shadows_of_probe(probe);
   const Shadow& own = evidence.own[0];
   evidence.own_strong = own.strength > kOwnSeen && evidence.own[1].strength < kOwnSecond * own.strength;
-  diagnosis.numbers["own_shadow"] = own.strength;
-  diagnosis.numbers["own_gain"] = own.gain;
-  if (evidence.seen && evidence.own_strong) {
-    evidence.ratio = found[0].gain / own.gain;
-    diagnosis.numbers["gain_ratio"] = evidence.ratio;
-  }
+  look_for_shadows(evidence, likeness, patterns);
+  if (evidence.seen && evidence.own_strong) evidence.ratio = evidence.found[0].gain / own.gain;
   return evidence;
 }
 
@@ -133,7 +161,7 @@ void judge_shadows(Diagnosis& diagnosis, const Evidence& evidence, bool probe_gi
                    const ExamineOptions& options) {
   if (!evidence.seen) return;
   const double gain = std::abs(evidence.found[0].gain);
-  if (probe_given && evidence.own[0].strength < 0.5 * evidence.found[0].strength && gain > kCurved)
+  if (probe_given && !evidence.own_strong && evidence.own[0].strength < evidence.found[0].strength)
     diagnosis.say(Level::warn, "probe: not curved",
                   fmt::format("neighbouring patterns move like shadows ({:.2g} pattern pixels per "
                               "position pixel), which the file's probe, in focus, does not cast: it is "
@@ -295,8 +323,7 @@ void find_strangers(Diagnosis& diagnosis, const Likeness& likeness, const Patter
                     const Matrix& turn) {
   const at::Tensor alike = likeness_to_nearest(likeness, patterns, turn);
   const at::Tensor mean = binned(patterns.counts, patterns.mask).counts.mean({0}, false, at::kDouble);
-  const at::Tensor power = likeness.norms.to(at::kDouble).square();
-  const at::Tensor noise = mean.clamp_max(0.25).sum() / patterns.totals.clamp_min(1);
+  const at::Tensor power = likeness.norms.to(at::kDouble).square(), noise = noise_of(patterns);
   const at::Tensor signal = power - noise;
   // A pattern of a flat patch of the sample resembles nothing.
   const at::Tensor speaks = signal.gt(0.5 * median_of(signal)).logical_and(signal.gt(0.3 * noise));
@@ -363,19 +390,31 @@ Partners partners_of(const Likeness& likeness, const Patterns& patterns) {
           median_of((second - usual) / spread)};
 }
 
+/// Whether shadows should be seen and are not.
+bool are_missing(Diagnosis& diagnosis, const Evidence& evidence) {
+  return evidence.own_strong && !evidence.seen && diagnosis.numbers["signal"] > kSignal &&
+         diagnosis.numbers["step_over_probe"] < 0.55;
+}
+
 void judge_partners(Diagnosis& diagnosis, const Likeness& likeness, const Patterns& patterns,
-                    double strength) {
+                    const Evidence& evidence) {
   const Partners found = partners_of(likeness, patterns);
   diagnosis.numbers["partner_space"] = found.space;
   diagnosis.numbers["partner_time"] = found.time;
   diagnosis.numbers["partner_stands_out"] = found.stand_out;
-  const bool by_time = found.time < kPartnerTime;
-  if (strength < kSeen && found.space > kPartnerFar && (found.stand_out > kPartnerStandsOut || by_time))
-    diagnosis.say(Level::warn, "order: patterns have nothing to do with positions",
-                  fmt::format("patterns that resemble each other lie as far apart as any two{}: the "
-                              "positions are another scan's, or in another order",
-                              by_time ? ", although they were taken one after the other" : ""));
-  else if (found.space > kPartnerUnsure)
+  const std::string cause = "order: patterns have nothing to do with positions";
+  const bool far = found.space > kPartnerFar && evidence.found[0].strength < kSeen;
+  if (far && found.time < kPartnerTime)
+    return diagnosis.say(Level::warn, cause,
+                         "patterns that resemble each other were taken one after the other, but their "
+                         "positions lie as far apart as any two: these are another scan's, or in "
+                         "another order");
+  if ((far && found.stand_out > kPartnerStandsOut) || are_missing(diagnosis, evidence))
+    return diagnosis.say(Level::warn, cause,
+                         "neighbouring patterns resemble each other no more than any two, although "
+                         "their light and their probe would show it: the positions are another scan's, "
+                         "or in another order");
+  if (found.space > kPartnerUnsure)
     diagnosis.say(Level::note, "order: cannot be seen without a solve",
                   "neighbouring patterns resemble each other too little to tell whether they are in "
                   "their places");
@@ -387,8 +426,10 @@ void judge_neighbours(Diagnosis& diagnosis, const Patterns& patterns, const at::
                       bool probe_given, const ExamineOptions& options) {
   if (patterns.size() < kFewestPatterns) return;
   const Likeness likeness = likeness_of(patterns.counts, patterns.mask);
-  const Evidence evidence = evidence_of(diagnosis, likeness, patterns, probe, probe_given);
-  diagnosis.numbers["shadow_seen"] = evidence.seen;
+  const Evidence evidence = evidence_of(likeness, patterns, probe, probe_given);
+  keep_numbers(diagnosis, evidence);
+  const at::Tensor power = likeness.norms.to(at::kDouble).square();
+  diagnosis.numbers["signal"] = 1 - median_of(noise_of(patterns) / power);
   judge_shadows(diagnosis, evidence, probe_given, options);
   if (diagnosis.is_final()) return;
   if (!evidence.seen &&
@@ -399,7 +440,7 @@ void judge_neighbours(Diagnosis& diagnosis, const Patterns& patterns, const at::
   if (evidence.seen)
     find_strangers(diagnosis, likeness, patterns, turn);
   else
-    judge_partners(diagnosis, likeness, patterns, evidence.found[0].strength);
+    judge_partners(diagnosis, likeness, patterns, evidence);
 }
 
 }  // namespace ptyche

@@ -61,10 +61,10 @@ struct Axes {
 };
 
 void draw_axes_of(Canvas& canvas, const Rectangle& area, const Axes& axes) {
-  for (const Tick& tick : linear_ticks(axes.left, axes.right, 5))
+  for (const Tick& tick : linear_ticks(std::min(axes.left, axes.right), std::max(axes.left, axes.right), 5))
     canvas.text(tick.label, inside(area, (tick.value - axes.left) / (axes.right - axes.left), 0).x,
                 area.y + area.height + kLetter, {.size = kLetter, .anchor = Anchor::centre});
-  for (const Tick& tick : linear_ticks(axes.bottom, axes.top, 5))
+  for (const Tick& tick : linear_ticks(std::min(axes.bottom, axes.top), std::max(axes.bottom, axes.top), 5))
     canvas.text(tick.label, area.x - 6,
                 inside(area, 0, (tick.value - axes.bottom) / (axes.top - axes.bottom)).y,
                 {.size = kLetter, .anchor = Anchor::right});
