@@ -265,17 +265,21 @@ def whole(change):
     return lambda scan, rng: scan.copy(patterns=change(scan.patterns))
 
 
+def images(change):
+    return lambda scan, rng: scan.copy(patterns=change(scan.patterns), mask=change(scan.mask))
+
+
 TWIN = r"both axes flipped, or the sign"
 FAULTS = [
     ("rows flipped", .7, r"positions: rows flipped", positions([[-1, 0], [0, 1]])),
     ("columns flipped", .7, r"positions: columns flipped", positions([[1, 0], [0, -1]])),
     ("both axes flipped", 0, TWIN, positions([[-1, 0], [0, -1]])),
-    ("patterns turned by 180", 0, TWIN, whole(turn180)),
+    ("patterns turned by 180", 0, TWIN, images(turn180)),
     ("probe conjugated", 0, TWIN, lambda s, rng: s.copy(probe=np.conj(s.probe))),
     ("axes swapped", .7, r"positions: axes swapped", positions([[0, 1], [1, 0]])),
-    ("patterns transposed", .7, r"positions: axes swapped", whole(lambda p: p.swapaxes(1, 2).copy())),
+    ("patterns transposed", .7, r"positions: axes swapped", images(lambda p: p.swapaxes(-1, -2).copy())),
     ("positions turned by 90", .7, r"positions: turned by", positions([[0, 1], [-1, 0]])),
-    ("patterns turned by 90", .7, r"positions: turned by", whole(lambda p: np.rot90(p, 1, (1, 2)).copy())),
+    ("patterns turned by 90", .7, r"positions: turned by", images(lambda p: np.rot90(p, 1, (-2, -1)).copy())),
     ("zero frequency at the corner", .95, r"centre: at the corner", whole(lambda p: np.fft.fftshift(p, (1, 2)))),
     ("centre off by 3.6 px", .9, r"centre: off", whole(lambda p: np.roll(p, (3, -2), (1, 2)))),
     ("amplitudes as counts", .95, r"values: amplitudes", values(np.sqrt)),

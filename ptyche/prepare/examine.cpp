@@ -35,7 +35,8 @@ void judge_diffraction(Diagnosis& diagnosis, const Scan& scan, const Patterns& p
   const bool given = scan.fields().probe_given;
   judge_detector(diagnosis, patterns, options);
   if (diagnosis.is_final()) return;
-  const bool uneven = diagnosis.has("detector: dead") || diagnosis.has("detector: gain");
+  const bool uneven = diagnosis.has("detector: dead") || diagnosis.has("detector: gain") ||
+                      diagnosis.has("mask: ");
   if (!uneven) judge_drift(diagnosis, patterns);
   judge_frames(diagnosis, scan, patterns, diagnosis.has("centre: drifts"));
   if (diagnosis.is_final()) return;
