@@ -5,7 +5,7 @@
 
 #include "ptyche/core/field.h"
 #include "ptyche/io/read_scan.h"
-#include "ptyche/prepare/treat.h"
+#include "ptyche/prepare/examine.h"
 
 namespace ptyche {
 

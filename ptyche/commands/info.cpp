@@ -112,8 +112,7 @@ void require_groups_for(InfoChoices info) {
 
 void run_info(const InfoChoices& info) {
   require_groups_for(info);
-  if (!info.output.empty() && !info.check)
-    throw UsageError("--output-dir: it goes with --check");
+  if (!info.output.empty() && !info.check) throw UsageError("--output-dir: it goes with --check");
   if (info.engines) return print_engines();
   const auto& file = info.scan.file;
   if (file.empty()) throw UsageError("info: expected a FILE, or --engines");
@@ -137,8 +136,9 @@ Command info_command() {
        .help = "what each engine of the physics covers, instead of a file"},
       {.name = "check",
        .target = &choices->check,
-       .help = "of a scan what is wrong with it, and what reconstruct and solve would mend; the exit "
-               "code is 1 where they would refuse it"},
+       .help =
+           "of a scan what is wrong with it, and what reconstruct and solve would mend; the exit "
+           "code is 1 where they would refuse it"},
       {.name = "output-dir",
        .target = &choices->output,
        .help = "with --check: folder for checks.png and checks.json",

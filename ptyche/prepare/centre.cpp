@@ -1,5 +1,5 @@
-#include "ptyche/prepare/centre.h"
-
+// Where the zero frequency is, whether it stays there, and whether the probe's far field is the
+// mean pattern.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -7,24 +7,25 @@
 
 #include "ptyche/data/array.h"
 #include "ptyche/data/probe.h"
+#include "ptyche/prepare/judge.h"
 
 namespace ptyche {
 namespace {
 
 // Offset of the mean pattern, units of N: <= .03 | >= .68.
 constexpr double kCorner = 0.3;
-// px; by the probe's far field <= 2.0 and by the pattern's own symmetry <= 1.5, both on the real scan
-// | 3.0 .. 3.6.
+// px; by the probe's far field <= 2.0 and by the pattern's own symmetry <= 1.5, both on the real
+// scan | 3.0 .. 3.6.
 constexpr double kOffCentre_px = 2.5;
 // px between the first and the last third of the frames, with the middle third between them: <= .4,
 // one scan 2.4 | 1.97 .. 3.1 (3 px in all).
 constexpr double kDrift_px = 1.6, kDriftBetween = 0.25;
 constexpr std::int64_t kDriftFrames = 12;
-// Radius of half the mean pattern over that of the probe's far field: .77 .. 1.31 | flat 5 .., Gaussian
-// 4 .. (where it is a fault).
+// Radius of half the mean pattern over that of the probe's far field: .77 .. 1.31 | flat 5 ..,
+// Gaussian 4 .. (where it is a fault).
 constexpr double kWidth = 1.5;
-// 1 - cos of the angle between a frame and the median one, in the median, above which the sample may
-// widen the mean pattern itself: .18 .. .38 where it did on good scans.
+// 1 - cos of the angle between a frame and the median one, in the median, above which the sample
+// may widen the mean pattern itself: .18 .. .38 where it did on good scans.
 constexpr double kScattered = 0.12;
 // Diameter of 90 % of the probe's power, units of N: <= .52 | sampled too coarsely: > 1.
 constexpr double kFillsField = 0.8;
@@ -42,7 +43,8 @@ Offset move_between(const at::Tensor& a, const at::Tensor& b) {
 
 void judge_drift(Diagnosis& diagnosis, const Patterns& patterns) {
   const double median = patterns.totals.median().item<double>();
-  const at::Tensor usual = patterns.totals.gt(0.3 * median).logical_and(patterns.totals.lt(3 * median));
+  const at::Tensor usual =
+      patterns.totals.gt(0.3 * median).logical_and(patterns.totals.lt(3 * median));
   const at::Tensor which = usual.nonzero().flatten();
   if (which.size(0) < kDriftFrames) return;
   std::array<at::Tensor, 3> thirds;
@@ -59,7 +61,8 @@ void judge_drift(Diagnosis& diagnosis, const Patterns& patterns) {
   const double drift = length(whole);
   const auto along = [&](const Offset& part) { return part[0] * whole[0] + part[1] * whole[1]; };
   diagnosis.numbers["centre_drift"] = drift;
-  if (drift <= kDrift_px || std::min(along(one), along(two)) <= kDriftBetween * drift * drift) return;
+  if (drift <= kDrift_px || std::min(along(one), along(two)) <= kDriftBetween * drift * drift)
+    return;
   diagnosis.say(Level::warn, "centre: drifts",
                 fmt::format("the patterns move by about {:.1f} px on the detector in the course of "
                             "the scan",
@@ -93,7 +96,8 @@ Offset offset_by_symmetry(const at::Tensor& root) {
 
 /// Radius about the middle that holds half of an image, px.
 double half_radius(const at::Tensor& image) {
-  const at::Tensor axis = at::arange(image.size(0), at::kDouble) - static_cast<double>(image.size(0) / 2);
+  const at::Tensor axis =
+      at::arange(image.size(0), at::kDouble) - static_cast<double>(image.size(0) / 2);
   const at::Tensor radius = (axis.square().unsqueeze(1) + axis.square()).sqrt().flatten();
   const at::Tensor order = radius.argsort(true, 0);
   const at::Tensor sum = image.flatten().index_select(0, order).cumsum(0);
@@ -121,8 +125,10 @@ AgainstProbe against_probe(const at::Tensor& root, const at::Tensor& probe) {
           half_radius(above_outside(root.square())) / half_radius(above_outside(field.square()))};
 }
 
-void judge_probe(Diagnosis& diagnosis, const Patterns& patterns, const at::Tensor& probe, double width) {
-  // A sample that scatters strongly widens the mean pattern, and its patterns differ from each other.
+void judge_probe(Diagnosis& diagnosis, const Patterns& patterns, const at::Tensor& probe,
+                 double width) {
+  // A sample that scatters strongly widens the mean pattern, and its patterns differ from each
+  // other.
   const bool scattered = width > kWidth && diagnosis.numbers["unlike_median"] > kScattered;
   if (width < 1 / kWidth || width > kWidth)
     diagnosis.say(scattered ? Level::note : Level::warn, "probe: far field",
@@ -132,10 +138,11 @@ void judge_probe(Diagnosis& diagnosis, const Patterns& patterns, const at::Tenso
                               width));
   const double diameter = probe_diameter_px(probe);
   if (diameter > kFillsField * static_cast<double>(patterns.pixels()))
-    diagnosis.say(Level::warn, "probe: fills the field",
-                  fmt::format("90 % of the probe's light need {:.0f} of {} pixels: it is sampled too "
-                              "coarsely",
-                              diameter, patterns.pixels()));
+    diagnosis.say(
+        Level::warn, "probe: fills the field",
+        fmt::format("90 % of the probe's light need {:.0f} of {} pixels: it is sampled too "
+                    "coarsely",
+                    diameter, patterns.pixels()));
 }
 
 std::int64_t half_or_none(double offset, std::int64_t size) {
@@ -159,11 +166,12 @@ void judge_centre(Diagnosis& diagnosis, const Patterns& patterns, const at::Tens
   if (length(own) > kCorner * size && (length(seen.offset) > kCorner * size || misfit))
     return diagnosis.mend(
         "centre: at the corner",
-        fmt::format("the mean pattern's middle is {:.0f} px off the detector's: the zero frequency "
-                    "is at the corner, and is moved to the middle (--center ROW,COL says otherwise)",
-                    length(own)),
-        ShiftPatterns{half_or_none(own[0], patterns.pixels()), half_or_none(own[1], patterns.pixels()),
-                      true},
+        fmt::format(
+            "the mean pattern's middle is {:.0f} px off the detector's: the zero frequency "
+            "is at the corner, and is moved to the middle (--center ROW,COL says otherwise)",
+            length(own)),
+        ShiftPatterns{half_or_none(own[0], patterns.pixels()),
+                      half_or_none(own[1], patterns.pixels()), true},
         options, {"center"});
   if (length(own) > kOffCentre_px && (length(seen.offset) > kOffCentre_px || misfit))
     return diagnosis.mend(

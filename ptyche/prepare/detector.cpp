@@ -1,10 +1,11 @@
-#include "ptyche/prepare/detector.h"
-
+// A mask the wrong way round, lines without counts, a quadrant of another gain, hot pixels; or no
+// picture at all.
 #include <algorithm>
 #include <array>
 #include <cmath>
 
 #include "ptyche/data/array.h"
+#include "ptyche/prepare/judge.h"
 
 namespace ptyche {
 namespace {
@@ -34,8 +35,7 @@ void judge_mask(Diagnosis& diagnosis, const Scan& scan, const Patterns& patterns
   diagnosis.numbers["mask_counted"] = counted;
   if (counted >= kMaskCounted) return;
   const std::int64_t stride = std::max<std::int64_t>(scan.frames() / kMaskFrames, 1);
-  const at::Tensor mean =
-      scan.counts().slice(0, 0, scan.frames(), stride).to(at::kDouble).mean(0);
+  const at::Tensor mean = scan.counts().slice(0, 0, scan.frames(), stride).to(at::kDouble).mean(0);
   const double seen = sum_of(mean * patterns.mask), hidden = sum_of(mean) - seen;
   if (hidden <= kHiddenLight * seen) return;
   diagnosis.mend("mask: inverted",
@@ -85,7 +85,8 @@ bool find_dead_lines(Diagnosis& diagnosis, const Patterns& patterns, const at::T
   for (const std::int64_t axis : {0, 1})
     for (const bool from_end : {false, true}) {
       const at::Tensor sums = mean.sum(1 - axis), counted = patterns.mask.sum(1 - axis);
-      const DeadLines dead = from_end ? dead_lines(sums.flip(0), counted.flip(0)) : dead_lines(sums, counted);
+      const DeadLines dead =
+          from_end ? dead_lines(sums.flip(0), counted.flip(0)) : dead_lines(sums, counted);
       if (dead.opposite <= worst) continue;
       worst = dead.opposite;
       number = dead.number;
@@ -94,11 +95,12 @@ bool find_dead_lines(Diagnosis& diagnosis, const Patterns& patterns, const at::T
     }
   diagnosis.numbers["dead_lines"] = worst;
   if (worst <= kDeadShare) return false;
-  diagnosis.mend("detector: dead lines",
-                 fmt::format("{} lines at an edge count nothing, opposite to lines with {:.3g} % of "
-                             "the light: they are masked (--mask FILE says otherwise)",
-                             number, 100 * worst),
-                 ChangeMask{mask}, options, {"mask"});
+  diagnosis.mend(
+      "detector: dead lines",
+      fmt::format("{} lines at an edge count nothing, opposite to lines with {:.3g} % of "
+                  "the light: they are masked (--mask FILE says otherwise)",
+                  number, 100 * worst),
+      ChangeMask{mask}, options, {"mask"});
   return true;
 }
 
@@ -109,7 +111,8 @@ double jump_at_middle(const at::Tensor& lines, double floor) {
   const std::vector<double> level = to_vector((lines + floor).log());
   std::vector<double> steps;
   for (std::int64_t i = half - 5; i < half + 4; ++i)
-    steps.push_back(std::abs(level[static_cast<std::size_t>(i)] - level[static_cast<std::size_t>(i) + 1]));
+    steps.push_back(
+        std::abs(level[static_cast<std::size_t>(i)] - level[static_cast<std::size_t>(i) + 1]));
   const double across = steps[4];
   std::ranges::nth_element(steps, steps.begin() + 4);
   return across - steps[4];
@@ -127,17 +130,19 @@ bool find_gain(Diagnosis& diagnosis, const at::Tensor& mean) {
   std::array<double, 4> jumps{};
   for (std::size_t i = 0; i < 4; ++i) {
     const at::Tensor turned = i < 2 ? mean : mean.t();
-    const at::Tensor part = i % 2 == 0 ? turned.narrow(1, 0, half - 3) : turned.narrow(1, half + 3, half - 3);
+    const at::Tensor part =
+        i % 2 == 0 ? turned.narrow(1, 0, half - 3) : turned.narrow(1, half + 3, half - 3);
     jumps[i] = jump_at_middle(part.sum(1), floor);
   }
   std::ranges::sort(jumps);
   diagnosis.numbers["quadrant"] = ratio;
   diagnosis.numbers["quadrant_jump"] = jumps[2];
   if (ratio <= kQuadrant || jumps[2] <= kJump) return false;
-  diagnosis.say(Level::warn, "detector: gain of a quadrant",
-                fmt::format("one quadrant counts {:.3g} times what the others do, with a jump at its "
-                            "border: its gain is another; --mask FILE can leave it out",
-                            ratio));
+  diagnosis.say(
+      Level::warn, "detector: gain of a quadrant",
+      fmt::format("one quadrant counts {:.3g} times what the others do, with a jump at its "
+                  "border: its gain is another; --mask FILE can leave it out",
+                  ratio));
   return true;
 }
 
@@ -148,7 +153,8 @@ at::Tensor brightest_beside(const at::Tensor& image) {
   for (std::int64_t row = 0; row < 3; ++row)
     for (std::int64_t col = 0; col < 3; ++col)
       if (row != 1 || col != 1)
-        brightest = at::maximum(brightest, padded.narrow(0, row, image.size(0)).narrow(1, col, image.size(1)));
+        brightest = at::maximum(brightest,
+                                padded.narrow(0, row, image.size(0)).narrow(1, col, image.size(1)));
   return brightest;
 }
 
@@ -162,14 +168,16 @@ void find_hot_pixels(Diagnosis& diagnosis, const Patterns& patterns, const at::T
   const at::Tensor hot = ratio.gt(kHot);
   const auto number = hot.sum().item<std::int64_t>();
   diagnosis.numbers["hot"] = ratio.max().item<double>();
-  if (number == 0 || static_cast<double>(number) > kHotShare * static_cast<double>(hot.numel())) return;
+  if (number == 0 || static_cast<double>(number) > kHotShare * static_cast<double>(hot.numel()))
+    return;
   const at::Tensor where = hot.nonzero()[0];
   diagnosis.mend(
       "detector: hot pixels",
-      fmt::format("{} pixel{} more than {} times what the brightest neighbour does in the mean, the "
-                  "first at {},{}: masked (--mask FILE says otherwise)",
-                  number, number == 1 ? " counts" : "s count", kHot, where[0].item<std::int64_t>(),
-                  where[1].item<std::int64_t>()),
+      fmt::format(
+          "{} pixel{} more than {} times what the brightest neighbour does in the mean, the "
+          "first at {},{}: masked (--mask FILE says otherwise)",
+          number, number == 1 ? " counts" : "s count", kHot, where[0].item<std::int64_t>(),
+          where[1].item<std::int64_t>()),
       ChangeMask{patterns.mask.logical_and(hot.logical_not())}, options, {"mask"});
 }
 

@@ -1,11 +1,6 @@
 #include "ptyche/prepare/examine.h"
 
-#include "ptyche/prepare/centre.h"
-#include "ptyche/prepare/detector.h"
-#include "ptyche/prepare/frames.h"
-#include "ptyche/prepare/neighbours.h"
-#include "ptyche/prepare/places.h"
-#include "ptyche/prepare/values.h"
+#include "ptyche/prepare/judge.h"
 
 namespace ptyche {
 namespace {
@@ -20,10 +15,11 @@ constexpr double kPartnersKnown = 0.3;
 void judge_beam(Diagnosis& diagnosis) {
   const double spread = diagnosis.numbers["beam"];
   if (spread <= kBeam || diagnosis.has("order: p") || diagnosis.has("order: a")) return;
-  const bool in_order = diagnosis.numbers["shadow_seen"] > 0 ||
-                        diagnosis.numbers["partner_space"] < kPartnersKnown;
+  const bool in_order =
+      diagnosis.numbers["shadow_seen"] > 0 || diagnosis.numbers["partner_space"] < kPartnersKnown;
   const std::string how = fmt::format(
-      "the patterns' totals spread by {:.0f} % about those of their neighbours: the beam fluctuates",
+      "the patterns' totals spread by {:.0f} % about those of their neighbours: the beam "
+      "fluctuates",
       100 * spread);
   diagnosis.say(Level::warn, in_order ? "beam: fluctuates" : "beam: fluctuates, or wrong order",
                 in_order ? how : how + ", or patterns are not in their places");
@@ -35,8 +31,8 @@ void judge_diffraction(Diagnosis& diagnosis, const Scan& scan, const Patterns& p
   const bool given = scan.fields().probe_given;
   judge_detector(diagnosis, patterns, options);
   if (diagnosis.is_final()) return;
-  const bool uneven = diagnosis.has("detector: dead") || diagnosis.has("detector: gain") ||
-                      diagnosis.has("mask: ");
+  const bool uneven =
+      diagnosis.has("detector: dead") || diagnosis.has("detector: gain") || diagnosis.has("mask: ");
   if (!uneven) judge_drift(diagnosis, patterns);
   judge_frames(diagnosis, scan, patterns, diagnosis.has("centre: drifts"));
   if (diagnosis.is_final()) return;
@@ -64,8 +60,9 @@ Diagnosis examine(const Scan& scan, const ExamineOptions& options) {
   }
   judge_diffraction(diagnosis, scan, patterns, options);
   if (!scan.fields().probe_given && !diagnosis.has(Level::refuse))
-    diagnosis.say(Level::note, "probe: none given",
-                  "without a probe both axes flipped and the sign of the defocus are one and the same");
+    diagnosis.say(
+        Level::note, "probe: none given",
+        "without a probe both axes flipped and the sign of the defocus are one and the same");
   return diagnosis;
 }
 

@@ -28,8 +28,8 @@ bool Diagnosis::has(Level level) const {
 }
 
 const Finding* Diagnosis::to_mend() const {
-  const auto found = std::ranges::find_if(
-      findings, [](const Finding& each) { return each.remedy.has_value(); });
+  const auto found =
+      std::ranges::find_if(findings, [](const Finding& each) { return each.remedy.has_value(); });
   return found == findings.end() ? nullptr : &*found;
 }
 

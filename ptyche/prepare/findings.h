@@ -82,7 +82,8 @@ struct Finding {
 
 /// How a scan is examined and treated.
 struct ExamineOptions {
-  std::set<std::string> given = {};  ///< names of the options that the user gave: never acted against
+  std::set<std::string> given =
+      {};              ///< names of the options that the user gave: never acted against
   double photons = 0;  ///< of the calibration of a treated scan's probe, see ReadOptions::photons
 };
 

@@ -1,10 +1,10 @@
-#include "ptyche/prepare/frames.h"
-
+// Single patterns: stuck ones that repeat another, and those that are none of this scan.
 #include <algorithm>
 #include <cmath>
 #include <unordered_map>
 
 #include "ptyche/data/array.h"
+#include "ptyche/prepare/judge.h"
 
 namespace ptyche {
 namespace {
@@ -14,7 +14,8 @@ constexpr double kRepeated = 0.02, kAllRepeated = 0.9;
 // Total over the median one: .15 .. 2.2 | 0 and > 10.
 constexpr double kEmpty = 0.05, kHuge = 5;
 constexpr double kUsualLow = 0.3, kUsualHigh = 3;
-// 1 - cos(frame, median frame) over its median, in frames of a usual total; and in spreads above it.
+// 1 - cos(frame, median frame) over its median, in frames of a usual total; and in spreads above
+// it.
 constexpr double kUnlike = 1.8, kUnlikeSpreads = 6, kUnlikeLeast = 0.05;
 // Share of frames that is said: single ones do no harm.
 constexpr double kGarbage = 0.01;
@@ -34,9 +35,10 @@ struct Sums {
 
 Sums sums_of(const Scan& scan, const at::Tensor& frames) {
   const std::int64_t pixels = scan.pattern_size() * scan.pattern_size();
-  const at::Tensor weights = at::stack({at::ones({pixels}, at::kFloat),
-                                        (at::arange(1, pixels + 1, at::kDouble) * 0.618033988749895)
-                                            .frac().to(at::kFloat)}, 1);
+  const at::Tensor weights = at::stack(
+      {at::ones({pixels}, at::kFloat),
+       (at::arange(1, pixels + 1, at::kDouble) * 0.618033988749895).frac().to(at::kFloat)},
+      1);
   std::vector<at::Tensor> parts;
   for (std::int64_t first = 0; first < frames.size(0); first += kBatch) {
     const at::Tensor batch = frames.narrow(0, first, std::min(kBatch, frames.size(0) - first));
@@ -81,7 +83,8 @@ void judge_repeats(Diagnosis& diagnosis, const Scan& scan) {
   const std::vector<std::int64_t> repeats = repeats_of(scan, frames);
   const double share = static_cast<double>(repeats.size()) / static_cast<double>(frames.size(0));
   diagnosis.numbers["repeated"] = share;
-  if (share > kAllRepeated || (frames.size(0) - static_cast<std::int64_t>(repeats.size()) < 4 && share > 0.5))
+  if (share > kAllRepeated ||
+      (frames.size(0) - static_cast<std::int64_t>(repeats.size()) < 4 && share > 0.5))
     return diagnosis.say(Level::refuse, "frames: all the same",
                          fmt::format("{} of {} patterns are bit for bit equal to another",
                                      repeats.size(), frames.size(0)));
@@ -116,7 +119,8 @@ at::Tensor angles_of(const Scan& scan, const at::Tensor& frames, const Patterns&
   std::vector<at::Tensor> parts;
   for (std::int64_t first = 0; first < frames.size(0); first += kBatch) {
     const at::Tensor batch = frames.narrow(0, first, std::min(kBatch, frames.size(0) - first));
-    const at::Tensor counts = scan.counts().index_select(0, batch).to(at::kFloat).mul_(patterns.mask);
+    const at::Tensor counts =
+        scan.counts().index_select(0, batch).to(at::kFloat).mul_(patterns.mask);
     parts.push_back(1 - directions(counts, patterns.mask).matmul(middle).to(at::kDouble));
   }
   return at::cat(parts);
@@ -127,7 +131,11 @@ at::Tensor totals_of(const Scan& scan, const at::Tensor& frames, const Patterns&
   std::vector<at::Tensor> parts;
   for (std::int64_t first = 0; first < frames.size(0); first += kBatch) {
     const at::Tensor batch = frames.narrow(0, first, std::min(kBatch, frames.size(0) - first));
-    parts.push_back(scan.counts().index_select(0, batch).to(at::kFloat).mul_(patterns.mask).flatten(1)
+    parts.push_back(scan.counts()
+                        .index_select(0, batch)
+                        .to(at::kFloat)
+                        .mul_(patterns.mask)
+                        .flatten(1)
                         .sum(1, false, at::kDouble));
   }
   return at::cat(parts);
@@ -156,15 +164,18 @@ void judge_frames(Diagnosis& diagnosis, const Scan& scan, const Patterns& patter
   const at::Tensor totals = totals_of(scan, frames, patterns);
   const double median = std::max(totals.median().item<double>(), 1e-9);
   const at::Tensor empty = totals.lt(kEmpty * median), huge = totals.gt(kHuge * median);
-  const at::Tensor usual = totals.gt(kUsualLow * median).logical_and(totals.lt(kUsualHigh * median));
-  const at::Tensor unlike = drifts ? at::zeros_like(usual)
-                                   : unlike_frames(diagnosis, angles_of(scan, frames, patterns), usual);
+  const at::Tensor usual =
+      totals.gt(kUsualLow * median).logical_and(totals.lt(kUsualHigh * median));
+  const at::Tensor unlike =
+      drifts ? at::zeros_like(usual)
+             : unlike_frames(diagnosis, angles_of(scan, frames, patterns), usual);
   const at::Tensor bad = empty.logical_or(huge).logical_or(unlike);
   const double beam = spread_about_neighbours(patterns);
   const double share = bad.to(at::kDouble).mean().item<double>();
   diagnosis.numbers["beam"] = beam;
   diagnosis.numbers["garbage"] = share;
-  const bool only_tail = beam > kBeamFluctuates && number_of(unlike) + number_of(huge) == 0 && share < kBeamTail;
+  const bool only_tail =
+      beam > kBeamFluctuates && number_of(unlike) + number_of(huge) == 0 && share < kBeamTail;
   if (share <= kGarbage || number_of(bad) < 2 || only_tail) return;
   const at::Tensor which = frames.masked_select(bad);
   const std::vector<std::int64_t> list(which.const_data_ptr<std::int64_t>(),

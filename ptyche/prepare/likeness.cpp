@@ -35,8 +35,8 @@ Pairs neighbours(const at::Tensor& positions, std::int64_t most, std::int64_t ea
   if (size <= most) return pairs;
   Pairs chosen;  // an irrational stride falls in with no period of a raster
   for (std::int64_t i = 0; i < most; ++i)
-    chosen.push_back(pairs[static_cast<std::size_t>(std::fmod(static_cast<double>(i) * 0.61803398875, 1.0) *
-                                                    static_cast<double>(size))]);
+    chosen.push_back(pairs[static_cast<std::size_t>(
+        std::fmod(static_cast<double>(i) * 0.61803398875, 1.0) * static_cast<double>(size))]);
   return chosen;
 }
 
@@ -74,7 +74,8 @@ double between(const float* image, std::int64_t size, double row, double col) {
   };
   const std::int64_t top = wrapped(row_low), left = wrapped(col_low);
   const std::int64_t bottom = (top + 1) % size, beside = (left + 1) % size;
-  return (1 - down) * ((1 - right) * image[top * size + left] + right * image[top * size + beside]) +
+  return (1 - down) *
+             ((1 - right) * image[top * size + left] + right * image[top * size + beside]) +
          down * ((1 - right) * image[bottom * size + left] + right * image[bottom * size + beside]);
 }
 
@@ -102,8 +103,8 @@ std::vector<double> values_at(const at::Tensor& correlations, const std::vector<
   const float* image = all.const_data_ptr<float>();
   std::vector<double> values;
   for (std::size_t k = 0; k < shifts.size() / 2; ++k)
-    values.push_back(between(image + static_cast<std::int64_t>(k) * size * size, size, shifts[2 * k],
-                             shifts[2 * k + 1]));
+    values.push_back(between(image + static_cast<std::int64_t>(k) * size * size, size,
+                             shifts[2 * k], shifts[2 * k + 1]));
   return values;
 }
 
@@ -124,9 +125,9 @@ Matrix matrix_of(Orientation orientation) {
 namespace {
 
 constexpr std::int64_t kPairs = 400;
-constexpr double kGainStep = 1.084;  // 64 from .05 to 8
-constexpr double kReach = 0.4;        // of the pattern: shifts beyond it wrap
-constexpr double kReachedShare = 0.3; // of the pairs must lie within
+constexpr double kGainStep = 1.084;    // 64 from .05 to 8
+constexpr double kReach = 0.4;         // of the pattern: shifts beyond it wrap
+constexpr double kReachedShare = 0.3;  // of the pairs must lie within
 
 /// Steps (pairs, 2) from the first to the second position of each pair.
 std::vector<double> steps_of(const at::Tensor& positions, const Pairs& pairs) {
@@ -139,7 +140,8 @@ std::vector<double> steps_of(const at::Tensor& positions, const Pairs& pairs) {
 }
 
 /// Mean odd correlation at gain times the turned steps; 0 where too few of them are inside.
-double mean_odd(const at::Tensor& all, const std::vector<double>& steps, const Matrix& turn, double gain) {
+double mean_odd(const at::Tensor& all, const std::vector<double>& steps, const Matrix& turn,
+                double gain) {
   const std::int64_t size = all.size(-1);
   const float* image = all.const_data_ptr<float>();
   const double reach = kReach * static_cast<double>(size);
@@ -197,7 +199,8 @@ std::vector<Shadow> shadows(const Likeness& likeness, const at::Tensor& position
   const double error = odd_deviation(all) / std::sqrt(static_cast<double>(pairs.size())) + 1e-12;
   const std::vector<double> steps = steps_of(places, pairs);
   std::vector<Shadow> found;
-  for (const Orientation each : kOrientations) found.push_back(shadow_of(all, steps, each, gains, error));
+  for (const Orientation each : kOrientations)
+    found.push_back(shadow_of(all, steps, each, gains, error));
   std::ranges::sort(found, std::greater<>(), &Shadow::strength);
   return found;
 }
@@ -212,7 +215,8 @@ constexpr std::uint64_t kSeed = 53959;  // one that no user gives by chance
 at::Tensor made_up_object(std::int64_t side) {
   RandomStream stream(kSeed, Purpose::object);
   at::Tensor noise = at::empty({side, side}, at::kDouble);
-  for (double *value = noise.mutable_data_ptr<double>(), *end = value + noise.numel(); value != end; ++value)
+  for (double *value = noise.mutable_data_ptr<double>(), *end = value + noise.numel(); value != end;
+       ++value)
     *value = stream.normal();
   const at::Tensor smooth = blurred_around(noise, kBlur_px);
   const at::Tensor level = smooth / smooth.std();
@@ -248,11 +252,12 @@ std::vector<Shadow> shadows_of_probe(const at::Tensor& probe) {
     const auto [row, col] = places[k];
     positions[static_cast<std::int64_t>(k)][0] = static_cast<double>(row);
     positions[static_cast<std::int64_t>(k)][1] = static_cast<double>(col);
-    const at::Tensor wave = at::fft_fft2(probe * object.narrow(0, row, size).narrow(1, col, size), {},
-                                         {-2, -1}, "ortho");
+    const at::Tensor wave = at::fft_fft2(probe * object.narrow(0, row, size).narrow(1, col, size),
+                                         {}, {-2, -1}, "ortho");
     patterns.push_back(mode_power(wave));
   }
-  const at::Tensor counts = at::fft_fftshift(at::stack(patterns), at::IntArrayRef{1, 2}).contiguous();
+  const at::Tensor counts =
+      at::fft_fftshift(at::stack(patterns), at::IntArrayRef{1, 2}).contiguous();
   return shadows(likeness_of(counts, at::ones({size, size}, at::kBool)), positions);
 }
 

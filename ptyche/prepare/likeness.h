@@ -16,10 +16,10 @@ namespace ptyche {
 
 /// Amplitudes of unit norm, binned to at most 64 x 64, less their mean.
 struct Likeness {
-  at::Tensor spectra;  ///< (k, M, M / 2 + 1) complex64
-  at::Tensor norms;    ///< (k) float32, of what is left of each
-  std::int64_t pixels = 0;       ///< M
-  double detector_pixels = 1;    ///< how many of the detector's pixels a binned one is wide
+  at::Tensor spectra;          ///< (k, M, M / 2 + 1) complex64
+  at::Tensor norms;            ///< (k) float32, of what is left of each
+  std::int64_t pixels = 0;     ///< M
+  double detector_pixels = 1;  ///< how many of the detector's pixels a binned one is wide
 };
 
 ///   counts  (k, N, N) float32, mask (N, N) bool

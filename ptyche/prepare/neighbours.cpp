@@ -1,23 +1,26 @@
-#include "ptyche/prepare/neighbours.h"
-
+// Do the patterns fit their positions: orientation, sign and scale by the shadows, order and
+// strangers by the likeness of neighbours.
 #include <algorithm>
 #include <cmath>
 
 #include "ptyche/data/array.h"
+#include "ptyche/prepare/judge.h"
 #include "ptyche/prepare/likeness.h"
 
 namespace ptyche {
 namespace {
 
 // Strength of the best of four orientations, standard errors; second over first; mean correlation;
-// gain in detector pixels per position pixel: curved probes 1.0 .. 3 | in focus, where the orientation
-// says nothing, <= .54.
+// gain in detector pixels per position pixel: curved probes 1.0 .. 3 | in focus, where the
+// orientation says nothing, <= .54.
 constexpr double kSeen = 15, kSecond = 0.7, kSeenMean = 0.012, kSeenGain = 0.7;
-// Strength of the given probe's own shadow: curved 73 .. 210 | in focus 7 .. 23. Where it is strong,
-// only gains about its own are tried, and less is enough: right ones 7.9 .. 90, seconds <= .33 | wrong
-// ones <= 4.
-constexpr double kOwnSeen = 45, kOwnSecond = 0.5, kAboutOwn = 2.7, kSeenAbout = 7.5, kSecondAbout = 0.6;
-// Gain over the probe's own: .67 .. 1.17 on good scans | .32 .. .57 (positions x 2), 1.27 .. 2.4 (x .5).
+// Strength of the given probe's own shadow: curved 73 .. 210 | in focus 7 .. 23. Where it is
+// strong, only gains about its own are tried, and less is enough: right ones 7.9 .. 90, seconds <=
+// .33 | wrong ones <= 4.
+constexpr double kOwnSeen = 45, kOwnSecond = 0.5, kAboutOwn = 2.7, kSeenAbout = 7.5,
+                 kSecondAbout = 0.6;
+// Gain over the probe's own: .67 .. 1.17 on good scans | .32 .. .57 (positions x 2), 1.27 .. 2.4 (x
+// .5).
 constexpr double kGainLow = 0.6, kGainHigh = 1.5;
 // Standard errors by which a shifted order must be better: <= 1 | 15 .. 26 (where it can be seen).
 constexpr double kLagErrors = 5, kLagTimes = 1.4;
@@ -25,9 +28,10 @@ constexpr double kLagErrors = 5, kLagTimes = 1.4;
 constexpr double kStrangers = 0.19;
 // Rank of the distance of the most similar patterns, .5 = chance.
 // They stand out by <= 4.9 spreads on good scans where they are far.
-constexpr double kPartnerFar = 0.42, kPartnerStandsOut = 6, kPartnerTime = 0.25, kPartnerUnsure = 0.3;
-// Where the probe's own shadow is strong and the patterns differ by more than photon noise (share of
-// their differences), the shadow is seen: strength >= 14 on all such good scans.
+constexpr double kPartnerFar = 0.42, kPartnerStandsOut = 6, kPartnerTime = 0.25,
+                 kPartnerUnsure = 0.3;
+// Where the probe's own shadow is strong and the patterns differ by more than photon noise (share
+// of their differences), the shadow is seen: strength >= 14 on all such good scans.
 constexpr double kSignal = 0.5;
 constexpr std::int64_t kLagPairs = 300, kPartnerPatterns = 100, kFewestPatterns = 12;
 
@@ -73,12 +77,13 @@ TurnPositions turn_positions(Orientation orientation, bool reversed) {
 }
 
 void say_twin(Diagnosis& diagnosis, double strength) {
-  diagnosis.say(Level::warn, "positions: both axes flipped, or the sign of the defocus",
-                fmt::format("neighbouring patterns move against what the file's probe says ({:.0f} "
-                            "standard errors): both axes of the positions are flipped, or the patterns "
-                            "turned by 180 degrees, or the probe's defocus has the wrong sign; left as "
-                            "it is (--flip-x --flip-y)",
-                            strength));
+  diagnosis.say(
+      Level::warn, "positions: both axes flipped, or the sign of the defocus",
+      fmt::format("neighbouring patterns move against what the file's probe says ({:.0f} "
+                  "standard errors): both axes of the positions are flipped, or the patterns "
+                  "turned by 180 degrees, or the probe's defocus has the wrong sign; left as "
+                  "it is (--flip-x --flip-y)",
+                  strength));
 }
 
 void judge_orientation(Diagnosis& diagnosis, const Evidence& evidence, bool probe_given,
@@ -93,30 +98,35 @@ void judge_orientation(Diagnosis& diagnosis, const Evidence& evidence, bool prob
   const char* what = !is_signed ? turn.unsigned_one : reversed ? turn.reversed : turn.as_probe;
   const std::string cause = fmt::format("positions: {}", what);
   const std::string text = fmt::format(
-      "neighbouring patterns move as if the positions had their {} ({:.0f} standard errors; the next "
+      "neighbouring patterns move as if the positions had their {} ({:.0f} standard errors; the "
+      "next "
       "orientation {:.0f})",
       what, best.strength, evidence.found[1].strength);
   if (probe_given && !is_signed)
     return diagnosis.say(Level::warn, cause,
-                         text + "; left as it is, for the probe's own shadow is weak: --swap-xy "
-                                "--flip-x --flip-y turn them");
-  diagnosis.mend(cause, text + "; they are turned back (--swap-xy, --flip-x or --flip-y say otherwise)",
-                 turn_positions(best.orientation, reversed), options, {"flip-x", "flip-y", "swap-xy"});
+                         text +
+                             "; left as it is, for the probe's own shadow is weak: --swap-xy "
+                             "--flip-x --flip-y turn them");
+  diagnosis.mend(
+      cause, text + "; they are turned back (--swap-xy, --flip-x or --flip-y say otherwise)",
+      turn_positions(best.orientation, reversed), options, {"flip-x", "flip-y", "swap-xy"});
 }
 
 void judge_scale(Diagnosis& diagnosis, const Evidence& evidence) {
   const double ratio = std::abs(evidence.ratio);
   if (ratio == 0 || (ratio > kGainLow && ratio < kGainHigh)) return;
-  diagnosis.say(Level::warn, "positions: scale, or the defocus",
-                fmt::format("neighbouring patterns move {:.2g} times as far as the file's probe would "
-                            "move them: the positions are in pixels of another size (energy, distance, "
-                            "detector pixel), or the probe's defocus is another; left as it is",
-                            ratio));
+  diagnosis.say(
+      Level::warn, "positions: scale, or the defocus",
+      fmt::format("neighbouring patterns move {:.2g} times as far as the file's probe would "
+                  "move them: the positions are in pixels of another size (energy, distance, "
+                  "detector pixel), or the probe's defocus is another; left as it is",
+                  ratio));
 }
 
 /// Photon noise in the patterns' differences from their mean, of unit power: (k) float64.
 at::Tensor noise_of(const Patterns& patterns) {
-  const at::Tensor mean = binned(patterns.counts, patterns.mask).counts.mean({0}, false, at::kDouble);
+  const at::Tensor mean =
+      binned(patterns.counts, patterns.mask).counts.mean({0}, false, at::kDouble);
   return mean.clamp_max(0.25).sum() / patterns.totals.clamp_min(1);
 }
 
@@ -151,7 +161,8 @@ Evidence evidence_of(const Likeness& likeness, const Patterns& patterns, const a
   Evidence evidence{.found = {}, .own = std::vector<Shadow>(4)};
   if (probe_given) evidence.own = shadows_of_probe(probe);
   const Shadow& own = evidence.own[0];
-  evidence.own_strong = own.strength > kOwnSeen && evidence.own[1].strength < kOwnSecond * own.strength;
+  evidence.own_strong =
+      own.strength > kOwnSeen && evidence.own[1].strength < kOwnSecond * own.strength;
   look_for_shadows(evidence, likeness, patterns);
   if (evidence.seen && evidence.own_strong) evidence.ratio = evidence.found[0].gain / own.gain;
   return evidence;
@@ -162,11 +173,12 @@ void judge_shadows(Diagnosis& diagnosis, const Evidence& evidence, bool probe_gi
   if (!evidence.seen) return;
   const double gain = std::abs(evidence.found[0].gain);
   if (probe_given && !evidence.own_strong && evidence.own[0].strength < evidence.found[0].strength)
-    diagnosis.say(Level::warn, "probe: not curved",
-                  fmt::format("neighbouring patterns move like shadows ({:.2g} pattern pixels per "
-                              "position pixel), which the file's probe, in focus, does not cast: it is "
-                              "not this scan's",
-                              gain));
+    diagnosis.say(
+        Level::warn, "probe: not curved",
+        fmt::format("neighbouring patterns move like shadows ({:.2g} pattern pixels per "
+                    "position pixel), which the file's probe, in focus, does not cast: it is "
+                    "not this scan's",
+                    gain));
   judge_orientation(diagnosis, evidence, probe_given, options);
   judge_scale(diagnosis, evidence);
 }
@@ -191,15 +203,18 @@ struct Likely {
 
 /// Mean likeness of neighbours among patterns first..last-1 when the pattern `lag` frames later is
 /// given each position and shadows move by `turn`.
-Likely likeness_of_neighbours(const Likeness& likeness, const Patterns& patterns, const Matrix& turn,
-                              std::int64_t first, std::int64_t last, std::int64_t lag) {
+Likely likeness_of_neighbours(const Likeness& likeness, const Patterns& patterns,
+                              const Matrix& turn, std::int64_t first, std::int64_t last,
+                              std::int64_t lag) {
   const std::vector<std::int64_t> partner = lagged(patterns.frames, lag);
   std::vector<std::int64_t> kept;
   for (std::int64_t k = first; k < last; ++k)
-    if (partner[static_cast<std::size_t>(k)] >= first && partner[static_cast<std::size_t>(k)] < last)
+    if (partner[static_cast<std::size_t>(k)] >= first &&
+        partner[static_cast<std::size_t>(k)] < last)
       kept.push_back(k);
   if (kept.size() < 6) return {0, 1};
-  const at::Tensor places = patterns.positions.index_select(0, at::tensor(kept, at::kLong)).contiguous();
+  const at::Tensor places =
+      patterns.positions.index_select(0, at::tensor(kept, at::kLong)).contiguous();
   const double* place = places.const_data_ptr<double>();
   Pairs pairs;
   std::vector<double> shifts;
@@ -211,7 +226,8 @@ Likely likeness_of_neighbours(const Likeness& likeness, const Patterns& patterns
     shifts.push_back(turn.col_row * row + turn.col_col * col);
   }
   if (pairs.size() < 6) return {0, 1};
-  const at::Tensor values = at::tensor(values_at(correlations(likeness, pairs), shifts), at::kDouble);
+  const at::Tensor values =
+      at::tensor(values_at(correlations(likeness, pairs), shifts), at::kDouble);
   return {values.mean().item<double>(),
           values.std(false).item<double>() / std::sqrt(static_cast<double>(pairs.size()))};
 }
@@ -234,13 +250,15 @@ Better better_order(const Likeness& likeness, const Patterns& patterns, const Ma
   return best;
 }
 
-void mend_order(Diagnosis& diagnosis, std::int64_t by, double errors, const ExamineOptions& options) {
-  diagnosis.mend("order: patterns shifted against positions",
-                 fmt::format("neighbours resemble each other by {:.0f} standard errors more when the "
-                             "pattern {} takes each position: patterns and positions are shifted by "
-                             "one, and are shifted back",
-                             errors, by > 0 ? "after" : "before"),
-                 ShiftOrder{by}, options, {});
+void mend_order(Diagnosis& diagnosis, std::int64_t by, double errors,
+                const ExamineOptions& options) {
+  diagnosis.mend(
+      "order: patterns shifted against positions",
+      fmt::format("neighbours resemble each other by {:.0f} standard errors more when the "
+                  "pattern {} takes each position: patterns and positions are shifted by "
+                  "one, and are shifted back",
+                  errors, by > 0 ? "after" : "before"),
+      ShiftOrder{by}, options, {});
 }
 
 /// Where shadows are not seen in the order given, they may be in another.
@@ -255,7 +273,8 @@ bool find_lagged_shadow(Diagnosis& diagnosis, const Likeness& likeness, const Pa
     by = lag;
   }
   diagnosis.numbers["lagged_shadow"] = best.strength;
-  if (best.strength <= kSeen || best.mean <= kSeenMean || best.strength <= kLagTimes * given) return false;
+  if (best.strength <= kSeen || best.mean <= kSeenMean || best.strength <= kLagTimes * given)
+    return false;
   mend_order(diagnosis, by, best.strength - given, options);
   return true;
 }
@@ -281,11 +300,12 @@ bool find_shift(Diagnosis& diagnosis, const Likeness& likeness, const Patterns& 
     return true;
   }
   if (std::max(early.errors, late.errors) <= kLagErrors) return false;
-  diagnosis.say(Level::warn, "order: patterns shifted in a part of the scan",
-                fmt::format("in the {} half neighbours resemble each other by {:.0f} standard errors "
-                            "more when patterns are shifted by one: a frame was lost or doubled",
-                            early.errors > late.errors ? "first" : "second",
-                            std::max(early.errors, late.errors)));
+  diagnosis.say(
+      Level::warn, "order: patterns shifted in a part of the scan",
+      fmt::format("in the {} half neighbours resemble each other by {:.0f} standard errors "
+                  "more when patterns are shifted by one: a frame was lost or doubled",
+                  early.errors > late.errors ? "first" : "second",
+                  std::max(early.errors, late.errors)));
   return true;
 }
 
@@ -293,7 +313,8 @@ double median_of(const at::Tensor& values) { return values.median().item<double>
 
 /// Of every pattern, how alike it is to its nearest four where their shadows move by `turn`: the
 /// median, (k) float64.
-at::Tensor likeness_to_nearest(const Likeness& likeness, const Patterns& patterns, const Matrix& turn) {
+at::Tensor likeness_to_nearest(const Likeness& likeness, const Patterns& patterns,
+                               const Matrix& turn) {
   const auto lists = nearest(patterns.positions, 4);
   const double* place = patterns.positions.const_data_ptr<double>();
   Pairs pairs;
@@ -309,7 +330,9 @@ at::Tensor likeness_to_nearest(const Likeness& likeness, const Patterns& pattern
   constexpr std::size_t kAtOnce = 512;
   for (std::size_t first = 0; first < pairs.size(); first += kAtOnce) {
     const std::size_t end = std::min(first + kAtOnce, pairs.size());
-    const auto at = [](auto& list, std::size_t place) { return list.begin() + static_cast<std::ptrdiff_t>(place); };
+    const auto at = [](auto& list, std::size_t place) {
+      return list.begin() + static_cast<std::ptrdiff_t>(place);
+    };
     const std::vector<double> part =
         values_at(correlations(likeness, Pairs(at(pairs, first), at(pairs, end))),
                   std::vector<double>(at(shifts, 2 * first), at(shifts, 2 * end)));
@@ -322,7 +345,8 @@ at::Tensor likeness_to_nearest(const Likeness& likeness, const Patterns& pattern
 void find_strangers(Diagnosis& diagnosis, const Likeness& likeness, const Patterns& patterns,
                     const Matrix& turn) {
   const at::Tensor alike = likeness_to_nearest(likeness, patterns, turn);
-  const at::Tensor mean = binned(patterns.counts, patterns.mask).counts.mean({0}, false, at::kDouble);
+  const at::Tensor mean =
+      binned(patterns.counts, patterns.mask).counts.mean({0}, false, at::kDouble);
   const at::Tensor power = likeness.norms.to(at::kDouble).square(), noise = noise_of(patterns);
   const at::Tensor signal = power - noise;
   // A pattern of a flat patch of the sample resembles nothing.
@@ -336,10 +360,11 @@ void find_strangers(Diagnosis& diagnosis, const Likeness& likeness, const Patter
   const double share = speaking.lt(0.3 * usual).to(at::kDouble).mean().item<double>();
   diagnosis.numbers["strangers"] = share;
   if (share <= kStrangers) return;
-  diagnosis.say(Level::warn, "order: a part of the patterns does not belong to its positions",
-                fmt::format("{:.0f} % of the patterns do not resemble those beside them: they are not "
-                            "in their places",
-                            100 * share));
+  diagnosis.say(
+      Level::warn, "order: a part of the patterns does not belong to its positions",
+      fmt::format("{:.0f} % of the patterns do not resemble those beside them: they are not "
+                  "in their places",
+                  100 * share));
 }
 
 /// Where each pattern's three most similar ones lie: mean rank of their distance in space and in
@@ -353,14 +378,18 @@ at::Tensor largest_likeness(const Likeness& likeness, const at::Tensor& which) {
   const std::int64_t size = which.size(0), kept = std::min<std::int64_t>(likeness.pixels / 2, 32);
   const at::Tensor spectra = likeness.spectra.index_select(0, which);
   const at::Tensor low = at::cat({spectra.narrow(1, 0, kept / 2),
-                                  spectra.narrow(1, likeness.pixels - kept / 2, kept / 2)}, 1)
-                             .narrow(2, 0, kept / 2 + 1).contiguous();
+                                  spectra.narrow(1, likeness.pixels - kept / 2, kept / 2)},
+                                 1)
+                             .narrow(2, 0, kept / 2 + 1)
+                             .contiguous();
   const at::Tensor norms = at::real(low * low.conj()).sum({1, 2}).sqrt();
   at::Tensor all = at::full({size, size}, -9.0, at::kDouble);
   for (std::int64_t i = 0; i + 1 < size; ++i) {
     const at::Tensor others = low.narrow(0, i + 1, size - i - 1);
-    const at::Tensor best = at::fft_irfft2(others * low[i].conj(), at::IntArrayRef{kept, kept}).flatten(1).amax(1);
-    const at::Tensor values = (best / (norms[i] * norms.narrow(0, i + 1, size - i - 1))).to(at::kDouble);
+    const at::Tensor best =
+        at::fft_irfft2(others * low[i].conj(), at::IntArrayRef{kept, kept}).flatten(1).amax(1);
+    const at::Tensor values =
+        (best / (norms[i] * norms.narrow(0, i + 1, size - i - 1))).to(at::kDouble);
     all[i].narrow(0, i + 1, size - i - 1).copy_(values);
     all.select(1, i).narrow(0, i + 1, size - i - 1).copy_(values);
   }
@@ -377,7 +406,8 @@ double rank_of(const at::Tensor& distances, const at::Tensor& top) {
 Partners partners_of(const Likeness& likeness, const Patterns& patterns) {
   const at::Tensor middle = std::get<0>(patterns.positions.median(0));
   const at::Tensor order = (patterns.positions - middle).square().sum(1).argsort(true, 0);
-  const at::Tensor which = std::get<0>(order.narrow(0, 0, std::min(kPartnerPatterns, patterns.size())).sort());
+  const at::Tensor which =
+      std::get<0>(order.narrow(0, 0, std::min(kPartnerPatterns, patterns.size())).sort());
   const at::Tensor alike = largest_likeness(likeness, which);
   const at::Tensor top = std::get<1>(alike.topk(3, 1));
   const at::Tensor places = patterns.positions.index_select(0, which);
@@ -405,19 +435,22 @@ void judge_partners(Diagnosis& diagnosis, const Likeness& likeness, const Patter
   const std::string cause = "order: patterns have nothing to do with positions";
   const bool far = found.space > kPartnerFar && evidence.found[0].strength < kSeen;
   if (far && found.time < kPartnerTime)
-    return diagnosis.say(Level::warn, cause,
-                         "patterns that resemble each other were taken one after the other, but their "
-                         "positions lie as far apart as any two: these are another scan's, or in "
-                         "another order");
+    return diagnosis.say(
+        Level::warn, cause,
+        "patterns that resemble each other were taken one after the other, but their "
+        "positions lie as far apart as any two: these are another scan's, or in "
+        "another order");
   if ((far && found.stand_out > kPartnerStandsOut) || are_missing(diagnosis, evidence))
-    return diagnosis.say(Level::warn, cause,
-                         "neighbouring patterns resemble each other no more than any two, although "
-                         "their light and their probe would show it: the positions are another scan's, "
-                         "or in another order");
+    return diagnosis.say(
+        Level::warn, cause,
+        "neighbouring patterns resemble each other no more than any two, although "
+        "their light and their probe would show it: the positions are another scan's, "
+        "or in another order");
   if (found.space > kPartnerUnsure)
-    diagnosis.say(Level::note, "order: cannot be seen without a solve",
-                  "neighbouring patterns resemble each other too little to tell whether they are in "
-                  "their places");
+    diagnosis.say(
+        Level::note, "order: cannot be seen without a solve",
+        "neighbouring patterns resemble each other too little to tell whether they are in "
+        "their places");
 }
 
 }  // namespace

@@ -20,7 +20,8 @@ std::int64_t most_patterns(std::int64_t pattern_size) {
 /// they are neighbours; else those around the middle of the scan.
 at::Tensor chosen_frames(const at::Tensor& frames, const at::Tensor& positions, std::int64_t most) {
   if (frames.size(0) <= most) return frames;
-  constexpr double kStillDense = 1.5;  // a run of a raster or spiral 1.0, of a shuffled scan 2 and more
+  constexpr double kStillDense =
+      1.5;  // a run of a raster or spiral 1.0, of a shuffled scan 2 and more
   const at::Tensor run = frames.narrow(0, (frames.size(0) - most) / 2, most);
   const double step = median_step_px(positions.index_select(0, frames));
   if (median_step_px(positions.index_select(0, run)) <= kStillDense * step) return run;

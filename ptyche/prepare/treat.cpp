@@ -1,5 +1,4 @@
-#include "ptyche/prepare/treat.h"
-
+// One thing after another.
 #include <algorithm>
 #include <cmath>
 

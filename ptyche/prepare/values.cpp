@@ -1,19 +1,22 @@
-#include "ptyche/prepare/values.h"
-
-#include <cmath>
+// Are the values of the patterns photon counts, or roots, squares or logarithms of them; are they
+// cut off or wrapped.
 #include <array>
+#include <cmath>
 #include <utility>
 #include <vector>
+
+#include "ptyche/prepare/judge.h"
 
 namespace ptyche {
 namespace {
 
-// Share of weak values that are whole multiples of the smallest: 1.0 for the right transform | <= .78
-// for another.
+// Share of weak values that are whole multiples of the smallest: 1.0 for the right transform | <=
+// .78 for another.
 constexpr double kWholeShare = 0.999;
 constexpr std::int64_t kValuesAsked = 400000;
 constexpr std::int64_t kFewestValues = 50;
-// Values at the largest one over those in the fifth below it: <= .29 | .97 .. 60 (cut at 100 counts).
+// Values at the largest one over those in the fifth below it: <= .29 | .97 .. 60 (cut at 100
+// counts).
 constexpr double kClipRatio = 0.7;
 constexpr std::int64_t kClipCount = 20;
 constexpr double kClipFrames = 0.1;  // share of patterns that hold the largest value
@@ -30,8 +33,9 @@ at::Tensor asked_values(const Patterns& patterns) {
   const std::int64_t stride = std::max<std::int64_t>(all.numel() / (4 * kValuesAsked), 1);
   const std::int64_t frames = (patterns.size() + stride - 1) / stride;
   const at::Tensor some = patterns.counts.slice(0, 0, patterns.size(), patterns.size() / frames);
-  return some.masked_select(some.gt(0)).to(at::kDouble).narrow(0, 0, std::min(
-      kValuesAsked, some.gt(0).sum().item<std::int64_t>()));
+  return some.masked_select(some.gt(0))
+      .to(at::kDouble)
+      .narrow(0, 0, std::min(kValuesAsked, some.gt(0).sum().item<std::int64_t>()));
 }
 
 double share(const at::Tensor& flags) { return flags.to(at::kDouble).mean().item<double>(); }
@@ -105,10 +109,11 @@ void judge_transform(Diagnosis& diagnosis, const Patterns& patterns,
   diagnosis.numbers["values_whole"] = share((values - values.round()).abs().lt(1e-3));
   if (are_whole(values)) {
     if (are_squares(values))
-      diagnosis.mend("values: counts squared",
-                     "all counts are squares of whole numbers: counts were taken for amplitudes, and "
-                     "their roots are taken (--domain amplitude says otherwise)",
-                     ChangeValues{Way::root, 1}, options, {"domain"});
+      diagnosis.mend(
+          "values: counts squared",
+          "all counts are squares of whole numbers: counts were taken for amplitudes, and "
+          "their roots are taken (--domain amplitude says otherwise)",
+          ChangeValues{Way::root, 1}, options, {"domain"});
     return;
   }
   for (const Reading& reading : kReadings)
@@ -147,7 +152,8 @@ void judge_clipping(Diagnosis& diagnosis, const at::Tensor& counts, float top) {
 /// in the bottom and in the second quarter.
 std::array<double, 2> beside_high(const at::Tensor& counts, std::int64_t axis, double period) {
   const std::int64_t length = counts.size(axis);
-  const at::Tensor first = counts.narrow(axis, 0, length - 1), second = counts.narrow(axis, 1, length - 1);
+  const at::Tensor first = counts.narrow(axis, 0, length - 1),
+                   second = counts.narrow(axis, 1, length - 1);
   std::array<double, 2> found{0, 0};
   for (const auto& [one, other] : {std::pair(first, second), std::pair(second, first)}) {
     const at::Tensor beside = other.masked_select(one.ge(0.75 * period));

@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <string>
 
-#include "ptyche/prepare/treat.h"
+#include "ptyche/prepare/examine.h"
 
 namespace ptyche {
 

@@ -11,8 +11,9 @@ namespace ptyche {
 namespace {
 
 TEST(Examine, FindsNothingInGoodScansOfManyKinds) {
-  SimulateOptions raster = usual_scan(), bars = usual_scan(), few = usual_scan(), large = usual_scan(),
-                  focus = usual_scan(), reversed = usual_scan(), lens = usual_scan();
+  SimulateOptions raster = usual_scan(), bars = usual_scan(), few = usual_scan(),
+                  large = usual_scan(), focus = usual_scan(), reversed = usual_scan(),
+                  lens = usual_scan();
   raster.scan = "raster";
   bars.object = "bars";
   few.photons = 2e3;
@@ -24,7 +25,8 @@ TEST(Examine, FindsNothingInGoodScansOfManyKinds) {
   reversed.scan = "fermat";
   lens.probe = "zernike";
   lens.zernike_rad = {0.8, 0.4, -0.3};
-  for (const SimulateOptions& each : {usual_scan(), raster, bars, few, large, focus, reversed, lens})
+  for (const SimulateOptions& each :
+       {usual_scan(), raster, bars, few, large, focus, reversed, lens})
     EXPECT_EQ(causes_above_a_note(examine(simulate(each))), "")
         << each.probe << " " << each.scan << " " << each.object << " " << each.photons;
 }
@@ -52,12 +54,15 @@ Scan with_mask(const Scan& scan, const at::Tensor& mask) {
 /// Poisson draws of one level.
 at::Tensor noise_like(const Scan& scan) {
   return poisson_draws(at::full_like(scan.counts(), 3, at::kDouble), at::arange(scan.frames()), 1,
-                       Purpose::noise).to(at::kFloat);
+                       Purpose::noise)
+      .to(at::kFloat);
 }
 
 std::vector<Fault> faults() {
   const auto counts = [](const std::function<at::Tensor(const at::Tensor&)>& change) {
-    return [change](const Scan& scan) { return with_counts(scan, change(scan.counts().to(at::kFloat))); };
+    return [change](const Scan& scan) {
+      return with_counts(scan, change(scan.counts().to(at::kFloat)));
+    };
   };
   return {
       {"values: amplitudes", counts([](const at::Tensor& n) { return n.sqrt(); })},
@@ -66,9 +71,12 @@ std::vector<Fault> faults() {
       {"values: logarithms", counts([](const at::Tensor& n) { return n.log1p(); })},
       {"values: scaled counts", counts([](const at::Tensor& n) { return 0.37f * n; })},
       {"values: clipped", counts([](const at::Tensor& n) { return n.clamp_max(60); })},
-      {"centre: at the corner",
-       counts([](const at::Tensor& n) { return at::roll(n, {32, 32}, {1, 2}); })},
-      {"centre: off", counts([](const at::Tensor& n) { return at::roll(n, {4, -3}, {1, 2}); })},
+      {"centre: at the corner", counts([](const at::Tensor& n) {
+         return at::roll(n, {32, 32}, {1, 2});
+       })},
+      {"centre: off", counts([](const at::Tensor& n) {
+         return at::roll(n, {4, -3}, {1, 2});
+       })},
       {"detector: dead lines", counts([](const at::Tensor& n) {
          at::Tensor half = n.clone();
          half.narrow(1, 0, 32).zero_();
@@ -84,7 +92,8 @@ std::vector<Fault> faults() {
          changed.select(1, 50).select(1, 12).fill_(30000);
          return changed;
        })},
-      {"frames: all the same", counts([](const at::Tensor& n) { return n[3].expand_as(n).contiguous(); })},
+      {"frames: all the same",
+       counts([](const at::Tensor& n) { return n[3].expand_as(n).contiguous(); })},
       {"frames: repeated", counts([](const at::Tensor& n) {
          at::Tensor changed = n.clone();
          changed.narrow(0, 60, 40).copy_(n[60].expand({40, 64, 64}));
@@ -113,19 +122,23 @@ std::vector<Fault> faults() {
        [](const Scan& scan) { return turned(scan, -1, 0, 0, -1); }},
       {"positions: both axes flipped, or the sign of the defocus",
        [](const Scan& scan) { return scan.with_probe(scan.probe().conj().resolve_conj()); }},
-      {"positions: scale, or the defocus", [](const Scan& scan) { return turned(scan, 2, 0, 0, 2); }},
+      {"positions: scale, or the defocus",
+       [](const Scan& scan) { return turned(scan, 2, 0, 0, 2); }},
       {"order: patterns have nothing to do with positions",
        [](const Scan& scan) {
-         const std::vector<std::int64_t> order = permutation(100, RandomStream(3, Purpose::subsample));
+         const std::vector<std::int64_t> order =
+             permutation(100, RandomStream(3, Purpose::subsample));
          return scan.with_positions(scan.positions().index_select(0, at::tensor(order, at::kLong)));
        }},
-      {"detector: noise only", [](const Scan& scan) { return with_counts(scan, noise_like(scan)); }}};
+      {"detector: noise only",
+       [](const Scan& scan) { return with_counts(scan, noise_like(scan)); }}};
 }
 
 TEST(Examine, NamesEachFault) {
   for (const Fault& fault : faults()) {
     const Diagnosis diagnosis = examine(fault.plant(good_scan()));
-    EXPECT_TRUE(diagnosis.has(fault.cause)) << fault.cause << ": " << causes_above_a_note(diagnosis);
+    EXPECT_TRUE(diagnosis.has(fault.cause))
+        << fault.cause << ": " << causes_above_a_note(diagnosis);
   }
 }
 

@@ -34,12 +34,14 @@ inline Scan with_counts(const Scan& scan, const at::Tensor& counts) {
 }
 
 /// Positions r -> M r about their mean.
-inline Scan turned(const Scan& scan, double row_row, double row_col, double col_row, double col_col) {
+inline Scan turned(const Scan& scan, double row_row, double row_col, double col_row,
+                   double col_col) {
   const at::Tensor mean = scan.positions().mean(0), away = scan.positions() - mean;
   const at::Tensor row = away.select(1, 0), col = away.select(1, 1);
   ScanFields fields = fields_of(scan);
   fields.positions =
-      (at::stack({row_row * row + row_col * col, col_row * row + col_col * col}, 1) + mean).contiguous();
+      (at::stack({row_row * row + row_col * col, col_row * row + col_col * col}, 1) + mean)
+          .contiguous();
   return Scan(fields);
 }
 

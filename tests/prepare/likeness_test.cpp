@@ -49,7 +49,8 @@ TEST(Likeness, AnEvenPatternThatStaysCastsNoShadow) {
 
 TEST(Likeness, CorrelationOfAPatternWithItselfIsOneAtNoShift) {
   const Patterns patterns = patterns_of(good_scan());
-  const at::Tensor all = correlations(likeness_of(patterns.counts, patterns.mask), {{3, 3}, {8, 8}});
+  const at::Tensor all =
+      correlations(likeness_of(patterns.counts, patterns.mask), {{3, 3}, {8, 8}});
   EXPECT_TRUE(at::allclose(all.select(1, 0).select(1, 0), at::ones({2}), 1e-3, 1e-3));
   EXPECT_LE(all.max().item<double>(), 1.001);
 }

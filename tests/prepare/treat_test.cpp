@@ -1,9 +1,8 @@
 // What is certain is mended, and nothing that the user has said.
-#include "ptyche/prepare/treat.h"
-
 #include <gtest/gtest.h>
 
 #include "ptyche/core/error.h"
+#include "ptyche/prepare/examine.h"
 #include "tests/prepare/faulty_scans.h"
 
 namespace ptyche {
@@ -29,8 +28,8 @@ TEST(Treat, LeavesAGoodScanAsItIs) {
 
 TEST(Treat, GivesBackTheCountsOfRootsSquaresLogarithmsAndMultiples) {
   const at::Tensor counts = good_scan().counts().to(at::kFloat);
-  for (const at::Tensor& values :
-       {counts.sqrt(), counts.square(), counts.log1p(), counts.log1p() / 2.302585f, 0.37f * counts}) {
+  for (const at::Tensor& values : {counts.sqrt(), counts.square(), counts.log1p(),
+                                   counts.log1p() / 2.302585f, 0.37f * counts}) {
     const Treatment treatment = treat(with_counts(good_scan(), values.contiguous()));
     EXPECT_TRUE(same_counts(treatment.scan, good_scan())) << acts(treatment);
     EXPECT_EQ(causes_above_a_note(treatment.diagnosis), "");
@@ -38,7 +37,7 @@ TEST(Treat, GivesBackTheCountsOfRootsSquaresLogarithmsAndMultiples) {
 }
 
 TEST(Treat, TurnsThePositionsBackInEveryOrientation) {
-  const double turns[][4] = {{-1, 0, 0, 1}, {1, 0, 0, -1}, {0, 1, 1, 0},
+  const double turns[][4] = {{-1, 0, 0, 1},  {1, 0, 0, -1}, {0, 1, 1, 0},
                              {0, -1, -1, 0}, {0, 1, -1, 0}, {0, -1, 1, 0}};
   for (const auto& m : turns) {
     const Treatment treatment = treat(turned(good_scan(), m[0], m[1], m[2], m[3]));
@@ -59,9 +58,11 @@ TEST(Treat, OnlyWarnsOfTwinsAndOfAnotherScale) {
 
 TEST(Treat, MendsSeveralFaultsOneAfterTheOther) {
   const at::Tensor counts = good_scan().counts().to(at::kFloat);
-  const Scan faulty = turned(with_counts(good_scan(), at::roll(counts.sqrt(), {32, 32}, {1, 2})), 0, 1, 1, 0);
+  const Scan faulty =
+      turned(with_counts(good_scan(), at::roll(counts.sqrt(), {32, 32}, {1, 2})), 0, 1, 1, 0);
   const Treatment treatment = treat(faulty);
-  EXPECT_EQ(acts(treatment), "values: amplitudes; centre: at the corner; positions: axes swapped; ");
+  EXPECT_EQ(acts(treatment),
+            "values: amplitudes; centre: at the corner; positions: axes swapped; ");
   EXPECT_TRUE(same_counts(treatment.scan, good_scan()));
   EXPECT_EQ(causes_above_a_note(treatment.diagnosis), "");
 }
@@ -109,7 +110,8 @@ TEST(Treat, BringsPositionsInAnotherUnitBack) {
 
 TEST(Treat, GivesEachPatternItsPlaceWhereTheyAreShiftedByOne) {
   for (const std::int64_t by : {-1, 1}) {
-    const Treatment treatment = treat(with_counts(good_scan(), at::roll(good_scan().counts(), by, 0)));
+    const Treatment treatment =
+        treat(with_counts(good_scan(), at::roll(good_scan().counts(), by, 0)));
     const std::int64_t lost = by > 0 ? 0 : 99;
     EXPECT_EQ(acts(treatment), "order: patterns shifted against positions; ");
     EXPECT_EQ(treatment.scan.frame_use()[lost].item<int>(), static_cast<int>(FrameUse::rejected));
@@ -143,7 +145,8 @@ TEST(Treat, CalibratesTheProbeAnewUnlessTheFileDid) {
   fields.probe_calibrated = false;
   fields.probe = fields.probe * 5;
   const Scan own = treat(Scan(fields)).scan;
-  EXPECT_NEAR(probe_power(own.probe()) / own.counts().sum(at::kDouble).item<double>() * 100, 1, 0.05);
+  EXPECT_NEAR(probe_power(own.probe()) / own.counts().sum(at::kDouble).item<double>() * 100, 1,
+              0.05);
   fields.probe_calibrated = true;
   EXPECT_TRUE(at::equal(treat(Scan(fields)).scan.probe(), fields.probe));
 }
@@ -154,7 +157,8 @@ TEST(Treat, MakesAProbeThatTheFileDoesNotGiveAnew) {
   fields.probe = probe_of_mean_pattern(fields.counts, good_scan().mask(), at::arange(100));
   fields.probe_given = false;
   const Treatment treatment = treat(Scan(fields));
-  const at::Tensor wanted = probe_of_mean_pattern(good_scan().counts(), good_scan().mask(), at::arange(100));
+  const at::Tensor wanted =
+      probe_of_mean_pattern(good_scan().counts(), good_scan().mask(), at::arange(100));
   const at::Tensor found = treatment.scan.probe();
   const double ratio = std::sqrt(probe_power(found) / probe_power(wanted));
   EXPECT_TRUE(at::allclose(found, wanted * ratio, 1e-3, 1e-2));
