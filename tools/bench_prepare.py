@@ -91,7 +91,7 @@ def make(program, scan, folder):
         return load(kept)
     file = folder / f"{scan['name']}.cxi"
     words = ["--N", scan["size"], "--frames", scan["frames"], "--photons", 1e9, "--probe", scan["probe"],
-             "--probe-diameter", scan["diameter"], "--scan", scan["scan"], "--seed", scan["seed"],
+             "--probe-diameter", min(scan["diameter"], scan["size"] * 28 / 64), "--scan", scan["scan"], "--seed", scan["seed"],
              "--step", round((1 - scan["overlap"]) * scan["diameter"], 2),
              "--position-error", scan["position_error"], "--material", scan["material"],
              "--phase-range", scan["phase"], "--amplitude-min", scan["absorbs"]]

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "ptyche/prepare/findings.h"
+#include "ptyche/prepare/likeness.h"
 #include "ptyche/prepare/patterns.h"
 
 namespace ptyche {
@@ -63,5 +64,16 @@ void judge_centre(Diagnosis& diagnosis, const Patterns& patterns, const at::Tens
 ///   probe_given  by the file; else signs cannot be told
 void judge_neighbours(Diagnosis& diagnosis, const Patterns& patterns, const at::Tensor& probe,
                       bool probe_given, const ExamineOptions& options);
+
+/// The strongest shadow, whether it counts, and whether the probe's own is strong.
+struct SeenShadow {
+  Shadow best = {};
+  bool is_seen = false, own_strong = false;
+};
+
+/// "order: ..." by how alike neighbours are; and the number "signal", the share of the patterns'
+/// differences that is not photon noise.
+void judge_order(Diagnosis& diagnosis, const Likeness& likeness, const Patterns& patterns,
+                 const SeenShadow& seen, const ExamineOptions& options);
 
 }  // namespace ptyche
