@@ -5,16 +5,20 @@
 #include <cstdio>
 #include <memory>
 
+#include "ptyche/commands/checked_scan.h"
 #include "ptyche/commands/command_line.h"
 #include "ptyche/commands/describe.h"
 #include "ptyche/commands/option_lists.h"
 #include "ptyche/commands/parse.h"
+#include "ptyche/core/error.h"
+#include "ptyche/core/progress.h"
 #include "ptyche/engine/engine.h"
 #include "ptyche/io/hdf5.h"
 #include "ptyche/io/product.h"
 #include "ptyche/io/readers.h"
 #include "ptyche/model/model.h"
 #include "ptyche/nn/patch_network.h"
+#include "ptyche/report/checks.h"
 
 namespace ptyche {
 namespace {
@@ -59,7 +63,8 @@ void print_engines() {
 struct InfoChoices {
   ReadOptions scan;
   GroupingChoices grouping;
-  bool engines = false, groups = false;
+  bool engines = false, groups = false, check = false;
+  std::filesystem::path output;
   std::uint64_t seed = 1;
 };
 
@@ -67,8 +72,29 @@ void print_facts(const std::vector<Fact>& facts) {
   for (const Fact& fact : facts) print_line(fact.name, fact.value);
 }
 
+void print_finding(const Finding& finding) {
+  fmt::print("{:<7} {}: {}\n", to_string(finding.level), finding.cause, finding.text);
+}
+
+/// What the doctor finds and what it would do before a solve. Throws InvalidInput for a scan that
+/// solvers are not given.
+void print_check(const InfoChoices& info, const Scan& scan) {
+  const Stopwatch watch;
+  const ExamineOptions options = examine_options(info.scan);
+  const Treatment treatment = treat(scan, options);
+  const double seconds = watch.seconds();
+  for (const Finding& act : treatment.done) print_finding(act);
+  for (const Finding& finding : treatment.diagnosis.findings) print_finding(finding);
+  fmt::print("{:<22} {} mended, {} left, {:.2f} s\n", "checked", treatment.done.size(),
+             treatment.diagnosis.findings.size(), seconds);
+  if (!info.output.empty()) write_check(info.output, scan, treatment);
+  require(!treatment.diagnosis.has(Level::refuse), "{}: the scan is not fit to be solved",
+          info.scan.file.string());
+}
+
 void print_scan(const InfoChoices& info) {
   const Scan scan = read_scan(info.scan);
+  if (info.check) return print_check(info, scan);
   print_facts(describe(scan));
   if (!info.groups) return;
   const GroupingChoices& grouping = info.grouping;
@@ -86,6 +112,7 @@ void require_groups_for(InfoChoices info) {
 
 void run_info(const InfoChoices& info) {
   require_groups_for(info);
+  if (!info.output.empty() && !info.check) throw UsageError("--output-dir: it goes with --check");
   if (info.engines) return print_engines();
   const auto& file = info.scan.file;
   if (file.empty()) throw UsageError("info: expected a FILE, or --engines");
@@ -93,6 +120,8 @@ void run_info(const InfoChoices& info) {
   const bool scan = !model && reader_of(file, Content::any).read_scan;
   if (info.groups && !scan)
     throw UsageError(fmt::format("info --groups: expected a scan, {} is none", file.string()));
+  if (info.check && !scan)
+    throw UsageError(fmt::format("info --check: expected a scan, {} is none", file.string()));
   if (scan) return print_scan(info);
   return model ? print_model(read_model(file)) : print_reconstruction(read_reconstruction(file));
 }
@@ -105,6 +134,15 @@ Command info_command() {
       {.name = "engines",
        .target = &choices->engines,
        .help = "what each engine of the physics covers, instead of a file"},
+      {.name = "check",
+       .target = &choices->check,
+       .help =
+           "of a scan what is wrong with it, and what reconstruct and solve would mend; the exit "
+           "code is 1 where they would refuse it"},
+      {.name = "output-dir",
+       .target = &choices->output,
+       .help = "with --check: folder for checks.png and checks.json",
+       .short_name = "o"},
       {.name = "groups",
        .target = &choices->groups,
        .help = "of a scan also the groups that --gridsize and the like make, and their overlap"}};

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "ptyche/commands/automatic_run.h"
+#include "ptyche/commands/checked_scan.h"
 #include "ptyche/commands/command_line.h"
 #include "ptyche/commands/option_lists.h"
 #include "ptyche/core/error.h"
@@ -25,7 +26,7 @@ struct ReconstructOptions : TrainingChoices {
   InferOptions infer;
   std::string network = "none";  ///< none, auto (the default number of epochs) or epochs
   std::string refine = "auto";
-  bool half_sets = false;
+  bool half_sets = false, no_check = false;
 };
 
 Command declare(const std::shared_ptr<ReconstructOptions>& options);
@@ -90,7 +91,8 @@ AutomaticOptions automatic_options(const ReconstructOptions& options) {
 void reconstruct_by_solvers(const ReconstructOptions& options, const std::string& options_json) {
   const Stopwatch watch;
   require_writable_folder(options.output);
-  const FirstProbe first = with_first_probe(read_scan(options.scan), options.probe);
+  const FirstProbe first =
+      with_first_probe(checked_scan(options.scan, options.no_check), options.probe);
   const Scan& scan = first.scan;
   if (options.half_sets) require_halves(scan);
   const auto stamp = [&](Reconstruction& image) {
@@ -116,7 +118,8 @@ void reconstruct_by_training(ReconstructOptions options, const std::string& opti
   const Stopwatch watch;
   refine_passes(options.refine, 1);  // refused now and not after the training
   require_writable_folder(options.output);
-  const FirstProbe first = with_first_probe(read_scan(options.scan), options.probe);
+  const FirstProbe first =
+      with_first_probe(checked_scan(options.scan, options.no_check), options.probe);
   const Scan& scan = first.scan;
   if (options.half_sets) require_halves(scan);
   const Groups groups = groups_for(scan, options);
@@ -218,6 +221,7 @@ Command declare(const std::shared_ptr<ReconstructOptions>& options) {
           {{output_dir_option(options->output)},
            fields(options->probe),
            far_field_scan_options(options->scan),
+           {no_check_option(options->no_check)},
            {{.name = "half-sets",
              .target = &options->half_sets,
              .help = "also reconstruct the odd and the even patterns apart and correlate the two "

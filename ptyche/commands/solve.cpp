@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "ptyche/commands/automatic_run.h"
+#include "ptyche/commands/checked_scan.h"
 #include "ptyche/commands/command_line.h"
 #include "ptyche/commands/option_lists.h"
 #include "ptyche/core/error.h"
@@ -38,7 +39,7 @@ struct SolveVerbOptions {
   std::int64_t threads = 0;
   std::map<std::string, GivenValue> of_solvers;  ///< by option
   std::filesystem::path start, output;
-  bool resume = false, half_sets = false;
+  bool resume = false, half_sets = false, no_check = false;
 };
 
 Command declare(const std::shared_ptr<SolveVerbOptions>& options);
@@ -153,7 +154,8 @@ void run_solve(const SolveVerbOptions& options, const std::string& options_json)
   require_writable_folder(options.output);
   std::optional<Reconstruction> start;
   if (!options.start.empty()) start = read_reconstruction(options.start);
-  const FirstProbe first = with_first_probe(read_scan(options.scan), probe_choice(options));
+  const FirstProbe first =
+      with_first_probe(checked_scan(options.scan, options.no_check), probe_choice(options));
   const Scan& scan = first.scan;
   if (options.half_sets) require_halves(scan);
   const std::filesystem::path checkpoint = options.output / "solve_checkpoint.h5";
@@ -276,7 +278,7 @@ Command declare(const std::shared_ptr<SolveVerbOptions>& options) {
                          solver_option_list(*options),
                          fields(options->probe),
                          fields(options->scan),
-                         {threads_option(options->threads)}}),
+                         {no_check_option(options->no_check), threads_option(options->threads)}}),
       .references = {"M. Odstrcil, A. Menzel, M. Guizar-Sicairos, Opt. Express 26, 3108 (2018)",
                      "P. Thibault, M. Guizar-Sicairos, New J. Phys. 14, 063004 (2012)",
                      "P. Thibault, A. Menzel, Nature 494, 68 (2013)"},

@@ -55,6 +55,13 @@ at::Tensor calibrate_probe(const at::Tensor& probe, const at::Tensor& counts,
   return probe * std::sqrt(wanted / found);
 }
 
+at::Tensor probe_of_mean_pattern(const at::Tensor& counts, const at::Tensor& mask,
+                                 const at::Tensor& frames) {
+  const at::Tensor root = at::sqrt(mean_pattern(counts, frames) * mask).to(at::kComplexDouble);
+  const at::Tensor wave = at::fft_ifft2(at::fft_ifftshift(root), {}, {-2, -1}, "ortho");
+  return at::fft_fftshift(wave).unsqueeze(0).to(at::kComplexFloat);
+}
+
 namespace {
 
 constexpr std::int64_t kAsked = 2000;  // positions; bounds the time of large scans

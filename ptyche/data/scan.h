@@ -52,9 +52,10 @@ struct ScanFields {
   at::Tensor counts, positions, probe, mask, frame_use, truth;
   at::Tensor true_positions = {};
   Geometry geometry;
-  bool probe_given = true;  ///< by the file; else it is a guess from the mean pattern
-  std::string source;       ///< the file, as the user named it
-  std::string input_hash;   ///< SHA-256 of the file, hex
+  std::string source;             ///< the file, as the user named it
+  std::string input_hash;         ///< SHA-256 of the file, hex
+  bool probe_given = true;        ///< by the file; else it is made of the mean pattern
+  bool probe_calibrated = false;  ///< the file says that the probe is in sqrt(photon)
 };
 
 /// A checked scan. Tensors are shared, never written to.

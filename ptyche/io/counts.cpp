@@ -194,9 +194,11 @@ std::string first_ten(const std::vector<std::int64_t>& frames) {
 at::Tensor rejected_frames(const FrameSums& sums, double ceiling, std::int64_t pixels) {
   const double median = at::quantile(sums.counts, 0.5).item<double>();
   const double brightest = sums.counts.max().item<double>();
-  require(brightest > 0,
-          "patterns: expected photons in the counted pixels, found all {} patterns zero",
-          sums.counts.size(0));
+  require(
+      brightest > 0,
+      "patterns: expected photons in the counted pixels, found all {} patterns zero; is the mask "
+      "inverted (true = counted; --mask none counts all)?",
+      sums.counts.size(0));
   const at::Tensor dark = sums.counts.lt(kDarkBelow * median).logical_or(sums.counts.le(0));
   at::Tensor saturated = sums.counts.gt(kSaturatedAbove * median);
   if (median <= 0) saturated = at::zeros_like(saturated);

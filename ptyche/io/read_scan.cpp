@@ -30,23 +30,15 @@ void set_scale(at::Tensor& counts, const RawScan& raw, const at::Tensor& used, d
   counts = counts.to(at::kFloat).mul_(wanted / mean);
 }
 
-/// A first probe where the file has none: inverse FFT of the square root of the used patterns' mean
-/// (a flat phase in the far field, so in focus), (1, N, N) complex64.
-at::Tensor probe_from_mean_pattern(const at::Tensor& counts, const at::Tensor& mask,
-                                   const at::Tensor& frames) {
-  note("the file has no probe: the transform of the mean pattern's root stands in for it");
-  const at::Tensor root = at::sqrt(mean_pattern(counts, frames) * mask).to(at::kComplexDouble);
-  const at::Tensor wave = at::fft_ifft2(at::fft_ifftshift(root), {}, {-2, -1}, "ortho");
-  return at::fft_fftshift(wave).unsqueeze(0).to(at::kComplexFloat);
-}
-
 at::Tensor settle_probe(const RawScan& raw, const at::Tensor& counts, const at::Tensor& used,
                         double photons) {
   require(raw.probe.defined() || !raw.geometry.near_field,
           "expected a probe in the file of a near-field scan, found none: the mean pattern gives "
           "one in the far field only");
+  if (!raw.probe.defined())
+    note("the file has no probe: the transform of the mean pattern's root stands in for it");
   const at::Tensor probe =
-      raw.probe.defined() ? raw.probe : probe_from_mean_pattern(counts, raw.mask, used);
+      raw.probe.defined() ? raw.probe : probe_of_mean_pattern(counts, raw.mask, used);
   if (raw.probe_calibrated && photons <= 0) return probe;
   return with_context(raw.probe.defined() ? raw.probe_name : std::string("first probe"),
                       [&] { return calibrate_probe(probe, counts, raw.mask, used, photons); });
@@ -86,6 +78,8 @@ ScanFields prepare(RawScan raw, const ReadOptions& options) {
   fields.truth = raw.truth;
   fields.true_positions = raw.true_positions;
   fields.geometry = raw.geometry;
+  fields.probe_given = raw.probe.defined();
+  fields.probe_calibrated = raw.probe_calibrated;
   return fields;
 }
 

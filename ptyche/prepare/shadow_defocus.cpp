@@ -24,12 +24,12 @@ constexpr double kLeastAperture_px = 5;
 constexpr double kSecondOverFirst = 0.15;
 constexpr double kLeastOverlap = 0.05;  // of the aperture with itself, moved
 
-struct Pairs {
+struct Neighbours {
   at::Tensor first, second;  // (k) int64
 };
 
 /// Neighbours, neither side by side nor far apart, spread over the scan.
-Pairs neighbours(const at::Tensor& positions) {
+Neighbours neighbours(const at::Tensor& positions) {
   const std::int64_t n = positions.size(0);
   const at::Tensor distance = at::cdist(positions, positions);
   const at::Tensor sorted = std::get<0>(distance.sort(1));
@@ -84,7 +84,7 @@ struct Sums {
   at::Tensor correlation, pixels;  // (moves) float64
 };
 
-Sums correlate(const at::Tensor& spectra, const at::Tensor& area, const Pairs& pairs,
+Sums correlate(const at::Tensor& spectra, const at::Tensor& area, const Neighbours& pairs,
                const at::Tensor& positions, const at::Tensor& kappa, double lit, bool odd) {
   const std::int64_t size = area.size(0), count = pairs.first.size(0);
   at::Tensor c = at::fft_irfft2(
@@ -122,7 +122,7 @@ at::Tensor strengths(const at::Tensor& counts, const at::Tensor& positions, cons
   });
   const at::Tensor spectrum = at::fft_rfft2(lit.to(at::kFloat), shape);
   const at::Tensor area = at::fft_irfft2(spectrum * at::conj(spectrum), shape).to(at::kDouble);
-  const Pairs pairs = neighbours(positions);
+  const Neighbours pairs = neighbours(positions);
   const std::int64_t count = pairs.first.size(0);
   const std::int64_t parts = (count + kPairsAtOnce - 1) / kPairsAtOnce;
   std::vector<Sums> sums(static_cast<std::size_t>(parts));

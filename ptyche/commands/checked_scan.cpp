@@ -1,0 +1,41 @@
+#include "ptyche/commands/checked_scan.h"
+
+#include "ptyche/core/error.h"
+#include "ptyche/core/progress.h"
+
+namespace ptyche {
+namespace {
+
+void refuse(const ReadOptions& options, const Diagnosis& diagnosis) {
+  for (const Finding& finding : diagnosis.findings)
+    require(finding.level != Level::refuse, "{}: {}: {}; --no-check solves it all the same",
+            options.file.string(), finding.cause, finding.text);
+}
+
+}  // namespace
+
+ExamineOptions examine_options(const ReadOptions& options) {
+  ReadOptions own = options, usual;
+  const std::vector<std::string> given = changed(fields(own), fields(usual));
+  return {.given = {given.begin(), given.end()}, .photons = options.photons};
+}
+
+Field no_check_option(bool& no_check) {
+  return {
+      .name = "no-check",
+      .target = &no_check,
+      .help = "take the scan as it is: nothing is examined, mended or refused (see info --check)"};
+}
+
+Scan checked_scan(const ReadOptions& options, bool no_check) {
+  const Scan scan = read_scan(options);
+  if (no_check) return scan;
+  const Treatment treatment = treat(scan, examine_options(options));
+  for (const Finding& act : treatment.done) note("mended: {}: {}", act.cause, act.text);
+  refuse(options, treatment.diagnosis);
+  for (const Finding& finding : treatment.diagnosis.findings)
+    if (finding.level == Level::warn) warn("{}: {}", finding.cause, finding.text);
+  return treatment.scan;
+}
+
+}  // namespace ptyche

@@ -1,0 +1,23 @@
+// A scan as verbs that reconstruct take it: read, examined and mended.
+#pragma once
+
+#include <vector>
+
+#include "ptyche/core/field.h"
+#include "ptyche/io/read_scan.h"
+#include "ptyche/prepare/examine.h"
+
+namespace ptyche {
+
+/// How the doctor is told what the user said of the scan.
+ExamineOptions examine_options(const ReadOptions& options);
+
+/// --no-check.
+Field no_check_option(bool& no_check);
+
+/// Reads the scan and mends what is certain, one line for each act and each warning. Throws
+/// InvalidInput with what was found where solving makes no sense, and as read_scan does. With
+/// `no_check` it is read_scan.
+Scan checked_scan(const ReadOptions& options, bool no_check);
+
+}  // namespace ptyche

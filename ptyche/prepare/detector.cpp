@@ -1,0 +1,195 @@
+// A mask the wrong way round, lines without counts, a quadrant of another gain, hot pixels; or no
+// picture at all.
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "ptyche/data/array.h"
+#include "ptyche/prepare/judge.h"
+
+namespace ptyche {
+namespace {
+
+// Share of pixels that are counted: >= .92 | <= .08 (inverted); and the hidden ones then hold the
+// light: times that of the counted ones.
+constexpr double kMaskCounted = 0.5, kHiddenLight = 5;
+// Variance over the pixels of the mean pattern, over Poisson's: >= 107 | <= 1.03 (noise only).
+constexpr double kFlat = 3;
+// Share of all counts in the lines opposite to lines without any: <= 2e-5 | 1.0.
+constexpr double kDeadShare = 0.05;
+// Brightest quadrant over the median one: <= 2.2 | 5.5 .. 11; jump of ln(counts) on its borders:
+// <= .03 | 1.6 .. 2.3.
+constexpr double kQuadrant = 3, kJump = 1;
+// Pixel's mean over its brightest neighbour's, 3 px and more off the centre: <= 2.4 | 4.2 .. 5700.
+constexpr double kHot = 3.2, kHotShare = 0.01;
+constexpr std::int64_t kHotCentre_px = 3;
+constexpr std::int64_t kMaskFrames = 64;
+
+double sum_of(const at::Tensor& values) { return values.sum().item<double>(); }
+
+}  // namespace
+
+void judge_mask(Diagnosis& diagnosis, const Scan& scan, const Patterns& patterns,
+                const ExamineOptions& options) {
+  const double counted = patterns.mask.to(at::kDouble).mean().item<double>();
+  diagnosis.numbers["mask_counted"] = counted;
+  if (counted >= kMaskCounted) return;
+  const std::int64_t stride = std::max<std::int64_t>(scan.frames() / kMaskFrames, 1);
+  const at::Tensor mean = scan.counts().slice(0, 0, scan.frames(), stride).to(at::kDouble).mean(0);
+  const double seen = sum_of(mean * patterns.mask), hidden = sum_of(mean) - seen;
+  if (hidden <= kHiddenLight * seen) return;
+  diagnosis.mend("mask: inverted",
+                 fmt::format("the mask counts {:.3g} % of the pixels and hides those with {:.3g} % "
+                             "of the light: it is the wrong way round and is inverted (--mask FILE "
+                             "says otherwise)",
+                             100 * counted, 100 * hidden / (seen + hidden)),
+                 ChangeMask{patterns.mask.logical_not(), true}, options, {"mask"});
+}
+
+namespace {
+
+/// Whether the mean pattern is as even as noise.
+bool is_noise_only(Diagnosis& diagnosis, const Patterns& patterns, const at::Tensor& mean) {
+  const at::Tensor seen = mean.masked_select(patterns.mask);
+  if (seen.numel() < 16) return false;
+  const double noise = seen.mean().item<double>() / static_cast<double>(patterns.size());
+  const double ratio = seen.var(false).item<double>() / (noise + 1e-12);
+  diagnosis.numbers["mean_over_noise"] = ratio;
+  return ratio < kFlat;
+}
+
+/// Lines of a detector from one edge inwards that count nothing although the mask lets them.
+struct DeadLines {
+  std::int64_t number = 0;
+  double opposite = 0;  ///< share of all counts in the lines opposite to them
+};
+
+DeadLines dead_lines(const at::Tensor& sums, const at::Tensor& counted) {
+  const std::vector<double> line = to_vector(sums), pixels = to_vector(counted.to(at::kDouble));
+  DeadLines dead;
+  double lost = 0;
+  for (std::size_t i = 0; i < line.size() && line[i] == 0; ++i) {
+    ++dead.number;
+    if (pixels[i] > 0) lost += line[line.size() - 1 - i];
+  }
+  dead.opposite = lost / std::max(sum_of(sums), 1e-9);
+  return dead;
+}
+
+/// The edge with the most light opposite to dead lines, and the mask without these.
+bool find_dead_lines(Diagnosis& diagnosis, const Patterns& patterns, const at::Tensor& mean,
+                     const ExamineOptions& options) {
+  double worst = 0;
+  at::Tensor mask;
+  std::int64_t number = 0;
+  for (const std::int64_t axis : {0, 1})
+    for (const bool from_end : {false, true}) {
+      const at::Tensor sums = mean.sum(1 - axis), counted = patterns.mask.sum(1 - axis);
+      const DeadLines dead =
+          from_end ? dead_lines(sums.flip(0), counted.flip(0)) : dead_lines(sums, counted);
+      if (dead.opposite <= worst) continue;
+      worst = dead.opposite;
+      number = dead.number;
+      mask = patterns.mask.clone();
+      mask.narrow(axis, from_end ? sums.size(0) - number : 0, number).fill_(false);
+    }
+  diagnosis.numbers["dead_lines"] = worst;
+  if (worst <= kDeadShare) return false;
+  diagnosis.mend(
+      "detector: dead lines",
+      fmt::format("{} lines at an edge count nothing, opposite to lines with {:.3g} % of "
+                  "the light: they are masked (--mask FILE says otherwise)",
+                  number, 100 * worst),
+      ChangeMask{mask}, options, {"mask"});
+  return true;
+}
+
+/// Of the lines beside the middle, how much more ln(counts) jumps across the middle than between
+/// the others.
+double jump_at_middle(const at::Tensor& lines, double floor) {
+  const std::int64_t half = lines.size(0) / 2;
+  const std::vector<double> level = to_vector((lines + floor).log());
+  std::vector<double> steps;
+  for (std::int64_t i = half - 5; i < half + 4; ++i)
+    steps.push_back(
+        std::abs(level[static_cast<std::size_t>(i)] - level[static_cast<std::size_t>(i) + 1]));
+  const double across = steps[4];
+  std::ranges::nth_element(steps, steps.begin() + 4);
+  return across - steps[4];
+}
+
+bool find_gain(Diagnosis& diagnosis, const at::Tensor& mean) {
+  const std::int64_t size = mean.size(0), half = size / 2;
+  if (half < 8) return false;
+  std::array<double, 4> quadrants{};
+  for (std::size_t i = 0; i < 4; ++i)
+    quadrants[i] = sum_of(mean.narrow(0, i / 2 * half, half).narrow(1, i % 2 * half, half));
+  std::ranges::sort(quadrants);
+  const double ratio = quadrants[3] / std::max(0.5 * (quadrants[1] + quadrants[2]), 1e-9);
+  const double floor = 1e-9 + 0.05 * mean.mean().item<double>();
+  std::array<double, 4> jumps{};
+  for (std::size_t i = 0; i < 4; ++i) {
+    const at::Tensor turned = i < 2 ? mean : mean.t();
+    const at::Tensor part =
+        i % 2 == 0 ? turned.narrow(1, 0, half - 3) : turned.narrow(1, half + 3, half - 3);
+    jumps[i] = jump_at_middle(part.sum(1), floor);
+  }
+  std::ranges::sort(jumps);
+  diagnosis.numbers["quadrant"] = ratio;
+  diagnosis.numbers["quadrant_jump"] = jumps[2];
+  if (ratio <= kQuadrant || jumps[2] <= kJump) return false;
+  diagnosis.say(
+      Level::warn, "detector: gain of a quadrant",
+      fmt::format("one quadrant counts {:.3g} times what the others do, with a jump at its "
+                  "border: its gain is another; --mask FILE can leave it out",
+                  ratio));
+  return true;
+}
+
+/// The largest of the eight pixels beside each.
+at::Tensor brightest_beside(const at::Tensor& image) {
+  const at::Tensor padded = at::constant_pad_nd(image, {1, 1, 1, 1});
+  at::Tensor brightest = at::zeros_like(image);
+  for (std::int64_t row = 0; row < 3; ++row)
+    for (std::int64_t col = 0; col < 3; ++col)
+      if (row != 1 || col != 1)
+        brightest = at::maximum(brightest,
+                                padded.narrow(0, row, image.size(0)).narrow(1, col, image.size(1)));
+  return brightest;
+}
+
+void find_hot_pixels(Diagnosis& diagnosis, const Patterns& patterns, const at::Tensor& mean,
+                     const ExamineOptions& options) {
+  const double floor = 10 / static_cast<double>(patterns.size());
+  at::Tensor ratio = (mean + floor) / (brightest_beside(mean) + floor) * patterns.mask;
+  const std::int64_t middle = patterns.pixels() / 2, width = 2 * kHotCentre_px + 1;
+  if (middle <= kHotCentre_px) return;
+  ratio.narrow(0, middle - kHotCentre_px, width).narrow(1, middle - kHotCentre_px, width).zero_();
+  const at::Tensor hot = ratio.gt(kHot);
+  const auto number = hot.sum().item<std::int64_t>();
+  diagnosis.numbers["hot"] = ratio.max().item<double>();
+  if (number == 0 || static_cast<double>(number) > kHotShare * static_cast<double>(hot.numel()))
+    return;
+  const at::Tensor where = hot.nonzero()[0];
+  diagnosis.mend(
+      "detector: hot pixels",
+      fmt::format(
+          "{} pixel{} more than {} times what the brightest neighbour does in the mean, the "
+          "first at {},{}: masked (--mask FILE says otherwise)",
+          number, number == 1 ? " counts" : "s count", kHot, where[0].item<std::int64_t>(),
+          where[1].item<std::int64_t>()),
+      ChangeMask{patterns.mask.logical_and(hot.logical_not())}, options, {"mask"});
+}
+
+}  // namespace
+
+void judge_detector(Diagnosis& diagnosis, const Patterns& patterns, const ExamineOptions& options) {
+  const at::Tensor mean = patterns.counts.mean({0}, false, at::kDouble);
+  if (is_noise_only(diagnosis, patterns, mean))
+    return diagnosis.say(Level::refuse, "detector: noise only",
+                         "the mean pattern is as even as noise: there is no diffraction in it");
+  if (find_dead_lines(diagnosis, patterns, mean, options) || find_gain(diagnosis, mean)) return;
+  find_hot_pixels(diagnosis, patterns, mean, options);
+}
+
+}  // namespace ptyche

@@ -1,0 +1,38 @@
+// The doctor: what is wrong with a scan, told before any solve, and mended where it is certain.
+#pragma once
+
+#include <vector>
+
+#include "ptyche/data/scan.h"
+#include "ptyche/prepare/findings.h"
+
+namespace ptyche {
+
+/// All tests that need no solve, in the order in which they are to be believed: what comes first
+/// can cause what comes later, so that it ends with the first finding that can be mended or that
+/// refuses the scan. Looks at some hundred patterns of a large scan; held-out ones are among them.
+/// Of a near-field scan, and of patterns below 32 x 32, only positions, frames, mask and values are
+/// examined.
+///
+/// What cannot be told, by anyone: both axes flipped from the wrong sign of the defocus (conj P(-r)
+/// and conj O(-r) give the same patterns), an order shifted by one on an exact raster, a linear
+/// drift of the positions. docs/prepare.md has what was measured.
+Diagnosis examine(const Scan& scan, const ExamineOptions& options = {});
+
+/// A scan that solvers can take.
+struct Treatment {
+  Scan scan;
+  std::vector<Finding> done = {};  ///< what was changed, in this order
+  Diagnosis diagnosis = {};        ///< what is left of the findings
+};
+
+/// Examines the scan, mends the first finding that has a remedy and begins anew, at most six times;
+/// nothing is mended twice, but for hot pixels. The probe's power is calibrated anew unless the
+/// file says that it is in sqrt(photon), and a probe that the file does not give is made anew. A
+/// truth whose frame the positions leave is dropped. Never acts against options.given.
+Treatment treat(const Scan& scan, const ExamineOptions& options = {});
+
+/// The scan with one thing mended.
+Scan mended(const Scan& scan, const Remedy& remedy, const ExamineOptions& options);
+
+}  // namespace ptyche

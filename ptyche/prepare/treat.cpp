@@ -1,0 +1,149 @@
+// One thing after another.
+#include <algorithm>
+#include <cmath>
+
+#include "ptyche/core/error.h"
+#include "ptyche/data/probe.h"
+#include "ptyche/prepare/examine.h"
+
+namespace ptyche {
+namespace {
+
+constexpr std::int64_t kFramesPerBatch = 64;
+constexpr int kMostRounds = 6;
+constexpr auto kRejected = static_cast<std::int64_t>(FrameUse::rejected);
+
+at::Tensor changed_values(const at::Tensor& values, const ChangeValues& change) {
+  const at::Tensor x = values.to(at::kDouble) / change.unit;
+  switch (change.way) {
+    case ChangeValues::Way::scale:
+      return x.round();
+    case ChangeValues::Way::square:
+      return x.square().round();
+    case ChangeValues::Way::root:
+      return x.sqrt().round();
+    case ChangeValues::Way::power:
+      return (at::exp2(x) - 1).round();
+    case ChangeValues::Way::power_of_root:
+      return (at::exp2(x.sqrt()) - 1).round();
+  }
+  return x;
+}
+
+/// What a pixel can hold as a count; logarithms of garbage may be anything.
+constexpr double kMostCounts = 2e9;
+
+/// Rows and columns of one or more images moved up and left; what comes from outside is 0.
+at::Tensor moved(const at::Tensor& images, const ShiftPatterns& shift) {
+  at::Tensor turned = at::roll(images, {-shift.rows, -shift.cols}, {-2, -1});
+  if (shift.around) return turned;
+  const std::int64_t by[] = {shift.rows, shift.cols};
+  for (const std::int64_t axis : {0, 1}) {
+    const std::int64_t size = images.size(axis - 2), width = std::min(std::abs(by[axis]), size);
+    turned.narrow(axis - 2, by[axis] > 0 ? size - width : 0, width).zero_();
+  }
+  return turned;
+}
+
+/// Changes the fields; one operator for each remedy.
+struct Change {
+  ScanFields& fields;
+
+  void operator()(const ChangeValues& change) const {
+    std::vector<at::Tensor> parts;
+    for (std::int64_t first = 0; first < fields.counts.size(0); first += kFramesPerBatch) {
+      const std::int64_t length = std::min(kFramesPerBatch, fields.counts.size(0) - first);
+      const at::Tensor values = changed_values(fields.counts.narrow(0, first, length), change);
+      parts.push_back(values.clamp(0, kMostCounts).to(at::kFloat));
+    }
+    fields.counts = in_smallest_exact_type(at::cat(parts));
+  }
+  void operator()(const ShiftPatterns& shift) const {
+    fields.counts = moved(fields.counts, shift);
+    fields.mask = moved(fields.mask, shift);
+  }
+  void operator()(const ChangeMask& change) const {
+    fields.mask = change.mask;
+    if (change.recount)
+      fields.frame_use = fields.frame_use.masked_fill(fields.frame_use.eq(kRejected), 0);
+  }
+  void operator()(const RejectFrames& reject) const {
+    fields.frame_use = fields.frame_use.index_fill(0, reject.frames, kRejected);
+  }
+  void operator()(const ScalePositions& scale) const {
+    const at::Tensor mean = fields.positions.mean(0);
+    place_anew((fields.positions - mean) * scale.factor + mean);
+  }
+  void operator()(const TurnPositions& turn) const {
+    const at::Tensor mean = fields.positions.mean(0), away = fields.positions - mean;
+    const at::Tensor row = away.select(1, 0), col = away.select(1, 1);
+    const auto& m = turn.matrix;
+    place_anew(at::stack({m[0][0] * row + m[0][1] * col, m[1][0] * row + m[1][1] * col}, 1) + mean);
+  }
+  void operator()(const ShiftOrder& shift) const {
+    const std::int64_t size = fields.positions.size(0), by = shift.by;
+    at::Tensor positions = fields.positions.clone();
+    const std::int64_t kept = size - std::abs(by), from = std::max<std::int64_t>(-by, 0);
+    positions.narrow(0, from + by, kept).copy_(fields.positions.narrow(0, from, kept));
+    fields.frame_use = fields.frame_use.clone();
+    fields.frame_use.narrow(0, by > 0 ? 0 : size + by, std::abs(by)).fill_(kRejected);
+    fields.positions = positions;
+    fields.true_positions = at::Tensor();
+  }
+
+  void place_anew(const at::Tensor& positions) const {
+    fields.positions = positions.contiguous();
+    fields.truth = fields.true_positions = at::Tensor();
+  }
+};
+
+/// The probe that goes with other counts.
+void settle_probe_anew(ScanFields& fields, const ExamineOptions& options) {
+  const at::Tensor used = at::nonzero(fields.frame_use.eq(0)).flatten();
+  if (!fields.probe_given) fields.probe = probe_of_mean_pattern(fields.counts, fields.mask, used);
+  if (fields.probe_given && fields.probe_calibrated && options.photons <= 0) return;
+  fields.probe = calibrate_probe(fields.probe, fields.counts, fields.mask, used, options.photons);
+}
+
+bool may_be_mended(const std::vector<Finding>& done, const std::string& cause) {
+  const auto times = std::ranges::count(done, cause, &Finding::cause);
+  return times == 0 || (times == 1 && cause == "detector: hot pixels");
+}
+
+/// What came back after it had been mended is only said.
+void only_say(Diagnosis& diagnosis) {
+  for (Finding& each : diagnosis.findings) {
+    if (!each.remedy) continue;
+    each.level = Level::warn;
+    each.text += " (not done)";
+    each.remedy.reset();
+  }
+}
+
+}  // namespace
+
+Scan mended(const Scan& scan, const Remedy& remedy, const ExamineOptions& options) {
+  ScanFields fields = scan.fields();
+  std::visit(Change{fields}, remedy);
+  const at::Tensor used = at::nonzero(fields.frame_use.eq(0)).flatten();
+  require(used.size(0) >= 2, "patterns: expected at least 2 usable ones, found {} of {}",
+          used.size(0), scan.frames());
+  settle_probe_anew(fields, options);
+  return Scan(std::move(fields));
+}
+
+Treatment treat(const Scan& scan, const ExamineOptions& options) {
+  Treatment treatment{.scan = scan};
+  for (int round = 0; round <= kMostRounds; ++round) {
+    treatment.diagnosis = examine(treatment.scan, options);
+    const Finding* finding = treatment.diagnosis.to_mend();
+    if (finding == nullptr) return treatment;
+    if (round == kMostRounds || !may_be_mended(treatment.done, finding->cause)) break;
+    treatment.done.push_back(*finding);
+    treatment.scan = mended(treatment.scan, *treatment.done.back().remedy, options);
+  }
+  only_say(treatment.diagnosis);
+  return treatment;
+}
+
+}  // namespace ptyche

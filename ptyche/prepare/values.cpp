@@ -1,0 +1,192 @@
+// Are the values of the patterns photon counts, or roots, squares or logarithms of them; are they
+// cut off or wrapped.
+#include <array>
+#include <cmath>
+#include <utility>
+#include <vector>
+
+#include "ptyche/prepare/judge.h"
+
+namespace ptyche {
+namespace {
+
+// Share of weak values that are whole multiples of the smallest: 1.0 for the right transform | <=
+// .78 for another.
+constexpr double kWholeShare = 0.999;
+constexpr std::int64_t kValuesAsked = 400000;
+constexpr std::int64_t kFewestValues = 50;
+// Values at the largest one over those in the fifth below it: <= .29 | .97 .. 60 (cut at 100
+// counts).
+constexpr double kClipRatio = 0.7;
+constexpr std::int64_t kClipCount = 20;
+constexpr double kClipFrames = 0.1;  // share of patterns that hold the largest value
+// Pixels beside each other in the top and the bottom quarter of 2^k, over those in the top and the
+// second: <= .02 | .5 .. 30.
+constexpr double kWrapRatio = 0.3;
+constexpr std::int64_t kWrapCount = 20;
+
+using Way = ChangeValues::Way;
+
+/// Positive values of some counted pixels, float64.
+at::Tensor asked_values(const Patterns& patterns) {
+  const at::Tensor all = patterns.counts.flatten();
+  const std::int64_t stride = std::max<std::int64_t>(all.numel() / (4 * kValuesAsked), 1);
+  const std::int64_t frames = (patterns.size() + stride - 1) / stride;
+  const at::Tensor some = patterns.counts.slice(0, 0, patterns.size(), patterns.size() / frames);
+  return some.masked_select(some.gt(0))
+      .to(at::kDouble)
+      .narrow(0, 0, std::min(kValuesAsked, some.gt(0).sum().item<std::int64_t>()));
+}
+
+double share(const at::Tensor& flags) { return flags.to(at::kDouble).mean().item<double>(); }
+
+bool are_whole(const at::Tensor& values) {
+  return share((values - values.round()).abs().lt(1e-3)) > kWholeShare;
+}
+
+/// Whole numbers whose roots are whole, although some are above 1.
+bool are_squares(const at::Tensor& values) {
+  const at::Tensor large = values.masked_select(values.gt(1.5).logical_and(values.lt(1e6)));
+  return large.size(0) > kFewestValues && are_whole(large.sqrt());
+}
+
+/// Whether the numbers below 40 are whole, and not all the same.
+bool are_counts(const at::Tensor& numbers) {
+  const at::Tensor weak = numbers.masked_select(numbers.lt(40));
+  if (weak.size(0) <= kFewestValues) return false;
+  if (share(weak.lt(1.01 * weak.min())) >= 0.98) return false;
+  return share((weak - weak.round()).abs().lt(2e-3 * weak.clamp_min(1))) > kWholeShare;
+}
+
+at::Tensor undone(const at::Tensor& x, Way way) {
+  switch (way) {
+    case Way::scale:
+      return x;
+    case Way::square:
+      return x.square();
+    case Way::root:
+      return x.sqrt();
+    case Way::power:
+      return at::exp2(x.clamp_max(60)) - 1;
+    case Way::power_of_root:
+      return at::exp2(x.sqrt().clamp_max(60)) - 1;
+  }
+  return x;
+}
+
+struct Reading {
+  Way way;
+  const char* cause;
+  const char* what;
+};
+constexpr Reading kReadings[] = {
+    {Way::scale, "values: scaled counts", "are divided by it: they are photons times a factor"},
+    {Way::square, "values: amplitudes", "are squared: they are amplitudes, taken for counts"},
+    {Way::root, "values: counts squared", "become their roots: counts were taken for amplitudes"},
+    {Way::power, "values: logarithms", "are raised: they are logarithms of 1 + counts"},
+    {Way::power_of_root, "values: logarithms",
+     "are raised: they are logarithms of 1 + counts, squared in reading"}};
+
+/// What the value of a single photon can be: the smallest value, or where no pixel has one photon,
+/// that of the transform itself.
+std::vector<double> units_of(Way way, double smallest) {
+  switch (way) {
+    case Way::scale:
+      return {smallest};
+    case Way::power:
+      return {smallest, std::log(2.0), std::log10(2.0)};
+    default:
+      return {smallest, 1};
+  }
+}
+
+}  // namespace
+
+void judge_transform(Diagnosis& diagnosis, const Patterns& patterns,
+                     const ExamineOptions& options) {
+  const at::Tensor values = asked_values(patterns);
+  if (values.size(0) <= kFewestValues) return;
+  diagnosis.numbers["values_whole"] = share((values - values.round()).abs().lt(1e-3));
+  if (are_whole(values)) {
+    if (are_squares(values))
+      diagnosis.mend(
+          "values: counts squared",
+          "all counts are squares of whole numbers: counts were taken for amplitudes, and "
+          "their roots are taken (--domain amplitude says otherwise)",
+          ChangeValues{Way::root, 1}, options, {"domain"});
+    return;
+  }
+  for (const Reading& reading : kReadings)
+    for (const double unit : units_of(reading.way, values.min().item<double>())) {
+      if (!are_counts(undone(values / unit, reading.way))) continue;
+      const bool scaled = reading.way == Way::scale;
+      return diagnosis.mend(
+          reading.cause,
+          fmt::format("the values are whole multiples of {:.4g} only if they {} (--{} says "
+                      "otherwise)",
+                      unit, reading.what, scaled ? "nphotons N" : "domain counts"),
+          ChangeValues{reading.way, unit}, options, {scaled ? "nphotons" : "domain"});
+    }
+  diagnosis.say(Level::note, "values: no whole counts",
+                "the values are no whole multiples of one another, so that counts and amplitudes "
+                "cannot be told apart by them (--domain counts|amplitude)");
+}
+
+namespace {
+
+void judge_clipping(Diagnosis& diagnosis, const at::Tensor& counts, float top) {
+  const at::Tensor at_top = counts.eq(top);
+  const auto number = at_top.sum().item<std::int64_t>();
+  const auto below = counts.ge(0.8f * top).sum().item<std::int64_t>() - number;
+  const double ratio = static_cast<double>(number) / static_cast<double>(below + 1);
+  diagnosis.numbers["clip"] = ratio;
+  if (number <= kClipCount || ratio <= kClipRatio || share(at_top.flatten(1).any(1)) <= kClipFrames)
+    return;
+  diagnosis.say(Level::warn, "values: clipped",
+                fmt::format("{} values stand at the largest one, {:.0f}, and only {} in the fifth "
+                            "below it: the detector, or what wrote the file, cuts them off there",
+                            number, top, below));
+}
+
+/// Pixels beside each other along an axis, of which the first is high: how many of the others are
+/// in the bottom and in the second quarter.
+std::array<double, 2> beside_high(const at::Tensor& counts, std::int64_t axis, double period) {
+  const std::int64_t length = counts.size(axis);
+  const at::Tensor first = counts.narrow(axis, 0, length - 1),
+                   second = counts.narrow(axis, 1, length - 1);
+  std::array<double, 2> found{0, 0};
+  for (const auto& [one, other] : {std::pair(first, second), std::pair(second, first)}) {
+    const at::Tensor beside = other.masked_select(one.ge(0.75 * period));
+    const auto low = beside.lt(0.25 * period).sum().item<std::int64_t>();
+    found[0] += static_cast<double>(low);
+    found[1] += static_cast<double>(beside.lt(0.5 * period).sum().item<std::int64_t>() - low);
+  }
+  return found;
+}
+
+void judge_wrapping(Diagnosis& diagnosis, const at::Tensor& counts, float top) {
+  for (const int bits : {8, 10, 12, 14, 16}) {
+    const double period = std::exp2(bits);
+    if (top >= period || top <= 0.99 * (period - 1)) continue;
+    const auto rows = beside_high(counts, 1, period), cols = beside_high(counts, 2, period);
+    const double jumps = rows[0] + cols[0], ratio = jumps / (rows[1] + cols[1] + 1);
+    diagnosis.numbers["wrap"] = ratio;
+    if (jumps > kWrapCount && ratio > kWrapRatio)
+      diagnosis.say(Level::refuse, "values: wrapped",
+                    fmt::format("values beside the largest ones drop to nothing {:.0f} times: they "
+                                "were stored modulo {:.0f}, and the counts cannot be had back",
+                                jumps, period));
+  }
+}
+
+}  // namespace
+
+void judge_limits(Diagnosis& diagnosis, const Patterns& patterns) {
+  const auto whole = diagnosis.numbers.find("values_whole");
+  if (whole == diagnosis.numbers.end() || whole->second <= kWholeShare) return;
+  const auto top = patterns.counts.max().item<float>();
+  judge_clipping(diagnosis, patterns.counts, top);
+  judge_wrapping(diagnosis, patterns.counts, top);
+}
+
+}  // namespace ptyche

@@ -1,0 +1,179 @@
+// What is certain is mended, and nothing that the user has said.
+#include <gtest/gtest.h>
+
+#include "ptyche/core/error.h"
+#include "ptyche/prepare/examine.h"
+#include "tests/prepare/faulty_scans.h"
+
+namespace ptyche {
+namespace {
+
+std::string acts(const Treatment& treatment) {
+  std::string causes;
+  for (const Finding& each : treatment.done) causes += each.cause + "; ";
+  return causes;
+}
+
+bool same_counts(const Scan& one, const Scan& other) {
+  return at::equal(one.counts().to(at::kDouble), other.counts().to(at::kDouble));
+}
+
+TEST(Treat, LeavesAGoodScanAsItIs) {
+  const Treatment treatment = treat(good_scan());
+  EXPECT_EQ(acts(treatment), "");
+  EXPECT_TRUE(same_counts(treatment.scan, good_scan()));
+  EXPECT_TRUE(at::equal(treatment.scan.positions(), good_scan().positions()));
+  EXPECT_TRUE(at::equal(treatment.scan.probe(), good_scan().probe()));
+}
+
+TEST(Treat, GivesBackTheCountsOfRootsSquaresLogarithmsAndMultiples) {
+  const at::Tensor counts = good_scan().counts().to(at::kFloat);
+  for (const at::Tensor& values : {counts.sqrt(), counts.square(), counts.log1p(),
+                                   counts.log1p() / 2.302585f, 0.37f * counts}) {
+    const Treatment treatment = treat(with_counts(good_scan(), values.contiguous()));
+    EXPECT_TRUE(same_counts(treatment.scan, good_scan())) << acts(treatment);
+    EXPECT_EQ(causes_above_a_note(treatment.diagnosis), "");
+  }
+}
+
+TEST(Treat, TurnsThePositionsBackInEveryOrientation) {
+  const double turns[][4] = {{-1, 0, 0, 1},  {1, 0, 0, -1}, {0, 1, 1, 0},
+                             {0, -1, -1, 0}, {0, 1, -1, 0}, {0, -1, 1, 0}};
+  for (const auto& m : turns) {
+    const Treatment treatment = treat(turned(good_scan(), m[0], m[1], m[2], m[3]));
+    EXPECT_LT(apart(treatment.scan.positions(), good_scan().positions()), 1e-6) << acts(treatment);
+    EXPECT_EQ(causes_above_a_note(treatment.diagnosis), "");
+  }
+}
+
+TEST(Treat, OnlyWarnsOfTwinsAndOfAnotherScale) {
+  for (const double factor : {-1.0, 2.0, 0.5}) {
+    const Scan scan = turned(good_scan(), factor, 0, 0, factor);
+    const Treatment treatment = treat(scan);
+    EXPECT_EQ(acts(treatment), "");
+    EXPECT_TRUE(at::equal(treatment.scan.positions(), scan.positions()));
+    EXPECT_TRUE(treatment.diagnosis.has(Level::warn)) << factor;
+  }
+}
+
+TEST(Treat, MendsSeveralFaultsOneAfterTheOther) {
+  const at::Tensor counts = good_scan().counts().to(at::kFloat);
+  const Scan faulty =
+      turned(with_counts(good_scan(), at::roll(counts.sqrt(), {32, 32}, {1, 2})), 0, 1, 1, 0);
+  const Treatment treatment = treat(faulty);
+  EXPECT_EQ(acts(treatment),
+            "values: amplitudes; centre: at the corner; positions: axes swapped; ");
+  EXPECT_TRUE(same_counts(treatment.scan, good_scan()));
+  EXPECT_EQ(causes_above_a_note(treatment.diagnosis), "");
+}
+
+TEST(Treat, MasksTheBorderThatAShiftOfTheCentreLoses) {
+  const at::Tensor counts = at::roll(good_scan().counts(), {4, -3}, {1, 2});
+  const Treatment treatment = treat(with_counts(good_scan(), counts));
+  EXPECT_EQ(acts(treatment), "centre: off; ");
+  const at::Tensor mask = treatment.scan.mask();
+  EXPECT_FALSE(mask[63].any().item<bool>());
+  EXPECT_FALSE(mask.select(1, 0).any().item<bool>());
+  EXPECT_TRUE(mask[30][30].item<bool>());
+}
+
+TEST(Treat, InvertsAMaskAndTakesBackTheFramesThatWereRejectedUnderIt) {
+  ScanFields fields = fields_of(good_scan());
+  fields.mask = at::zeros({64, 64}, at::kBool);
+  fields.mask.narrow(0, 2, 3).fill_(true);
+  fields.frame_use = at::zeros({100}, at::kByte);
+  fields.frame_use[7] = static_cast<int>(FrameUse::rejected);
+  const Treatment treatment = treat(Scan(fields));
+  EXPECT_EQ(acts(treatment), "mask: inverted; ");
+  EXPECT_EQ(treatment.scan.mask().sum().item<std::int64_t>(), 64 * 64 - 3 * 64);
+  EXPECT_EQ(treatment.scan.frames_with(FrameUse::used).size(0), 100);
+}
+
+TEST(Treat, RejectsStuckAndGarbageFramesAndNoOthers) {
+  at::Tensor counts = good_scan().counts().clone();
+  counts.narrow(0, 60, 40).copy_(good_scan().counts()[60].expand({40, 64, 64}));
+  counts.narrow(0, 20, 5).zero_();
+  const Treatment treatment = treat(with_counts(good_scan(), counts));
+  const at::Tensor used = treatment.scan.frames_with(FrameUse::used);
+  EXPECT_EQ(used.size(0), 56) << acts(treatment);
+  EXPECT_TRUE(used.eq(60).any().item<bool>());
+}
+
+TEST(Treat, BringsPositionsInAnotherUnitBack) {
+  for (const double factor : {1e-6, 1e-3, 1e3}) {
+    const Scan scan = good_scan().with_positions(good_scan().positions() * factor);
+    const Treatment treatment = treat(scan);
+    EXPECT_EQ(acts(treatment), "positions: unit; ") << factor;
+    EXPECT_LT(apart(treatment.scan.positions(), good_scan().positions()), 1e-6);
+  }
+}
+
+TEST(Treat, GivesEachPatternItsPlaceWhereTheyAreShiftedByOne) {
+  for (const std::int64_t by : {-1, 1}) {
+    const Treatment treatment =
+        treat(with_counts(good_scan(), at::roll(good_scan().counts(), by, 0)));
+    const std::int64_t lost = by > 0 ? 0 : 99;
+    EXPECT_EQ(acts(treatment), "order: patterns shifted against positions; ");
+    EXPECT_EQ(treatment.scan.frame_use()[lost].item<int>(), static_cast<int>(FrameUse::rejected));
+    EXPECT_TRUE(at::equal(treatment.scan.positions()[50], good_scan().positions()[50 - by]));
+  }
+}
+
+TEST(Treat, NeverActsAgainstWhatTheUserSaid) {
+  const at::Tensor counts = good_scan().counts().to(at::kFloat);
+  ScanFields masked = fields_of(good_scan());
+  masked.mask = at::zeros({64, 64}, at::kBool);
+  masked.mask.narrow(0, 20, 2).fill_(true);
+  const std::pair<std::string, Scan> said[] = {
+      {"domain", with_counts(good_scan(), counts.sqrt())},
+      {"nphotons", with_counts(good_scan(), 0.37f * counts)},
+      {"center", with_counts(good_scan(), at::roll(counts, {32, 32}, {1, 2}))},
+      {"mask", Scan(masked)},
+      {"flip-x", turned(good_scan(), 0, 1, 1, 0)},
+      {"swap-xy", turned(good_scan(), -1, 0, 0, 1)}};
+  for (const auto& [option, scan] : said) {
+    const Treatment treatment = treat(scan, {.given = {option}});
+    EXPECT_EQ(acts(treatment), "") << option;
+    EXPECT_TRUE(treatment.diagnosis.has(Level::warn)) << option;
+    EXPECT_NE(treatment.diagnosis.findings[0].text.find("--" + option), std::string::npos);
+  }
+}
+
+TEST(Treat, CalibratesTheProbeAnewUnlessTheFileDid) {
+  ScanFields fields = fields_of(good_scan());
+  fields.counts = fields.counts.to(at::kFloat).sqrt();
+  fields.probe_calibrated = false;
+  fields.probe = fields.probe * 5;
+  const Scan own = treat(Scan(fields)).scan;
+  EXPECT_NEAR(probe_power(own.probe()) / own.counts().sum(at::kDouble).item<double>() * 100, 1,
+              0.05);
+  fields.probe_calibrated = true;
+  EXPECT_TRUE(at::equal(treat(Scan(fields)).scan.probe(), fields.probe));
+}
+
+TEST(Treat, MakesAProbeThatTheFileDoesNotGiveAnew) {
+  ScanFields fields = fields_of(good_scan());
+  fields.counts = at::roll(fields.counts, {32, 32}, {1, 2}).contiguous();
+  fields.probe = probe_of_mean_pattern(fields.counts, good_scan().mask(), at::arange(100));
+  fields.probe_given = false;
+  const Treatment treatment = treat(Scan(fields));
+  const at::Tensor wanted =
+      probe_of_mean_pattern(good_scan().counts(), good_scan().mask(), at::arange(100));
+  const at::Tensor found = treatment.scan.probe();
+  const double ratio = std::sqrt(probe_power(found) / probe_power(wanted));
+  EXPECT_TRUE(at::allclose(found, wanted * ratio, 1e-3, 1e-2));
+}
+
+TEST(Treat, DropsATruthWhoseFrameThePositionsLeave) {
+  ScanFields fields = good_scan().fields();
+  fields.positions = turned(good_scan(), 0, 1, 1, 0).positions();
+  EXPECT_FALSE(treat(Scan(fields)).scan.truth().defined());
+}
+
+TEST(Treat, RefusesToGoOnWithOnePattern) {
+  const Remedy all = RejectFrames{at::arange(99)};
+  EXPECT_THROW(mended(good_scan(), all, {}), InvalidInput);
+}
+
+}  // namespace
+}  // namespace ptyche
