@@ -23,7 +23,9 @@ struct ReconstructOptions : TrainingChoices {
   InferOptions infer;
   std::string network = "none";  ///< none, auto (the default number of epochs) or epochs
   std::string refine = "auto";
-  bool half_sets = false;
+  bool half_sets = false, no_verdict = false;
+
+  ReconstructOptions() { scan.hold_out.reset(); }
 };
 
 Command declare(const std::shared_ptr<ReconstructOptions>& options);
@@ -104,8 +106,11 @@ void reconstruct_by_solvers(const ReconstructOptions& options, const std::string
       return automatic_image(half, automatic_options(options));
     });
   }
+  const bool judge = !options.no_verdict && result.end == ChainEnd::done;
+  if (judge) scores.verdict = judged(scan, result.image, judge_options(result));
   write_image(options.output, result.image, scan, scores, {});
   require_whole(result.end, options.output, /*resumable=*/false);
+  require_not_failed(scores.verdict, judge, options.output);
 }
 
 /// By a network that is trained on the scan, and a solver that starts from its image.
@@ -220,6 +225,7 @@ Command declare(const std::shared_ptr<ReconstructOptions>& options) {
              .target = &options->half_sets,
              .help = "also reconstruct the odd and the even patterns apart and correlate the two "
                      "images; takes twice the time"},
+            no_verdict_option(options->no_verdict),
             {.name = "train",
              .target = &options->network,
              .help = "train a network on the scan first: auto, what the bare option means, or a "

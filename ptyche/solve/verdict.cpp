@@ -1,0 +1,350 @@
+#include "ptyche/solve/verdict.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+
+#include "ptyche/core/error.h"
+#include "ptyche/core/progress.h"
+#include "ptyche/core/random.h"
+#include "ptyche/engine/projections.h"
+#include "ptyche/evaluate/align.h"
+#include "ptyche/evaluate/compare.h"
+#include "ptyche/evaluate/description.h"
+#include "ptyche/evaluate/expected_patterns.h"
+#include "ptyche/evaluate/image_error.h"
+#include "ptyche/physics/forward_model.h"
+#include "ptyche/simulate/simulate.h"
+#include "ptyche/solve/solve.h"
+
+namespace ptyche {
+namespace {
+
+constexpr double kFactor = 1.2, kOfAgain = 0.4, kOfStarts = 0.45;
+constexpr double kLeastDistance = 0.02, kMostDistance = 1.2;
+constexpr double kLow = 0.78, kHigh = 1.37;
+constexpr double kGood = 0.3, kFailed = 0.5;
+constexpr double kMisfit = 0.04, kModelMisfit = 0.1;
+constexpr double kTold = 0.1, kTellsMuch = 0.8;
+
+constexpr std::int64_t kMostPatterns = 200, kLeastPatterns = 64, kUsualSize = 64;
+constexpr std::int64_t kOtherPasses = 10, kPasses = 30, kFirstPasses = 5;
+constexpr std::int64_t kTestedPatterns = 200;  // by misfit and told, at most
+constexpr double kStill = 0.02;
+constexpr double kPoor = 0.35;     // distance above which other shifts are tried
+constexpr std::int64_t kFarthest = 4, kShiftStep = 2;
+constexpr double kBright = 4;      // times the median: an amplitude that no sample has
+constexpr double kEnough = 1e-5;   // of the image: gain at which an alignment ends
+constexpr std::uint64_t kSeed = 9;
+constexpr std::int64_t kNever = 1'000'000;
+
+// The part of the scan.
+
+/// The scan of these patterns alone, all used.
+Scan part_of(const Scan& scan, const at::Tensor& frames) {
+  ScanFields fields = scan.fields();
+  fields.counts = fields.counts.index_select(0, frames);
+  fields.positions = fields.positions.index_select(0, frames);
+  fields.frame_use = fields.truth = fields.true_positions = at::Tensor();
+  fields.input_hash.clear();
+  return Scan(std::move(fields));
+}
+
+/// At most `most` of the patterns, the nearest to the middle of them all.
+at::Tensor around_the_middle(const Scan& scan, const at::Tensor& frames, std::int64_t most) {
+  if (frames.size(0) <= most) return frames;
+  const at::Tensor places = scan.positions().index_select(0, frames);
+  const at::Tensor middle = (places.amax(0) + places.amin(0)) / 2;
+  const at::Tensor order = (places - middle).square().sum(1).argsort();
+  return std::get<0>(frames.index_select(0, order.slice(0, 0, most)).sort());
+}
+
+/// At most kTestedPatterns of them, evenly.
+at::Tensor some_of(const at::Tensor& frames) {
+  const std::int64_t every = (frames.size(0) + kTestedPatterns - 1) / kTestedPatterns;
+  return frames.slice(0, 0, {}, std::max<std::int64_t>(every, 1));
+}
+
+// The further solves.
+
+const ChainLink* lbfgs_of(const Chain& chain) {
+  const auto found = std::find_if(chain.rbegin(), chain.rend(),
+                                  [](const ChainLink& link) { return link.solver == "lbfgs"; });
+  return found == chain.rend() ? nullptr : &*found;
+}
+
+/// The chain with the image's own prior.
+SolverOptions options_of(const SolverOptions& image, Chain chain, std::int64_t size) {
+  SolverOptions options = image;
+  const ChainLink* own = lbfgs_of(image.chain);
+  for (ChainLink& link : chain) {
+    if (own != nullptr && link.solver == "lbfgs") link.options = own->options;
+    const std::vector<Field> all = fields(link, options);
+    if (const Field* still = find_field(all, "still")) assign(*still, fmt::format("{}", kStill));
+    if (const Field* engine = find_field(all, "engine"); engine && !cpu::has_fft(size))
+      assign(*engine, "reference");
+  }
+  options.chain = std::move(chain);
+  options.every = kNever;
+  return options;
+}
+
+Reconstruction solved(const Scan& scan, const SolverOptions& options) {
+  SolveResult result = solve(scan, {}, options);
+  if (result.end == ChainEnd::interrupted) throw Interrupted("stopped during the verdict");
+  return std::move(result.image);
+}
+
+/// As the automatic chain begins.
+Reconstruction solved_alike(const Scan& scan, const SolverOptions& of_image) {
+  const auto with = [&](const Chain& chain) {
+    return solved(scan, options_of(of_image, chain, scan.pattern_size()));
+  };
+  if (of_image.fixed_probe) return with({{"lbfgs", kPasses}});
+  try {
+    return with({{"rpie", kFirstPasses}, {"lbfgs", kPasses}});
+  } catch (const InvalidInput&) {  // a size that it cannot take
+    return with({{"lbfgs", kFirstPasses + kPasses}});
+  }
+}
+
+Reconstruction solved_from_another_start(const Scan& scan, const SolverOptions& of_image) {
+  const auto with = [&](const Chain& chain) {
+    return solved(scan, options_of(of_image, chain, scan.pattern_size()));
+  };
+  try {
+    return with({{"dm", kOtherPasses}, {"lbfgs", kPasses}});
+  } catch (const InvalidInput&) {  // near field, a size that it cannot take
+    return with({{"ml", kOtherPasses}, {"lbfgs", kPasses}});
+  }
+}
+
+/// The patterns that `image` foretells for `frames` of `scan`, drawn anew with the measured counts.
+at::Tensor redrawn(const Scan& scan, const Reconstruction& image, const at::Tensor& frames) {
+  const ExpectedPatterns expected(image, scan);
+  const at::Tensor mask = mask_in_fft_order(scan);
+  std::vector<at::Tensor> means;
+  for (const at::Tensor& batch : in_batches(frames, image.probe))
+    means.push_back(expected.of(batch));
+  at::Tensor mean = at::cat(means);
+  const double measured = (counts_in_fft_order(scan, frames) * mask).sum(at::kDouble).item<double>();
+  mean *= measured / std::max((mean * mask).sum().item<double>(), 1e-30);
+  const at::Tensor counts = poisson_draws(mean, frames, kSeed, Purpose::verdict);
+  return in_smallest_exact_type(at::fft_fftshift(counts, at::IntArrayRef{1, 2}).to(at::kFloat));
+}
+
+Scan with_counts(const Scan& scan, const at::Tensor& counts) {
+  ScanFields fields = scan.fields();
+  fields.counts = counts;
+  return Scan(std::move(fields));
+}
+
+// Distances.
+
+using Shift = std::array<std::int64_t, 2>;
+
+/// Where the pixel (0, 0) of `image` lies on `reference`.
+Shift place_on(const Reconstruction& reference, const Reconstruction& image) {
+  return {image.origin_row - reference.origin_row, image.origin_col - reference.origin_col};
+}
+
+/// The lit part of the middle of `part` in the pixels of `image`, of both; all that is lit where
+/// the middle half is too small.
+std::optional<Window> compared_window(const Reconstruction& image, const Reconstruction& part) {
+  const std::int64_t rows = image.object.size(0), cols = image.object.size(1);
+  const auto [row, col] = place_on(image, part);
+  const at::Tensor lit =
+      lit_pixels(image).logical_and(lit_on_canvas(lit_pixels(part), rows, cols, row, col));
+  const auto inside = [&](const Window& own) {
+    return Window{std::clamp<std::int64_t>(own.row_begin + row, 0, rows),
+                  std::clamp<std::int64_t>(own.row_end + row, 0, rows),
+                  std::clamp<std::int64_t>(own.col_begin + col, 0, cols),
+                  std::clamp<std::int64_t>(own.col_end + col, 0, cols)};
+  };
+  const std::int64_t own_rows = part.object.size(0), own_cols = part.object.size(1);
+  for (const Window& start : {central_half(own_rows, own_cols), Window{0, own_rows, 0, own_cols}}) {
+    const Window window = lit_part(inside(start), lit);
+    if (large_enough(window)) return window;
+  }
+  return std::nullopt;
+}
+
+/// Without amplitudes that no sample has.
+at::Tensor without_bright_pixels(const at::Tensor& object) {
+  const at::Tensor amplitude = object.abs();
+  const double most = kBright * amplitude.median().item<double>() + 1e-9;
+  return object * (most / amplitude.clamp_min(most));
+}
+
+/// A second image that was brought onto the first one.
+struct Apart {
+  double distance = kMostDistance;
+  at::Tensor difference;  ///< (rows, cols) float64, over the contrast
+};
+
+class Distance {
+ public:
+  Distance(const Reconstruction& reference, const Window& window)
+      : reference_(reference),
+        target_(reference.object.to(at::kComplexDouble)),
+        window_(window),
+        wanted_(cut(target_, window).contiguous()) {}
+
+  Apart to(const Reconstruction& image) const {
+    const at::Tensor other = without_bright_pixels(image.object.to(at::kComplexDouble));
+    const Shift place = place_on(reference_, image);
+    Apart best = from(other, place);
+    if (best.distance > kPoor)
+      if (Apart there = from(other, best_place(other, place)); there.distance < best.distance)
+        best = std::move(there);
+    best.distance = std::min(best.distance, kMostDistance);
+    return best;
+  }
+
+ private:
+  std::optional<at::Tensor> under_window(const at::Tensor& other, const Shift& shift) const {
+    const Window there{window_.row_begin - shift[0], window_.row_end - shift[0],
+                       window_.col_begin - shift[1], window_.col_end - shift[1]};
+    if (there.row_begin < 0 || there.col_begin < 0 || there.row_end > other.size(0) ||
+        there.col_end > other.size(1))
+      return std::nullopt;
+    return cut(other, there).contiguous();
+  }
+
+  Apart from(const at::Tensor& other, const Shift& shift) const {
+    Gauge gauge{.shift_row_px = static_cast<double>(shift[0]),
+                .shift_col_px = static_cast<double>(shift[1])};
+    if (const auto part = under_window(other, shift)) {
+      const auto ramp = coarse_ramp(wanted_, *part);
+      gauge.ramp_row_cycles_per_px = ramp[0];
+      gauge.ramp_col_cycles_per_px = ramp[1];
+    }
+    const Alignment found = realign(target_, other, window_, gauge, kEnough);
+    const double contrast = std::max((wanted_ - wanted_.mean()).norm().item<double>(), 1e-12);
+    const at::Tensor difference = (found.aligned - wanted_).abs();
+    const double pixels = std::sqrt(static_cast<double>(wanted_.numel()));
+    return {difference.norm().item<double>() / contrast, difference * (pixels / contrast)};
+  }
+
+  /// How well the other image, shifted and ramped, correlates.
+  double likeness(const at::Tensor& other, const Shift& shift) const {
+    const auto part = under_window(other, shift);
+    if (!part) return 0;
+    const at::Tensor product = wanted_ * part->conj();
+    const at::Tensor waves = at::fft_fft2(product, at::IntArrayRef{2 * product.size(0),
+                                                                    2 * product.size(1)});
+    return waves.abs().max().item<double>() / part->norm().item<double>();
+  }
+
+  Shift best_place(const at::Tensor& other, const Shift& middle) const {
+    Shift best = middle;
+    double most = 0;
+    for (std::int64_t row = -kFarthest; row <= kFarthest; row += kShiftStep)
+      for (std::int64_t col = -kFarthest; col <= kFarthest; col += kShiftStep) {
+        const Shift shift{middle[0] + row, middle[1] + col};
+        const double like = likeness(other, shift);
+        if (like <= most) continue;
+        most = like;
+        best = shift;
+      }
+    return best;
+  }
+
+  const Reconstruction& reference_;
+  at::Tensor target_;
+  Window window_;
+  at::Tensor wanted_;
+};
+
+// What the patterns say.
+
+/// misfit and told of the image, on the best patterns that there are for it.
+void describe(VerdictEvidence& evidence, const Scan& scan, const Reconstruction& image,
+              const JudgeOptions& options) {
+  const at::Tensor used = some_of(scan.frames_with(FrameUse::used));
+  const at::Tensor held_out = some_of(scan.frames_with(FrameUse::held_out));
+  const bool apart = options.set_apart.defined() && options.set_apart.size(0) > 0;
+  const at::Tensor others = held_out.size(0) > 0 ? held_out : apart ? options.set_apart : used;
+  evidence.told_of = held_out.size(0) > 0 ? "held-out patterns"
+                     : apart ? "patterns that were set apart until the last passes"
+                             : "used patterns, for none was held out";
+  evidence.misfit = misfit(image, scan, used, others);
+  const bool before = held_out.size(0) == 0 && apart;
+  evidence.told = told(before ? options.before_them : image, scan, others);
+}
+
+}  // namespace
+
+JudgeOptions judge_options(const AutomaticResult& result) {
+  return {.solver = result.options,
+          .set_apart = result.set_apart,
+          .before_them = result.before_them};
+}
+
+std::int64_t judged_patterns(std::int64_t pattern_size) {
+  return std::clamp(kMostPatterns * kUsualSize / pattern_size, kLeastPatterns, kMostPatterns);
+}
+
+double expected_error(const VerdictEvidence& evidence) {
+  const auto within = [](double distance) {
+    return std::clamp(distance, kLeastDistance, kMostDistance);
+  };
+  const double foretold = kFactor * std::pow(within(evidence.again), kOfAgain) *
+                          std::pow(within(evidence.starts), kOfStarts);
+  return std::hypot(foretold, evidence.beside);
+}
+
+Verdict verdict_of(const VerdictEvidence& evidence) {
+  Verdict verdict{.evidence = evidence};
+  const double error = verdict.expected_error = expected_error(evidence);
+  verdict.low = kLow * error;
+  verdict.high = kHigh * error;
+  const bool lacks = evidence.misfit > kMisfit && evidence.misfit <= kModelMisfit &&
+                     error <= kGood && evidence.told >= kTellsMuch;
+  const bool failed =
+      (evidence.misfit > kMisfit && !lacks) || evidence.told < kTold || error > kFailed;
+  verdict.word = failed                   ? VerdictWord::failed
+                 : lacks || error > kGood ? VerdictWord::doubtful
+                                          : VerdictWord::good;
+  return verdict;
+}
+
+Verdict judge(const Scan& scan, const Reconstruction& image, const JudgeOptions& options) {
+  const at::Tensor frames = around_the_middle(scan, scan.frames_with(FrameUse::used),
+                                              judged_patterns(scan.pattern_size()));
+  Scan part = part_of(scan, frames);
+  if (options.own_probe) part = part.with_probe(image.probe);
+  note("verdict: {} patterns from another start, and redrawn from the image", frames.size(0));
+  const Reconstruction other = solved_from_another_start(part, options.solver);
+  const std::optional<Reconstruction> beside =
+      options.converged ? std::nullopt
+                        : std::optional<Reconstruction>(solved_alike(part, options.solver));
+  const Reconstruction& middle = beside ? *beside : image;
+  const at::Tensor counts = beside
+                                ? redrawn(part, middle, at::arange(frames.size(0), at::kLong))
+                                : redrawn(scan, middle, frames);
+  const Reconstruction again = solved_alike(with_counts(part, counts), options.solver);
+  VerdictEvidence evidence{.starts = kMostDistance, .again = kMostDistance};
+  describe(evidence, scan, image, options);
+  const std::optional<Window> window = compared_window(middle, other);
+  Apart apart;
+  if (window) {
+    const Distance distance(middle, *window);
+    apart = distance.to(other);
+    evidence.starts = apart.distance;
+    evidence.again = distance.to(again).distance;
+    if (beside) evidence.beside = distance.to(image).distance;
+  }
+  Verdict verdict = verdict_of(evidence);
+  verdict.patterns = frames.size(0);
+  if (window && apart.difference.defined()) {
+    verdict.map = apart.difference.to(at::kFloat);
+    verdict.window = *window;
+  }
+  return verdict;
+}
+
+}  // namespace ptyche
