@@ -34,6 +34,9 @@ constexpr std::int64_t kMostPatterns = 200, kLeastPatterns = 64, kUsualSize = 64
 constexpr std::int64_t kOtherPasses = 10, kPasses = 30, kFirstPasses = 5;
 constexpr std::int64_t kTestedPatterns = 200;  // by misfit and told, at most
 constexpr double kStill = 0.02;
+constexpr double kSlope = 0.1;  // of the prior, where the image's own chain has none to take
+constexpr std::int64_t kSmallestSide = 32;
+constexpr double kEnoughLit = 0.99;
 constexpr double kPoor = 0.35;     // distance above which other shifts are tried
 constexpr std::int64_t kFarthest = 4, kShiftStep = 2;
 constexpr double kBright = 4;      // times the median: an amplitude that no sample has
@@ -83,6 +86,8 @@ SolverOptions options_of(const SolverOptions& image, Chain chain, std::int64_t s
   for (ChainLink& link : chain) {
     if (own != nullptr && link.solver == "lbfgs") link.options = own->options;
     const std::vector<Field> all = fields(link, options);
+    if (const Field* slope = find_field(all, "object-slope"); slope && own == nullptr)
+      assign(*slope, fmt::format("{}", kSlope));
     if (const Field* still = find_field(all, "still")) assign(*still, fmt::format("{}", kStill));
     if (const Field* engine = find_field(all, "engine"); engine && !cpu::has_fft(size))
       assign(*engine, "reference");
@@ -151,25 +156,36 @@ Shift place_on(const Reconstruction& reference, const Reconstruction& image) {
   return {image.origin_row - reference.origin_row, image.origin_col - reference.origin_col};
 }
 
-/// The lit part of the middle of `part` in the pixels of `image`, of both; all that is lit where
-/// the middle half is too small.
+/// The window without its darkest lines, one by one, until nearly all of it is lit, but not smaller
+/// than kSmallestSide: a peaked probe leaves holes everywhere, and the images can differ there, too.
+Window without_dark_sides(Window window, const at::Tensor& lit) {
+  const at::Tensor share = lit.to(at::kDouble);
+  while (std::min(window.rows(), window.cols()) > kSmallestSide &&
+         cut(share, window).mean().item<double>() < kEnoughLit) {
+    const at::Tensor part = cut(share, window), rows = part.mean(1), cols = part.mean(0);
+    const at::Tensor sides = at::stack({rows[0], rows[-1], cols[0], cols[-1]});
+    const std::int64_t side = sides.argmin().item<std::int64_t>();
+    if (side == 0) ++window.row_begin;
+    if (side == 1) --window.row_end;
+    if (side == 2) ++window.col_begin;
+    if (side == 3) --window.col_end;
+  }
+  return window;
+}
+
+/// The lit part of the middle half of `part` in the pixels of `image`, of both.
 std::optional<Window> compared_window(const Reconstruction& image, const Reconstruction& part) {
   const std::int64_t rows = image.object.size(0), cols = image.object.size(1);
   const auto [row, col] = place_on(image, part);
   const at::Tensor lit =
       lit_pixels(image).logical_and(lit_on_canvas(lit_pixels(part), rows, cols, row, col));
-  const auto inside = [&](const Window& own) {
-    return Window{std::clamp<std::int64_t>(own.row_begin + row, 0, rows),
-                  std::clamp<std::int64_t>(own.row_end + row, 0, rows),
-                  std::clamp<std::int64_t>(own.col_begin + col, 0, cols),
-                  std::clamp<std::int64_t>(own.col_end + col, 0, cols)};
-  };
-  const std::int64_t own_rows = part.object.size(0), own_cols = part.object.size(1);
-  for (const Window& start : {central_half(own_rows, own_cols), Window{0, own_rows, 0, own_cols}}) {
-    const Window window = lit_part(inside(start), lit);
-    if (large_enough(window)) return window;
-  }
-  return std::nullopt;
+  const Window own = central_half(part.object.size(0), part.object.size(1));
+  const Window there{std::clamp<std::int64_t>(own.row_begin + row, 0, rows),
+                     std::clamp<std::int64_t>(own.row_end + row, 0, rows),
+                     std::clamp<std::int64_t>(own.col_begin + col, 0, cols),
+                     std::clamp<std::int64_t>(own.col_end + col, 0, cols)};
+  if (!large_enough(there)) return std::nullopt;
+  return without_dark_sides(there, lit);
 }
 
 /// Without amplitudes that no sample has.
@@ -276,6 +292,39 @@ void describe(VerdictEvidence& evidence, const Scan& scan, const Reconstruction&
   evidence.told = told(before ? options.before_them : image, scan, others);
 }
 
+// Words.
+
+std::string misfit_reason(const VerdictEvidence& evidence, bool lacks) {
+  const double percent = 100 * evidence.misfit;
+  if (lacks)
+    return fmt::format(
+        "the model lacks something: {:.1f} % of what the mean pattern leaves is left above photon "
+        "noise (usual: below {:.0f} %), though the image stands; probe modes, a background or free "
+        "positions may be missing",
+        percent, 100 * kMisfit);
+  return fmt::format(
+      "the image does not describe the patterns that it was made of: {:.0f} % of what the mean "
+      "pattern leaves is left above photon noise (usual: below {:.0f} %); positions, their "
+      "orientation or scale, the probe or some patterns are wrong",
+      percent, 100 * kMisfit);
+}
+
+std::string error_reason(const VerdictEvidence& evidence) {
+  if (evidence.beside > std::max(evidence.starts, evidence.again))
+    return fmt::format(
+        "the solver has not come to its end: a converged image is {:.0f} % of the contrast away",
+        100 * evidence.beside);
+  if (evidence.starts > evidence.again)
+    return fmt::format(
+        "another start ends {:.0f} % of the contrast away: the patterns allow several images (too "
+        "few of them, too little overlap, or a wrong geometry)",
+        100 * evidence.starts);
+  return fmt::format(
+      "patterns redrawn from the image lead {:.0f} % of the contrast away from it: too few photons "
+      "or too little overlap for what it shows",
+      100 * evidence.again);
+}
+
 }  // namespace
 
 JudgeOptions judge_options(const AutomaticResult& result) {
@@ -309,6 +358,13 @@ Verdict verdict_of(const VerdictEvidence& evidence) {
   verdict.word = failed                   ? VerdictWord::failed
                  : lacks || error > kGood ? VerdictWord::doubtful
                                           : VerdictWord::good;
+  if (evidence.misfit > kMisfit) verdict.reasons.push_back(misfit_reason(evidence, lacks));
+  if (evidence.told < kTold)
+    verdict.reasons.push_back(fmt::format(
+        "it foretells nothing of the {}: correlation {:.2f} (usual: above {}); noise, or positions "
+        "in another order",
+        evidence.told_of, evidence.told, kTold));
+  if (error > kGood) verdict.reasons.push_back(error_reason(evidence));
   return verdict;
 }
 
@@ -342,7 +398,9 @@ Verdict judge(const Scan& scan, const Reconstruction& image, const JudgeOptions&
   verdict.patterns = frames.size(0);
   if (window && apart.difference.defined()) {
     verdict.map = apart.difference.to(at::kFloat);
-    verdict.window = *window;
+    const Shift place = place_on(image, middle);
+    verdict.window = {window->row_begin + place[0], window->row_end + place[0],
+                      window->col_begin + place[1], window->col_end + place[1]};
   }
   return verdict;
 }
