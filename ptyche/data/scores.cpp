@@ -242,6 +242,9 @@ void add_verdict(List& list, const Verdict& verdict) {
                   "what is left in the used patterns above noise, over that of the mean pattern"});
   list.push_back({"verdict.told", from.told,
                   "correlation of what the image foretells with the " + from.told_of});
+  list.push_back({"verdict.misfit_again", from.misfit_again,
+                  "the misfit of the image of the redrawn patterns, of which the model is right"});
+  list.push_back({"verdict.told_again", from.told_again, "the correlation of that image likewise"});
   list.push_back({"verdict.patterns", static_cast<double>(verdict.patterns),
                   "patterns that the verdict's solves were made of"});
   list.push_back({"verdict.seconds", verdict.seconds, "wall clock of the verdict, seconds"});

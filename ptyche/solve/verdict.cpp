@@ -32,7 +32,6 @@ constexpr double kTold = 0.1, kTellsMuch = 0.8;
 
 constexpr std::int64_t kMostPatterns = 200, kLeastPatterns = 64, kUsualSize = 64;
 constexpr std::int64_t kOtherPasses = 10, kPasses = 30, kFirstPasses = 5;
-constexpr std::int64_t kTestedPatterns = 200;  // by misfit and told, at most
 constexpr double kStill = 0.02;
 constexpr double kSlope = 0.1;  // of the prior, where the image's own chain has none to take
 constexpr std::int64_t kSmallestSide = 32;
@@ -46,12 +45,23 @@ constexpr std::int64_t kNever = 1'000'000;
 
 // The part of the scan.
 
-/// The scan of these patterns alone, all used.
-Scan part_of(const Scan& scan, const at::Tensor& frames) {
+/// Patterns of a scan, by number: (k) int64 each.
+struct Part {
+  at::Tensor used;   ///< what the further solves are made of
+  at::Tensor blind;  ///< among them in space, kept from these solves and from the image; may be empty
+
+  at::Tensor all() const { return at::cat({used, blind}); }
+};
+
+/// The scan of the part's patterns alone, the used ones first.
+Scan scan_of(const Scan& scan, const Part& part) {
+  const at::Tensor frames = part.all();
   ScanFields fields = scan.fields();
   fields.counts = fields.counts.index_select(0, frames);
   fields.positions = fields.positions.index_select(0, frames);
-  fields.frame_use = fields.truth = fields.true_positions = at::Tensor();
+  fields.frame_use = at::zeros({frames.size(0)}, at::kByte);
+  fields.frame_use.slice(0, part.used.size(0)).fill_(static_cast<int>(FrameUse::held_out));
+  fields.truth = fields.true_positions = at::Tensor();
   fields.input_hash.clear();
   return Scan(std::move(fields));
 }
@@ -65,10 +75,28 @@ at::Tensor around_the_middle(const Scan& scan, const at::Tensor& frames, std::in
   return std::get<0>(frames.index_select(0, order.slice(0, 0, most)).sort());
 }
 
-/// At most kTestedPatterns of them, evenly.
-at::Tensor some_of(const at::Tensor& frames) {
-  const std::int64_t every = (frames.size(0) + kTestedPatterns - 1) / kTestedPatterns;
-  return frames.slice(0, 0, {}, std::max<std::int64_t>(every, 1));
+/// Those of `frames` that are not among `others`.
+at::Tensor without_those(const at::Tensor& frames, const at::Tensor& others) {
+  return frames.masked_select(at::isin(frames, others).logical_not());
+}
+
+/// Those of `blind` that are no farther from the middle of the used patterns than these.
+at::Tensor among(const Scan& scan, const at::Tensor& blind, const at::Tensor& used) {
+  const at::Tensor places = scan.positions().index_select(0, used);
+  const at::Tensor middle = (places.amax(0) + places.amin(0)) / 2;
+  const auto distance = [&](const at::Tensor& of) { return (of - middle).square().sum(1); };
+  const at::Tensor near = distance(scan.positions().index_select(0, blind));
+  return blind.masked_select(near.le(distance(places).max()));
+}
+
+Part part_of(const Scan& scan, const JudgeOptions& options) {
+  const at::Tensor none = at::empty({0}, at::kLong), held_out = scan.frames_with(FrameUse::held_out);
+  const at::Tensor apart = options.set_apart.defined() ? options.set_apart : none;
+  const at::Tensor blind = held_out.size(0) > 0 ? held_out : apart;
+  const at::Tensor used =
+      around_the_middle(scan, without_those(scan.frames_with(FrameUse::used), blind),
+                        judged_patterns(scan.pattern_size()));
+  return {used, blind.size(0) > 0 ? among(scan, blind, used) : none};
 }
 
 // The further solves.
@@ -279,17 +307,23 @@ class Distance {
 
 /// misfit and told of the image, on the best patterns that there are for it.
 void describe(VerdictEvidence& evidence, const Scan& scan, const Reconstruction& image,
-              const JudgeOptions& options) {
-  const at::Tensor used = some_of(scan.frames_with(FrameUse::used));
-  const at::Tensor held_out = some_of(scan.frames_with(FrameUse::held_out));
-  const bool apart = options.set_apart.defined() && options.set_apart.size(0) > 0;
-  const at::Tensor others = held_out.size(0) > 0 ? held_out : apart ? options.set_apart : used;
-  evidence.told_of = held_out.size(0) > 0 ? "held-out patterns"
-                     : apart ? "patterns that were set apart until the last passes"
-                             : "used patterns, for none was held out";
-  evidence.misfit = misfit(image, scan, used, others);
-  const bool before = held_out.size(0) == 0 && apart;
-  evidence.told = told(before ? options.before_them : image, scan, others);
+              const JudgeOptions& options, const Part& part) {
+  const bool held_out = scan.frames_with(FrameUse::held_out).size(0) > 0;
+  const bool blind = part.blind.size(0) > 0;
+  const at::Tensor& others = blind ? part.blind : part.used;
+  evidence.told_of = !blind ? "used patterns, for none was held out"
+                     : held_out ? "held-out patterns"
+                                : "patterns that were set apart until the last passes";
+  evidence.misfit = misfit(image, scan, part.used, others);
+  evidence.told = told(blind && !held_out ? options.before_them : image, scan, others);
+}
+
+/// The same of the image of the redrawn patterns.
+void describe_again(VerdictEvidence& evidence, const Scan& redrawn, const Reconstruction& again) {
+  const at::Tensor used = redrawn.frames_with(FrameUse::used);
+  const at::Tensor blind = redrawn.frames_with(FrameUse::held_out);
+  evidence.misfit_again = misfit(again, redrawn, used, blind.size(0) > 0 ? blind : used);
+  if (blind.size(0) > 0) evidence.told_again = told(again, redrawn, blind);
 }
 
 // Words.
@@ -369,22 +403,23 @@ Verdict verdict_of(const VerdictEvidence& evidence) {
 }
 
 Verdict judge(const Scan& scan, const Reconstruction& image, const JudgeOptions& options) {
-  const at::Tensor frames = around_the_middle(scan, scan.frames_with(FrameUse::used),
-                                              judged_patterns(scan.pattern_size()));
-  Scan part = part_of(scan, frames);
+  const Part chosen = part_of(scan, options);
+  Scan part = scan_of(scan, chosen);
   if (options.own_probe) part = part.with_probe(image.probe);
-  note("verdict: {} patterns from another start, and redrawn from the image", frames.size(0));
+  note("verdict: {} patterns from another start, and redrawn from the image", chosen.used.size(0));
   const Reconstruction other = solved_from_another_start(part, options.solver);
   const std::optional<Reconstruction> beside =
       options.converged ? std::nullopt
                         : std::optional<Reconstruction>(solved_alike(part, options.solver));
   const Reconstruction& middle = beside ? *beside : image;
   const at::Tensor counts = beside
-                                ? redrawn(part, middle, at::arange(frames.size(0), at::kLong))
-                                : redrawn(scan, middle, frames);
-  const Reconstruction again = solved_alike(with_counts(part, counts), options.solver);
+                                ? redrawn(part, middle, at::arange(part.frames(), at::kLong))
+                                : redrawn(scan, middle, chosen.all());
+  const Scan drawn = with_counts(part, counts);
+  const Reconstruction again = solved_alike(drawn, options.solver);
   VerdictEvidence evidence{.starts = kMostDistance, .again = kMostDistance};
-  describe(evidence, scan, image, options);
+  describe(evidence, scan, image, options, chosen);
+  describe_again(evidence, drawn, again);
   const std::optional<Window> window = compared_window(middle, other);
   Apart apart;
   if (window) {
@@ -395,7 +430,7 @@ Verdict judge(const Scan& scan, const Reconstruction& image, const JudgeOptions&
     if (beside) evidence.beside = distance.to(image).distance;
   }
   Verdict verdict = verdict_of(evidence);
-  verdict.patterns = frames.size(0);
+  verdict.patterns = chosen.used.size(0);
   if (window && apart.difference.defined()) {
     verdict.map = apart.difference.to(at::kFloat);
     const Shift place = place_on(image, middle);
