@@ -26,7 +26,7 @@ struct VerdictEvidence {
   double misfit = 0;  ///< what is left in the used patterns above noise, over that of their mean
   double told = 0;    ///< correlation of what the image foretells of patterns with what they hold
   /// The same two of the image of the redrawn patterns, for which the model is right by
-  /// construction; told_again is 0 where no pattern was kept from the further solves.
+  /// construction.
   double misfit_again = 0, told_again = 0;
   std::string told_of = "held-out patterns";  ///< which patterns `told` was measured on
 };

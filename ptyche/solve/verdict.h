@@ -29,16 +29,17 @@ struct JudgeOptions {
 /// Those of a result of the automatic chain.
 JudgeOptions judge_options(const AutomaticResult& result);
 
-/// Two further solves, of at most kJudgedPatterns used patterns around the scan's middle:
+/// Two further solves, of at most judged_patterns used patterns around the scan's middle:
 /// from another start (`dm`, then `lbfgs`), and of the image's own patterns drawn anew with photon
 /// noise, from the scan's probe and a flat object. Where the image is not `converged`, a third that
 /// both are compared with, and its distance from the image adds in quadrature. Misfit and `told`
-/// (evaluate/description.h) are the image's own. Throws InvalidInput like `solve`, Interrupted after
+/// (evaluate/description.h) are the image's own, and those of the redrawn patterns' image beside
+/// them, for which the model is right. Throws InvalidInput like `solve`, Interrupted after
 /// Ctrl-C.
 Verdict judge(const Scan& scan, const Reconstruction& image, const JudgeOptions& options);
 
-/// The error over the contrast that the evidence foretells: kFactor again^kOfAgain starts^kOfStarts,
-/// each at least kLeastDistance.
+/// The error over the contrast that the evidence foretells: the root of the sum of the distances'
+/// squares, `starts` and `again` times .91 and each from .02 to 1.2.
 double expected_error(const VerdictEvidence& evidence);
 
 /// Word, range and reasons of the evidence.
