@@ -56,6 +56,8 @@ int main(int argc, char** argv) {
     return report_error("", error.what(), 2);
   } catch (const ptyche::InvalidInput& error) {
     return report_error("error: ", error.what(), 1);
+  } catch (const ptyche::FailedImage& error) {
+    return report_error("failed: ", error.what(), 4);
   } catch (const ptyche::Interrupted& error) {
     return report_error("interrupted: ", error.what(), 130);
   } catch (const std::exception& error) {

@@ -62,12 +62,14 @@ def picture(seed, side=400):
     return np.clip((mixed - low) / (high - low), 0, 1).astype(np.float32)
 
 
-def make(program, scan, folder):
-    """The scan as CXI, without its truth, and the truth beside it."""
+def make(program, scan, folder, keep_truth=False):
+    """The scan as CXI, without its truth unless it is to be kept, and the truth beside it."""
+    side = scan.get("N", 64)
     file, truth = folder / f"{scan['name']}.cxi", folder / f"{scan['name']}.npy"
     if file.exists() and truth.exists():
         return file, np.load(truth)
-    words = ["--N", 64, "--frames", scan["frames"], "--step", round((1 - scan["overlap"]) * 25.3, 2),
+    words = ["--N", side, "--frames", scan["frames"], "--probe-diameter", 22 * side / 64,
+             "--step", round((1 - scan["overlap"]) * 25.3 * side / 64, 2),
              "--photons", 1e9, "--probe", scan["probe"], "--seed", scan["seed"],
              "--probe-defocus-error", scan["defocus_error"],
              "--position-error", scan["position_error"]]
@@ -95,7 +97,7 @@ def make(program, scan, folder):
         probe[...] = probe[()] * np.sqrt(scan["dose"] / 1e9)
         true_object = cxi["ptyche/truth"][()]
         for name in ("truth", "true_positions"):
-            if name in cxi["ptyche"]:
+            if name in cxi["ptyche"] and not (keep_truth and name == "truth"):
                 del cxi["ptyche"][name]
     np.save(truth, true_object)
     return file, true_object
@@ -188,7 +190,7 @@ def star(program, folder):
                                               ("siemens-star-counts", 0.0348, 0.160, 10)):
         begin = time.time()
         run(program, "reconstruct", STAR / f"{name}.npz", "-o", folder / "star", "--mask", "none",
-            "--hold-out-file", SPLIT)
+            "--hold-out-file", SPLIT, "--no-verdict")
         took = time.time() - begin
         scores = json.loads((folder / "star" / "scores.json").read_text())
         print(f"{name:24} deviance {scores['held_out.deviance_per_photon']:.4f} (bar {deviance}, mean pattern "
@@ -204,7 +206,7 @@ def compare(program, half, only, figures, folder):
             continue
         file, truth = make(program, scan, folder)
         begin = time.time()
-        run(program, "reconstruct", file, "-o", folder / "default", *HELD_OUT)
+        run(program, "reconstruct", file, "-o", folder / "default", "--no-verdict", *HELD_OUT)
         took, best = time.time() - begin, figures[scan["name"]]
         found = error(truth, folder / "default" / "reconstruction.h5")
         ratios.append(found / best["error"])

@@ -1,6 +1,7 @@
 #include "ptyche/commands/automatic_run.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <string>
 #include <vector>
@@ -52,6 +53,38 @@ AutomaticResult run_automatically(const Scan& scan, const std::optional<Reconstr
   stamp(result.image);
   warn_on_error("attempts.csv", [&] { write_attempts(folder, result.attempts); });
   return result;
+}
+
+Field no_verdict_option(bool& leave_out) {
+  return {.name = "no-verdict",
+          .target = &leave_out,
+          .help =
+              "do not judge the image: good, doubtful or failed (exit code 4), by two more "
+              "solves of a part of the patterns"};
+}
+
+std::optional<Verdict> judged(const Scan& scan, const Reconstruction& image,
+                              const JudgeOptions& options) {
+  const Stopwatch watch;
+  try {
+    Verdict verdict = judge(scan, image, options);
+    verdict.seconds = watch.seconds();
+    return verdict;
+  } catch (const Interrupted& stop) {
+    warn("no verdict: {}", stop.what());
+  } catch (const InvalidInput& error) {
+    note("no verdict: {}", error.what());
+  }
+  return std::nullopt;
+}
+
+void require_not_failed(const std::optional<Verdict>& verdict, bool wanted,
+                        const std::filesystem::path& folder) {
+  if (wanted && !verdict && interrupted())
+    throw Interrupted("stopped during the verdict; the image is kept in " + folder.string());
+  if (verdict && verdict->word == VerdictWord::failed)
+    throw FailedImage(fmt::format("{}; the image is written to {}",
+                                  fmt::join(verdict->reasons, "; "), folder.string()));
 }
 
 void require_whole(ChainEnd end, const std::filesystem::path& folder, bool resumable) {

@@ -7,7 +7,9 @@
 
 #include "ptyche/data/reconstruction.h"
 #include "ptyche/data/scan.h"
+#include "ptyche/data/verdict.h"
 #include "ptyche/solve/automatic.h"
+#include "ptyche/solve/verdict.h"
 
 namespace ptyche {
 
@@ -21,6 +23,19 @@ AutomaticResult run_automatically(const Scan& scan, const std::optional<Reconstr
                                   const AutomaticOptions& options,
                                   const std::filesystem::path& folder,
                                   const std::function<void(Reconstruction&)>& stamp);
+
+/// --no-verdict.
+Field no_verdict_option(bool& leave_out);
+
+/// The verdict on an image with the time that it took; nothing, with a note, where the further
+/// solves are not possible, and with a warning where Ctrl-C ended them.
+std::optional<Verdict> judged(const Scan& scan, const Reconstruction& image,
+                              const JudgeOptions& options);
+
+/// Throws what the exit code is to say of a verdict, once all files are written: FailedImage where
+/// the image failed, Interrupted where Ctrl-C came before there was a verdict.
+void require_not_failed(const std::optional<Verdict>& verdict, bool wanted,
+                        const std::filesystem::path& folder);
 
 /// Throws what the exit code is to say of a chain's end, once all files are written.
 void require_whole(ChainEnd end, const std::filesystem::path& folder, bool resumable);

@@ -22,6 +22,29 @@ struct EvaluateVerbOptions {
   std::uint64_t seed = 1;
 };
 
+/// The scan with the use of its patterns that the image's file says, where the image was made of
+/// this scan and no option says otherwise. Throws InvalidInput where an option calls patterns held
+/// out that the image was made of.
+Scan as_the_image_used_it(const Scan& scan, const Reconstruction& image,
+                          const EvaluateVerbOptions& options) {
+  const at::Tensor& use = image.frame_use;
+  const bool own = !scan.input_hash().empty() && image.provenance.input_hash == scan.input_hash();
+  if (!own || !use.defined() || use.size(0) != scan.frames()) return scan;
+  const bool chosen = options.scan.hold_out != 0.0 || !options.scan.hold_out_file.empty() ||
+                      options.scan.unseen_half != "none";
+  if (!chosen) return scan.with_frame_use(use);
+  const auto code = [](FrameUse of) { return static_cast<int>(of); };
+  const at::Tensor wrong =
+      scan.frame_use().eq(code(FrameUse::held_out)).logical_and(use.eq(code(FrameUse::used)));
+  require(
+      !wrong.any().item<bool>(),
+      "{}: made of {} patterns (the first is {}) that the options call held out; without them "
+      "the file says which patterns were used",
+      options.image.string(), [&] { return wrong.sum().item<std::int64_t>(); },
+      [&] { return wrong.nonzero()[0][0].item<std::int64_t>(); });
+  return scan;
+}
+
 void run_evaluate(EvaluateVerbOptions options) {
   options.scan.seed = options.seed;
   const Reconstruction image = read_reconstruction(options.image);
@@ -34,6 +57,7 @@ void run_evaluate(EvaluateVerbOptions options) {
   if (!made_from.empty() && !scan.input_hash().empty() && made_from != scan.input_hash())
     warn("{}: made from another scan ({}) than {}; the scores compare the two all the same",
          options.image.string(), image.provenance.source, scan.source());
+  scan = as_the_image_used_it(scan, image, options);
   const std::string scores = scores_json(evaluate(image, scan));
   if (!options.output.empty()) write_text(options.output, scores);
   fmt::print("{}\n", scores);
@@ -47,8 +71,10 @@ Command evaluate_command() {
       .name = "evaluate",
       .summary = "score a reconstruction against its scan or truth",
       .description =
-          "Prints scores.json. Give the same --hold-out, --hold-out-file and --seed "
-          "as at reconstruction: the held-out patterns are then scored apart.",
+          "Prints scores.json. Which patterns were used and which held out is taken from the "
+          "file, where the image was made of this scan; with --hold-out, --hold-out-file or "
+          "--unseen-half it is as they say, and refused where they call patterns held out that the "
+          "image was made of.",
       .arguments = {{"RECONSTRUCTION", &options->image, "reconstruction.h5"},
                     {"SCAN", &options->scan.file, scan_formats() + " file"}},
       .options = joined({{{.name = "output",

@@ -186,9 +186,11 @@ std::string commands_page(const std::vector<Command>& commands) {
       "sections only sort the keys; the command line wins over the file, the file over the\n"
       "default), `--show-config` (prints every value and where it is from as such a file, runs "
       "nothing) and\n"
-      "`--help`. `_` may stand for `-` in the name of an option. Exit codes: 0 done, 1 something "
-      "is wrong with the input, 2 the command\n"
-      "line is not understood, 3 a fault of the program, 130 interrupted.\n";
+      "`--help`. `_` may stand for `-` in the name of an option. Exit codes: 0 done (an image is "
+      "good or doubtful),\n"
+      "1 something is wrong with the input, 2 the command line is not understood, 3 a fault of the "
+      "program,\n"
+      "4 the image is written but failed (docs/verdict.md), 130 interrupted.\n";
   for (const Command& command : commands)
     if (!command.hidden) page += command_section(command);
   return page;

@@ -138,6 +138,7 @@ Scores scores_of(const Reconstruction& image, const Scan& scan, const Scores& kn
   scores.refinement = known.refinement;
   scores.passes_before_divergence = known.passes_before_divergence;
   scores.probe = known.probe;
+  scores.verdict = known.verdict;
   if (scan.frames_with(FrameUse::unseen).size(0) > 0 && !extras.empty())
     add_unseen_half(scores, extras.front().image, scan);
   return scores;
@@ -154,6 +155,12 @@ std::string guesses_after(const std::vector<NamedScore>& scores, std::size_t ind
 }
 
 }  // namespace
+
+void print_verdict(const Verdict& verdict) {
+  fmt::print("{}\n", first_line(verdict));
+  for (const std::string& reason : verdict.reasons) fmt::print("  {}\n", reason);
+  fmt::print("\n");
+}
 
 Comparison write_half_sets(const std::filesystem::path& folder, const Scan& scan,
                            const ScanToImage& reconstruct) {
@@ -195,6 +202,7 @@ void write_image(const std::filesystem::path& folder, const Reconstruction& imag
   scores = scores_of(image, scan, scores, extras);
   write_reconstruction(file, image, &scores);
   write_text(folder / "scores.json", scores_json(scores));
+  if (scores.verdict) print_verdict(*scores.verdict);
   print_scores(named_scores(scores));
   if (write_report(folder, image, scores, extras))
     fmt::print("\n{}\n", (folder / "report.html").string());

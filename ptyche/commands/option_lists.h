@@ -95,8 +95,11 @@ void fill_provenance(Reconstruction& image, const Model& model, const std::strin
 /// One line each on stdout: name, value, what trivial predictors get, meaning.
 void print_scores(const std::vector<NamedScore>& scores);
 
+/// The verdict in one line on stdout, its reasons below it.
+void print_verdict(const Verdict& verdict);
+
 /// reconstruction.h5 first, then its scores, scores.json, pictures and report.html; `scores` (its
-/// seconds and half sets) gets what can be measured of `image`. Prints the scores to stdout.
+/// seconds, half sets and verdict) gets what can be measured of `image`. Prints them to stdout.
 void write_image(const std::filesystem::path& folder, const Reconstruction& image, const Scan& scan,
                  Scores scores, const std::vector<ExtraImage>& extras);
 

@@ -26,7 +26,9 @@ struct ReconstructOptions : TrainingChoices {
   InferOptions infer;
   std::string network = "none";  ///< none, auto (the default number of epochs) or epochs
   std::string refine = "auto";
-  bool half_sets = false, no_check = false;
+  bool half_sets = false, no_check = false, no_verdict = false;
+
+  ReconstructOptions() { scan.hold_out.reset(); }
 };
 
 Command declare(const std::shared_ptr<ReconstructOptions>& options);
@@ -70,17 +72,45 @@ Refined refine_or_stop(const Scan& scan, const Reconstruction& before, const Ref
   }
 }
 
+/// The network's image, with a note, where the refinement made held-out patterns worse.
+Refined kept_if_better(Refined result, const Reconstruction& before, const Scan& scan,
+                       RefinementGain& gain) {
+  const at::Tensor held_out = scan.frames_with(FrameUse::held_out);
+  if (held_out.size(0) == 0) return result;
+  gain.held_out_before = data_fit(before, scan, held_out, true);
+  if (gain.passes == 0) return result;
+  const DataFit after = data_fit(result.image, scan, held_out, true);
+  if (after.deviance_per_photon <= gain.held_out_before->deviance_per_photon) return result;
+  note(
+      "the refinement is undone: it made the held-out patterns worse ({:.4g} per photon after, "
+      "{:.4g} before)",
+      after.deviance_per_photon, gain.held_out_before->deviance_per_photon);
+  gain.undone = after;
+  result.image = before;
+  return result;
+}
+
 /// The image that a solver makes of the network's, and what that took and gave.
 Refined refined(const Scan& scan, const Reconstruction& before, const ReconstructOptions& options,
                 RefinementGain& gain) {
   const Stopwatch watch;
   const RefineOptions how = refinement_of(options, scan);
-  const Refined result = refine_or_stop(scan, before, how);
+  Refined result = refine_or_stop(scan, before, how);
   gain.passes = result.stopped ? static_cast<std::int64_t>(result.image.loss.size()) : how.passes;
   gain.seconds = watch.seconds();
-  const at::Tensor held_out = scan.frames_with(FrameUse::held_out);
-  if (held_out.size(0) > 0) gain.held_out_before = data_fit(before, scan, held_out, true);
-  return result;
+  return kept_if_better(std::move(result), before, scan, gain);
+}
+
+/// How the result of a training is judged: beside a converged image with the solver's freedom.
+JudgeOptions judge_options(const ReconstructOptions& options, const Reconstruction& image,
+                           bool is_refined) {
+  SolverOptions solver{.chain = {}};
+  solver.modes = image.probe.size(0);
+  solver.fixed_probe = options.train.fixed_probe;
+  solver.background = options.train.background;
+  if (is_refined) solver.positions = PositionFreedom::jitter;
+  solver.seed = options.train.seed;
+  return {.solver = solver, .converged = false};
 }
 
 AutomaticOptions automatic_options(const ReconstructOptions& options) {
@@ -109,8 +139,11 @@ void reconstruct_by_solvers(const ReconstructOptions& options, const std::string
       return automatic_image(half, automatic_options(options));
     });
   }
+  const bool judge = !options.no_verdict && result.end == ChainEnd::done;
+  if (judge) scores.verdict = judged(scan, result.image, judge_options(result));
   write_image(options.output, result.image, scan, scores, {});
   require_whole(result.end, options.output, /*resumable=*/false);
+  require_not_failed(scores.verdict, judge, options.output);
 }
 
 /// By a network that is trained on the scan, and a solver that starts from its image.
@@ -131,7 +164,8 @@ void reconstruct_by_training(ReconstructOptions options, const std::string& opti
   std::vector<ExtraImage> extras = infer_unseen(model, scan, options.infer);
   RefinementGain gain;
   auto [image, stopped] = refined(scan, before, options, gain);
-  if (gain.passes > 0) fill_provenance(image, model, "ptyche reconstruct", options_json);
+  const bool is_refined = gain.passes > 0 && !gain.undone;
+  if (is_refined) fill_provenance(image, model, "ptyche reconstruct", options_json);
   Scores scores{.probe = score_of(first), .seconds = watch.seconds()};
   if (gain.passes > 0) scores.refinement = gain;
   if (options.half_sets && !stopped) {
@@ -139,16 +173,19 @@ void reconstruct_by_training(ReconstructOptions options, const std::string& opti
     scores.half_sets = write_half_sets(options.output, scan,
                                        [&](const Scan& half) { return image_of(half, options); });
   }
-  if (gain.passes > 0)
+  if (is_refined)
     extras.push_back({.title = "Before refinement",
                       .caption = "The network's image, from which the solver started (network.h5).",
                       .image = before});
+  const bool judge = !options.no_verdict && !stopped;
+  if (judge) scores.verdict = judged(scan, image, judge_options(options, image, is_refined));
   write_image(options.output, image, scan, scores, extras);
   if (stopped)
     throw Interrupted(fmt::format(
         "stopped during the refinement, after {} passes; the image so far is in {}, and "
         "`ptyche solve --start` goes on from it",
         gain.passes, options.output.string()));
+  require_not_failed(scores.verdict, judge, options.output);
 }
 
 /// Under one name: --batch-size is PtychoPINN's word for a batch of training.
@@ -226,6 +263,7 @@ Command declare(const std::shared_ptr<ReconstructOptions>& options) {
              .target = &options->half_sets,
              .help = "also reconstruct the odd and the even patterns apart and correlate the two "
                      "images; takes twice the time"},
+            no_verdict_option(options->no_verdict),
             {.name = "train",
              .target = &options->network,
              .help = "train a network on the scan first, for this many epochs (the bare option: "

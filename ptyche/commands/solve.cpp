@@ -33,13 +33,13 @@ struct GivenValue {
 };
 
 struct SolveVerbOptions {
-  ReadOptions scan;
+  ReadOptions scan{.hold_out = std::nullopt};
   ProbeChoice probe;
   SolverOptions solver = {.chain = {}};
   std::int64_t threads = 0;
   std::map<std::string, GivenValue> of_solvers;  ///< by option
   std::filesystem::path start, output;
-  bool resume = false, half_sets = false, no_check = false;
+  bool resume = false, half_sets = false, no_check = false, no_verdict = false;
 };
 
 Command declare(const std::shared_ptr<SolveVerbOptions>& options);
@@ -118,15 +118,23 @@ std::optional<Comparison> agreement_of_halves(const SolveVerbOptions& options, c
   return std::nullopt;
 }
 
+/// A chain's result, and how its image is to be judged.
+struct Solved {
+  SolveResult result;
+  JudgeOptions judge;
+};
+
 /// The named chain, or the automatic one.
-SolveResult solved(const Scan& scan, const std::optional<Reconstruction>& start,
-                   const SolveVerbOptions& options, const std::string& options_json,
-                   const std::filesystem::path& checkpoint) {
+Solved solved(const Scan& scan, const std::optional<Reconstruction>& start,
+              const SolveVerbOptions& options, const std::string& options_json,
+              const std::filesystem::path& checkpoint) {
   const auto stamped = [&](Reconstruction& image) { stamp(image, options, options_json); };
   if (options.solver.chain.empty()) {
     AutomaticResult found =
         run_automatically(scan, start, automatic_options(options), options.output, stamped);
-    return {std::move(found.image), found.end, {}};
+    JudgeOptions judge = judge_options(found);
+    judge.own_probe = start.has_value();
+    return {{std::move(found.image), found.end, {}}, std::move(judge)};
   }
   SolveResult result = solve(scan, start, options.solver,
                              {.evaluated =
@@ -138,7 +146,8 @@ SolveResult solved(const Scan& scan, const std::optional<Reconstruction>& start,
                               .resume = options.resume});
   stamped(result.image);
   warn_on_error("progress.csv", [&] { write_progress(options.output, result.evaluations); });
-  return result;
+  return {std::move(result),
+          {.solver = options.solver, .converged = false, .own_probe = start.has_value()}};
 }
 
 /// --start brings its own probe along.
@@ -159,7 +168,7 @@ void run_solve(const SolveVerbOptions& options, const std::string& options_json)
   const Scan& scan = first.scan;
   if (options.half_sets) require_halves(scan);
   const std::filesystem::path checkpoint = options.output / "solve_checkpoint.h5";
-  SolveResult result = solved(scan, start, options, options_json, checkpoint);
+  const auto [result, how] = solved(scan, start, options, options_json, checkpoint);
   Scores scores{.probe = score_of(first), .seconds = stopwatch.seconds()};
   if (result.end == ChainEnd::diverged)
     scores.passes_before_divergence = static_cast<std::int64_t>(result.image.loss.size());
@@ -169,11 +178,14 @@ void run_solve(const SolveVerbOptions& options, const std::string& options_json)
     write_reconstruction(options.output / "reconstruction.h5", result.image);
     scores.half_sets = agreement_of_halves(options, scan);
   }
+  const bool judge = !options.no_verdict && result.end == ChainEnd::done && !interrupted();
+  if (judge) scores.verdict = judged(scan, result.image, how);
   write_image(options.output, result.image, scan, scores, {});
   require_whole(result.end, options.output, std::filesystem::exists(checkpoint));
   if (options.half_sets && !scores.half_sets && interrupted())
     throw Interrupted("stopped during the half sets; the image of all patterns is kept in " +
                       options.output.string());
+  require_not_failed(scores.verdict, judge, options.output);
 }
 
 /// An option of one solver, with its default.
@@ -256,7 +268,8 @@ std::vector<Field> solver_option_list(SolveVerbOptions& options) {
         {.name = "half-sets",
          .target = &options.half_sets,
          .help = "also solve the odd and the even patterns apart, each from a flat object, and "
-                 "correlate the two images"}}});
+                 "correlate the two images"},
+        no_verdict_option(options.no_verdict)}});
 }
 
 Command declare(const std::shared_ptr<SolveVerbOptions>& options) {

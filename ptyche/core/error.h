@@ -25,6 +25,13 @@ class Interrupted : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// The work was done and its files are written, but the image is not one of the sample; `main`
+/// exits with 4.
+class FailedImage : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
 /// What stands in a message for an argument: its result if it is a function, else itself.
 template <typename Arg>
 using InMessage = typename std::conditional_t<std::is_invocable_v<Arg>, std::invoke_result<Arg>,

@@ -206,6 +206,10 @@ void add_refinement(List& list, const Scores& scores) {
   const RefinementGain& gain = *scores.refinement;
   list.push_back({"refine.passes", static_cast<double>(gain.passes),
                   "passes of the solver that started from the network's image"});
+  if (gain.undone)
+    list.push_back({"refine.undone_held_out_deviance_per_photon", gain.undone->deviance_per_photon,
+                    "Poisson deviance of the held-out patterns by the refined image, per photon: "
+                    "worse than the network's image, which was kept"});
   list.push_back({"refine.seconds", gain.seconds, "wall clock of that refinement, seconds"});
   if (!gain.held_out_before || !scores.held_out) return;
   const double before = gain.held_out_before->deviance_per_photon;
@@ -233,12 +237,40 @@ void add_probe(List& list, const ProbeScore& probe) {
   list.push_back({"probe.seconds", probe.seconds, "wall clock of this search, seconds"});
 }
 
+void add_verdict(List& list, const Verdict& verdict) {
+  const VerdictEvidence& from = verdict.evidence;
+  list.push_back({"verdict.expected_error", verdict.expected_error,
+                  "error that the image is expected to have, over its contrast, a ratio"});
+  list.push_back({"verdict.expected_error_low", verdict.low,
+                  "lower end of the range that holds four of five true errors, a ratio"});
+  list.push_back({"verdict.expected_error_high", verdict.high, "its upper end, a ratio"});
+  list.push_back({"verdict.starts", from.starts,
+                  "distance of an image from another start, over the contrast, a ratio"});
+  list.push_back({"verdict.again", from.again,
+                  "distance of the image of patterns redrawn from this image, over its contrast, a "
+                  "ratio"});
+  if (from.beside > 0)
+    list.push_back({"verdict.beside", from.beside,
+                    "distance from a converged image, over its contrast, a ratio"});
+  list.push_back({"verdict.misfit", from.misfit,
+                  "what is left in the used patterns above noise, over that of the mean pattern"});
+  list.push_back({"verdict.told", from.told,
+                  "correlation of what the image foretells with the " + from.told_of});
+  list.push_back({"verdict.misfit_again", from.misfit_again,
+                  "the misfit of the image of the redrawn patterns, of which the model is right"});
+  list.push_back({"verdict.told_again", from.told_again, "the correlation of that image likewise"});
+  list.push_back({"verdict.patterns", static_cast<double>(verdict.patterns),
+                  "patterns that the verdict's solves were made of"});
+  list.push_back({"verdict.seconds", verdict.seconds, "wall clock of the verdict, seconds"});
+}
+
 void append(List& list, const List& more) { list.insert(list.end(), more.begin(), more.end()); }
 
 }  // namespace
 
 std::vector<NamedScore> named_scores(const Scores& scores) {
   List list;
+  if (scores.verdict) add_verdict(list, *scores.verdict);
   if (scores.held_out)
     add_fit(list, "held_out", "held-out patterns", *scores.held_out, scores.trivial);
   if (scores.held_out_all_pixels)

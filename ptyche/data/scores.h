@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "ptyche/data/array.h"
+#include "ptyche/data/verdict.h"
 
 namespace ptyche {
 
@@ -108,6 +109,8 @@ struct RefinementGain {
   std::int64_t passes = 0;
   double seconds = 0;
   std::optional<DataFit> held_out_before = {};  ///< of the network's image
+  /// Of the refined image, where it was worse and the network's was kept: else nothing.
+  std::optional<DataFit> undone = {};
 };
 
 /// Distance of positions from the true ones, root mean square of both axes together, px; the common
@@ -138,6 +141,7 @@ struct Scores {
   std::optional<std::int64_t> passes_before_divergence = {};
   std::optional<PositionError> positions = {};
   std::optional<ProbeScore> probe = {};
+  std::optional<Verdict> verdict = {};
   double seconds = 0;          ///< wall clock from reading to the stitched image
   double object_contrast = 0;  ///< standard deviation of the object over its mean, lit part
 };

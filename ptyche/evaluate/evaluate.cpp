@@ -7,6 +7,7 @@
 #include "ptyche/core/progress.h"
 #include "ptyche/data/probe.h"
 #include "ptyche/evaluate/compare.h"
+#include "ptyche/evaluate/expected_patterns.h"
 #include "ptyche/physics/forward_model.h"
 #include "ptyche/simulate/simulate.h"
 
@@ -14,8 +15,6 @@ namespace ptyche {
 namespace {
 
 constexpr double kSmallestIntensity = 0.01;
-constexpr double kFarthestMove =
-    32;  // px, of a position in a file of another program from the given one
 
 /// The sums whose quotients are the scores.
 struct FitSums {
@@ -53,51 +52,6 @@ class PixelChoice {
   at::Tensor kept_;
 };
 
-/// An object in a frame of 1 + 0i, wide enough for every patch that differs from empty space.
-struct PaddedObject {
-  at::Tensor object;
-  std::int64_t margin;
-};
-
-PaddedObject with_empty_space_around(const at::Tensor& object, std::int64_t pattern_size) {
-  // Even, so that half a pixel rounds the same way with the margin and without.
-  const std::int64_t margin = pattern_size + 2;
-  at::Tensor padded =
-      at::ones({object.size(0) + 2 * margin, object.size(1) + 2 * margin}, at::kComplexDouble);
-  padded.narrow(0, margin, object.size(0)).narrow(1, margin, object.size(1)).copy_(object);
-  return {padded, margin};
-}
-
-/// The given positions as indices of the padded object. Farther out than the margin all patches are
-/// the same empty space, so those positions are brought in by whole pixels.
-at::Tensor indices_in(const PaddedObject& padded, const Reconstruction& image,
-                      const at::Tensor& positions) {
-  const at::Tensor origin = at::tensor({image.origin_row, image.origin_col}, at::kDouble);
-  const double half = static_cast<double>(image.probe.size(-1) / 2);
-  const at::Tensor last =
-      at::tensor({image.object.size(0), image.object.size(1)}, at::kDouble) + half;
-  const at::Tensor index = positions - origin, whole = index.floor();
-  const at::Tensor near = at::minimum(whole.clamp_min(-half - 1), last);
-  return near + (index - whole) + static_cast<double>(padded.margin);
-}
-
-/// The image's own positions where they are of this scan, else the scan's.
-const at::Tensor& refined_positions(const Reconstruction& image, const Scan& scan) {
-  if (!image.positions.defined() || image.positions.sizes() != scan.positions().sizes())
-    return scan.positions();
-  const bool own = !scan.input_hash().empty() && image.provenance.input_hash == scan.input_hash();
-  const auto near = [&] {
-    return (image.positions - scan.positions()).abs().max().item<double>() < kFarthestMove;
-  };
-  return own || near() ? image.positions : scan.positions();
-}
-
-/// Frames in pieces of at most 64 whose waves take no more than 64 MiB.
-std::vector<at::Tensor> batches(const at::Tensor& frames, const at::Tensor& probe) {
-  const std::int64_t limit = (std::int64_t{1} << 22) / std::max<std::int64_t>(probe.numel(), 1);
-  return frames.split(std::clamp<std::int64_t>(limit, 1, 64));
-}
-
 void require_frames(const Scan& scan, const at::Tensor& frames) {
   require(frames.numel() >= 1, "a fit needs at least one pattern, found none");
   require(
@@ -116,17 +70,10 @@ DataFit data_fit(const Reconstruction& image, const Scan& scan, const at::Tensor
           "the scan's patterns are {0} x {0}: expected a probe of that size, found {1} x {1}", size,
           image.probe.size(-1));
   const PixelChoice pixels(scan, use_mask);
-  const PaddedObject padded = with_empty_space_around(image.object, size);
-  const at::Tensor probe = image.probe.to(at::kComplexDouble);
-  at::Tensor background;
-  if (image.background.defined()) background = to_fft_order(image.background).to(at::kDouble);
-  const Propagation propagation = propagation_of(image.geometry);
-  const at::Tensor positions = refined_positions(image, scan);
+  const ExpectedPatterns expected(image, scan);
   FitSums measured, drawn;
-  for (const at::Tensor& batch : batches(frames, probe)) {
-    const at::Tensor indices = indices_in(padded, image, positions.index_select(0, batch));
-    const at::Tensor intensity = pixels.of(predict_intensity(
-        padded.object, probe, indices, image.interpolation, background, propagation));
+  for (const at::Tensor& batch : in_batches(frames, image.probe)) {
+    const at::Tensor intensity = pixels.of(expected.of(batch));
     add(measured, pixels.of(counts_in_fft_order(scan, batch)), intensity);
     add(drawn, poisson_draws(intensity, batch, 0, Purpose::noise_floor), intensity);
   }
@@ -145,7 +92,7 @@ TrivialFit trivial_fit(const Scan& scan, const at::Tensor& frames, bool use_mask
   const at::Tensor from_amplitude = pixels.of(mean_of_used(0.5).square());
   const at::Tensor from_pattern = pixels.of(mean_of_used(1));
   FitSums amplitude, pattern;
-  for (const at::Tensor& batch : batches(frames, scan.probe())) {
+  for (const at::Tensor& batch : in_batches(frames, scan.probe())) {
     const at::Tensor counts = pixels.of(counts_in_fft_order(scan, batch));
     add(amplitude, counts, from_amplitude.expand_as(counts));
     add(pattern, counts, from_pattern.expand_as(counts));

@@ -230,14 +230,23 @@ std::vector<std::int64_t> listed_frames(const std::string& file, std::int64_t fr
   return list;
 }
 
-/// `fraction` of the usable patterns, drawn without replacement.
-std::vector<std::int64_t> drawn_frames(const at::Tensor& use, double fraction, std::uint64_t seed) {
+/// How many of `n` usable patterns are to be held out.
+std::int64_t wanted_of(std::int64_t n, const std::optional<double>& fraction) {
+  if (!fraction) return automatic_hold_out(n);
+  return std::max<std::int64_t>(std::llround(*fraction * static_cast<double>(n)), 1);
+}
+
+/// A part of the usable patterns, drawn without replacement.
+std::vector<std::int64_t> drawn_frames(const at::Tensor& use, const std::optional<double>& fraction,
+                                       std::uint64_t seed) {
   const at::Tensor usable = at::nonzero(use.eq(0)).flatten();
-  const std::int64_t n = usable.size(0);
-  const auto wanted = static_cast<std::int64_t>(std::llround(fraction * static_cast<double>(n)));
+  const std::int64_t n = usable.size(0), wanted = wanted_of(n, fraction);
+  if (wanted == 0)
+    note("none of {} patterns is held out: fewer than {} (--hold-out sets a share)", n,
+         kEnoughToHoldOut);
   const auto order = permutation(n, RandomStream(seed, Purpose::hold_out));
   std::vector<std::int64_t> list;
-  for (std::int64_t i = 0; i < std::max<std::int64_t>(wanted, 1) && i < n; ++i) {
+  for (std::int64_t i = 0; i < wanted && i < n; ++i) {
     list.push_back(usable[order[static_cast<std::size_t>(i)]].item<std::int64_t>());
   }
   return list;
@@ -256,9 +265,9 @@ at::Tensor flags_of(const std::vector<std::int64_t>& frames, std::int64_t n) {
 
 void hold_out(at::Tensor& use, const ReadOptions& options) {
   const bool from_file = !options.hold_out_file.empty();
-  require(!(from_file && options.hold_out > 0), "expected --hold-out or --hold-out-file, found {}",
-          "both");
-  if (!from_file && options.hold_out <= 0) return;
+  require(!(from_file && options.hold_out.value_or(0) > 0),
+          "expected --hold-out or --hold-out-file, found {}", "both");
+  if (!from_file && options.hold_out == 0.0) return;
   const auto frames = from_file ? listed_frames(options.hold_out_file, use.size(0))
                                 : drawn_frames(use, options.hold_out, options.seed);
   change_use(use, flags_of(frames, use.size(0)), FrameUse::held_out);
@@ -284,6 +293,10 @@ void require_usable(const at::Tensor& use, const at::Tensor& positions) {
 }
 
 }  // namespace
+
+std::int64_t automatic_hold_out(std::int64_t usable) {
+  return usable < kEnoughToHoldOut ? 0 : std::max(kFewestHeldOut, (usable + 10) / 20);
+}
 
 at::Tensor choose_frames(const at::Tensor& counts, const at::Tensor& mask,
                          const at::Tensor& positions, double ceiling, const ReadOptions& options) {

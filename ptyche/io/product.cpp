@@ -250,6 +250,7 @@ void write_our_group(Hdf5File& file, const Reconstruction& image) {
 
 void write_scores(Hdf5File& file, const Scores& scores) {
   file.write_text("ptyche/scores", scores_json(scores));
+  if (scores.verdict) file.set("ptyche/scores", "verdict", to_string(scores.verdict->word));
   for (const NamedScore& score : named_scores(scores)) {
     file.set("ptyche/scores", score.name, score.value);
   }
@@ -283,6 +284,11 @@ std::string scores_json(const std::vector<NamedScore>& scores, const std::string
   return json.dump(2) + "\n";
 }
 
-std::string scores_json(const Scores& scores) { return scores_json(named_scores(scores)); }
+std::string scores_json(const Scores& scores) {
+  if (!scores.verdict) return scores_json(named_scores(scores));
+  const nlohmann::ordered_json words{{"verdict", to_string(scores.verdict->word)},
+                                     {"verdict_reasons", scores.verdict->reasons}};
+  return scores_json(named_scores(scores), words.dump());
+}
 
 }  // namespace ptyche

@@ -29,7 +29,8 @@ void write_reconstruction(const std::filesystem::path& file, const Reconstructio
 Reconstruction read_reconstruction(const std::filesystem::path& file);
 
 /// One JSON object, numbers under the names of named_scores ("held_out.r_factor": 0.08, ...; null
-/// for a number that is not finite), and "meaning", an object with a sentence for each name.
+/// for a number that is not finite), with a verdict its word and reasons under "verdict" and
+/// "verdict_reasons", and "meaning", an object with a sentence for each name.
 std::string scores_json(const Scores& scores);
 
 /// The same for numbers without scores. `more` is a JSON object whose members stand before

@@ -30,13 +30,19 @@ struct ReadOptions {
   bool flip_x = false, flip_y = false, swap_xy = false;  ///< applied to the positions
   double photons = 0;   ///< photons per pattern through an empty sample; 0 = from the mean counts
   double nphotons = 0;  ///< mean counts per pattern for amplitudes without an absolute scale
-  double hold_out = 0;  ///< fraction of patterns held out, 0..0.5
-  std::string hold_out_file;  ///< JSON with "heldout_indices"; excludes hold_out
+  /// Fraction of patterns held out, 0..0.5; nothing = automatic_hold_out.
+  std::optional<double> hold_out = 0.0;
+  std::string hold_out_file;  ///< JSON with "heldout_indices"; excludes a fraction
   std::string unseen_half =
       "none";              ///< none | upper | lower: half kept from training (by row median)
   std::uint64_t seed = 1;  ///< draws the hold-out
 };
 std::vector<Field> fields(ReadOptions& options);
+
+/// How many of so many usable patterns are held out where nobody says: a twentieth, at least
+/// kFewestHeldOut; none of fewer than kEnoughToHoldOut.
+std::int64_t automatic_hold_out(std::int64_t usable);
+inline constexpr std::int64_t kFewestHeldOut = 8, kEnoughToHoldOut = 80;
 
 struct Reader;
 

@@ -189,7 +189,8 @@ std::string report_page(const Reconstruction& image, const Scores& scores,
   body += section_html("Training", loss_html(image.loss));
   body += section_html("Where it comes from", provenance_html(image));
   body += section_html("Options", options_html(image.provenance.options_json));
-  return html_page(title, headline(scores), body);
+  const std::string verdict = scores.verdict ? verdict_text(*scores.verdict) + " " : "";
+  return html_page(title, verdict + headline(scores), body);
 }
 
 // Files.
@@ -272,6 +273,12 @@ PictureRow resolution_row(ReportFiles& files, const std::filesystem::path& folde
 
 }  // namespace
 
+std::string verdict_text(const Verdict& verdict) {
+  std::string text = first_line(verdict) + ".";
+  for (const std::string& reason : verdict.reasons) text += " " + reason + ".";
+  return text;
+}
+
 std::string headline(const Scores& scores) {
   if (!scores.held_out)
     return "No pattern was held out, so nothing here tells how well the image predicts patterns "
@@ -298,6 +305,12 @@ bool write_report(const std::filesystem::path& folder, const Reconstruction& ima
   std::vector<PictureRow> rows{std::move(object)};
   for (const ExtraImage& extra : extras) rows.push_back(extra_row(extra));
   rows.push_back(std::move(probe));
+  if (scores.verdict && scores.verdict->map.defined()) {
+    PictureRow sure{"Where the image is sure", "", {}};
+    add_to(files, sure, folder / "verdict.png",
+           [&] { return drawn(verdict_figure(image, *scores.verdict)); });
+    rows.push_back(std::move(sure));
+  }
   rows.push_back(resolution_row(files, folder, scores));
   std::string page;
   warn_on_error("report.html", [&] { page = report_page(image, scores, rows); });

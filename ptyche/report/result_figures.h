@@ -8,6 +8,7 @@
 
 #include "ptyche/data/array.h"
 #include "ptyche/data/reconstruction.h"
+#include "ptyche/data/verdict.h"
 #include "ptyche/evaluate/compare.h"
 #include "ptyche/report/figure.h"
 
@@ -57,6 +58,9 @@ CaptionedFigure phase_figure(const Reconstruction& image);
 /// The probe's modes (at most 6), each in its own brightness, with their share of the power.
 /// Throws InvalidInput if the probe is not (modes, N, N).
 CaptionedFigure probe_figure(const Reconstruction& image);
+
+/// The verdict's map: how far the images from different starts are apart.
+CaptionedFigure verdict_figure(const Reconstruction& image, const Verdict& verdict);
 
 /// What the two are called above their pictures.
 struct ComparedNames {

@@ -91,8 +91,13 @@ class Automatic {
     if (goes_on() && !few) go_on_until_still();
     if (goes_on() && !few) try_more_freedom(start);
     if (goes_on() && !dim) polish();
-    if (goes_on()) give_back();
-    return {std::move(best_.image), best_.end, std::move(attempts_)};
+    AutomaticResult result;
+    if (goes_on()) give_back(result);
+    result.options = options_for(best_.choice, {{"lbfgs", kMostPasses}});
+    result.end = best_.end;
+    result.image = std::move(best_.image);
+    result.attempts = std::move(attempts_);
+    return result;
   }
 
  private:
@@ -263,10 +268,12 @@ class Automatic {
   }
 
   /// The patterns that were set apart for the trials join for the last passes.
-  void give_back() {
+  void give_back(AutomaticResult& result) {
     if (whole_.frames_with(FrameUse::held_out).size(0) > 0 ||
         scan_.frames_with(FrameUse::held_out).size(0) == 0)
       return;
+    result.set_apart = scan_.frames_with(FrameUse::held_out);
+    result.before_them = best_.image;
     Candidate all =
         attempt("with all patterns", whole_, best_.choice, {{"lbfgs", 10}}, best_.image);
     if (all.end != ChainEnd::diverged) keep(std::move(all));

@@ -37,6 +37,11 @@ struct AutomaticResult {
   Reconstruction image;
   ChainEnd end = ChainEnd::done;  ///< interrupted: the best image so far
   std::vector<Attempt> attempts;  ///< in their order
+  SolverOptions options = {};     ///< what the image was made with at last: a chain of one `lbfgs`
+  /// Where the scan holds out none: the patterns (k) int64 that were set apart for the trials, and
+  /// the image before they came back. Undefined where none were.
+  at::Tensor set_apart = {};
+  Reconstruction before_them = {};
 };
 
 /// Called with every image that is better than the one before.

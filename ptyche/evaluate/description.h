@@ -1,0 +1,29 @@
+// Whether an image describes patterns at all: two numbers that a wrong geometry or pure noise
+// cannot pass.
+#pragma once
+
+#include <ATen/ATen.h>
+
+#include "ptyche/data/reconstruction.h"
+#include "ptyche/data/scan.h"
+
+namespace ptyche {
+
+/// Mean deviance 2 [n ln(n / m) - (n - m)] of a Poisson count n of expectation m, for every element
+/// of `means` (any shape, float64, >= 0): goes to 1 for many counts and to 0 for none.
+at::Tensor noise_deviance(const at::Tensor& means);
+
+/// What the image leaves in `used` (k) int64 above photon noise, per photon, over what their mean
+/// pattern leaves in `others` (j) int64 above the same noise. Every expected pattern, the mean one
+/// too, is scaled to the measured total first: a beam that changes is nobody's merit or fault.
+/// 0 = all is described, 1 = no better than the mean pattern. Masked pixels do not count.
+double misfit(const Reconstruction& image, const Scan& scan, const at::Tensor& used,
+              const at::Tensor& others);
+
+/// Correlation over `frames` (k) int64 of (n - mean) with (expected - mean), each over
+/// sqrt(mean + 1/2), the mean pattern being that of the scan's used patterns and all scaled to the
+/// measured totals: how much of what makes a pattern different the image foretells. 0 = nothing,
+/// 1 = everything and no noise.
+double told(const Reconstruction& image, const Scan& scan, const at::Tensor& frames);
+
+}  // namespace ptyche

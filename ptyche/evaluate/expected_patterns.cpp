@@ -1,0 +1,64 @@
+#include "ptyche/evaluate/expected_patterns.h"
+
+#include <algorithm>
+
+namespace ptyche {
+namespace {
+
+constexpr double kFarthestMove =
+    32;  // px, of a position in a file of another program from the given one
+
+/// Even, so that half a pixel rounds the same way with the margin and without.
+std::int64_t margin_of(std::int64_t pattern_size) { return pattern_size + 2; }
+
+/// An object in a frame of 1 + 0i, wide enough for every patch that differs from empty space.
+at::Tensor with_empty_space_around(const at::Tensor& object, std::int64_t margin) {
+  at::Tensor padded =
+      at::ones({object.size(0) + 2 * margin, object.size(1) + 2 * margin}, at::kComplexDouble);
+  padded.narrow(0, margin, object.size(0)).narrow(1, margin, object.size(1)).copy_(object);
+  return padded;
+}
+
+}  // namespace
+
+const at::Tensor& refined_positions(const Reconstruction& image, const Scan& scan) {
+  if (!image.positions.defined() || image.positions.sizes() != scan.positions().sizes())
+    return scan.positions();
+  const bool own = !scan.input_hash().empty() && image.provenance.input_hash == scan.input_hash();
+  const auto near = [&] {
+    return (image.positions - scan.positions()).abs().max().item<double>() < kFarthestMove;
+  };
+  return own || near() ? image.positions : scan.positions();
+}
+
+std::vector<at::Tensor> in_batches(const at::Tensor& frames, const at::Tensor& probe) {
+  const std::int64_t limit = (std::int64_t{1} << 22) / std::max<std::int64_t>(probe.numel(), 1);
+  return frames.split(std::clamp<std::int64_t>(limit, 1, 64));
+}
+
+ExpectedPatterns::ExpectedPatterns(const Reconstruction& image, const Scan& scan)
+    : padded_(with_empty_space_around(image.object, margin_of(image.probe.size(-1)))),
+      probe_(image.probe.to(at::kComplexDouble)),
+      positions_(refined_positions(image, scan)),
+      origin_(at::tensor({image.origin_row, image.origin_col}, at::kDouble)),
+      size_(at::tensor({image.object.size(0), image.object.size(1)}, at::kDouble)),
+      interpolation_(image.interpolation),
+      propagation_(propagation_of(image.geometry)) {
+  if (image.background.defined()) background_ = to_fft_order(image.background).to(at::kDouble);
+}
+
+/// Positions as indices of the padded object. Farther out than the margin all patches are the same
+/// empty space, so those positions are brought in by whole pixels.
+at::Tensor ExpectedPatterns::indices_of(const at::Tensor& frames) const {
+  const auto half = static_cast<double>(probe_.size(-1) / 2);
+  const at::Tensor index = positions_.index_select(0, frames) - origin_, whole = index.floor();
+  const at::Tensor near = at::minimum(whole.clamp_min(-half - 1), size_ + half);
+  return near + (index - whole) + static_cast<double>(margin_of(probe_.size(-1)));
+}
+
+at::Tensor ExpectedPatterns::of(const at::Tensor& frames) const {
+  return predict_intensity(padded_, probe_, indices_of(frames), interpolation_, background_,
+                           propagation_);
+}
+
+}  // namespace ptyche

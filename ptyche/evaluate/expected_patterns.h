@@ -1,0 +1,38 @@
+// What an image foretells of a scan's patterns.
+#pragma once
+
+#include <ATen/ATen.h>
+
+#include <vector>
+
+#include "ptyche/data/reconstruction.h"
+#include "ptyche/data/scan.h"
+#include "ptyche/physics/forward_model.h"
+
+namespace ptyche {
+
+/// The image's own positions where they are of this scan (its SHA-256, or all within 32 px of the
+/// given ones), else the scan's: (n, 2) float64.
+const at::Tensor& refined_positions(const Reconstruction& image, const Scan& scan);
+
+/// Frames (k) in pieces of at most 64 whose waves under `probe` take no more than 64 MiB.
+std::vector<at::Tensor> in_batches(const at::Tensor& frames, const at::Tensor& probe);
+
+/// The counts that an image's object, probe, positions and background foretell for patterns of a
+/// scan, in float64. Beyond the object there is empty space (1 + 0i).
+class ExpectedPatterns {
+ public:
+  ExpectedPatterns(const Reconstruction& image, const Scan& scan);
+  /// frames (k) int64 of the scan: (k, N, N) float64 counts in FFT order.
+  at::Tensor of(const at::Tensor& frames) const;
+
+ private:
+  at::Tensor indices_of(const at::Tensor& frames) const;
+
+  at::Tensor padded_, probe_, background_, positions_;
+  at::Tensor origin_, size_;  ///< of the object: (2) float64
+  Interpolation interpolation_;
+  Propagation propagation_;
+};
+
+}  // namespace ptyche

@@ -1,0 +1,471 @@
+#include "ptyche/solve/verdict.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+
+#include "ptyche/core/error.h"
+#include "ptyche/core/progress.h"
+#include "ptyche/core/random.h"
+#include "ptyche/engine/projections.h"
+#include "ptyche/evaluate/align.h"
+#include "ptyche/evaluate/compare.h"
+#include "ptyche/evaluate/description.h"
+#include "ptyche/evaluate/expected_patterns.h"
+#include "ptyche/evaluate/image_error.h"
+#include "ptyche/physics/forward_model.h"
+#include "ptyche/simulate/simulate.h"
+#include "ptyche/solve/solve.h"
+
+namespace ptyche {
+namespace {
+
+// Measured on 62 simulated scans (half `tune` of ./run bench verdict); docs/verdict.md has the
+// tables.
+constexpr double kFactor = 0.91;  // true error over the root of the distances' squares, median
+constexpr double kLeastDistance = 0.02, kMostDistance = 1.2;
+constexpr double kLow = 0.7, kHigh = 1.3;     // true over expected error, 10 and 90 %
+constexpr double kGood = 0.3, kFailed = 0.5;  // expected error
+// Misfit beyond that of the redrawn patterns: errors up to .3: -.011 .. .052, real star .050 |
+// failures that the distances miss .10 .. .47.
+constexpr double kMisfitGood = 0.07, kMisfitFailed = 0.12;
+// told over that of the redrawn patterns: errors up to .3: .95 .. 1.05, up to .5: .89 .. |
+// flips, shuffles, noise, few patterns -.5 .. .81, 30 % off by 4 px .77 .. .91.
+constexpr double kToldGood = 0.92, kToldFailed = 0.8;
+constexpr double kTold = 0.1;  // itself: errors up to .5 .32 .. | noise, shuffles -.14 .. .06
+
+constexpr std::int64_t kMostPatterns = 128, kLeastPatterns = 64, kUsualSize = 64;
+constexpr std::int64_t kOtherPasses = 10, kPasses = 60, kFirstPasses = 5;
+constexpr double kStill = 0.01;
+constexpr double kSlope = 0.1;  // of the prior, where the image's own chain has none to take
+constexpr std::int64_t kSmallestSide = 32;
+constexpr double kEnoughLit = 0.99;
+constexpr double kPoor = 0.35;  // distance above which other shifts are tried
+constexpr std::int64_t kFarthest = 4, kShiftStep = 2;
+constexpr double kBright = 4;     // times the median: an amplitude that no sample has
+constexpr double kEnough = 1e-5;  // of the image: gain at which an alignment ends
+constexpr std::uint64_t kSeed = 9;
+constexpr std::int64_t kNever = 1'000'000;
+
+// The part of the scan.
+
+/// Patterns of a scan, by number: (k) int64 each.
+struct Part {
+  at::Tensor used;  ///< what the further solves are made of
+  at::Tensor
+      blind;  ///< among them in space, kept from these solves and from the image; may be empty
+
+  at::Tensor all() const { return at::cat({used, blind}); }
+};
+
+/// The scan of the part's patterns alone, the used ones first.
+Scan scan_of(const Scan& scan, const Part& part) {
+  const at::Tensor frames = part.all();
+  ScanFields fields = scan.fields();
+  fields.counts = fields.counts.index_select(0, frames);
+  fields.positions = fields.positions.index_select(0, frames);
+  fields.frame_use = at::zeros({frames.size(0)}, at::kByte);
+  fields.frame_use.slice(0, part.used.size(0)).fill_(static_cast<int>(FrameUse::held_out));
+  fields.truth = fields.true_positions = at::Tensor();
+  fields.input_hash.clear();
+  return Scan(std::move(fields));
+}
+
+/// At most `most` of the patterns, the nearest to the middle of them all.
+at::Tensor around_the_middle(const Scan& scan, const at::Tensor& frames, std::int64_t most) {
+  if (frames.size(0) <= most) return frames;
+  const at::Tensor places = scan.positions().index_select(0, frames);
+  const at::Tensor middle = (places.amax(0) + places.amin(0)) / 2;
+  const at::Tensor order = (places - middle).square().sum(1).argsort();
+  return std::get<0>(frames.index_select(0, order.slice(0, 0, most)).sort());
+}
+
+/// Those of `frames` that are not among `others`.
+at::Tensor without_those(const at::Tensor& frames, const at::Tensor& others) {
+  return frames.masked_select(at::isin(frames, others).logical_not());
+}
+
+/// Those of `blind` that are no farther from the middle of the used patterns than these.
+at::Tensor among(const Scan& scan, const at::Tensor& blind, const at::Tensor& used) {
+  const at::Tensor places = scan.positions().index_select(0, used);
+  const at::Tensor middle = (places.amax(0) + places.amin(0)) / 2;
+  const auto distance = [&](const at::Tensor& of) { return (of - middle).square().sum(1); };
+  const at::Tensor near = distance(scan.positions().index_select(0, blind));
+  return blind.masked_select(near.le(distance(places).max()));
+}
+
+Part part_of(const Scan& scan, const JudgeOptions& options) {
+  const at::Tensor none = at::empty({0}, at::kLong),
+                   held_out = scan.frames_with(FrameUse::held_out);
+  const at::Tensor apart = options.set_apart.defined() ? options.set_apart : none;
+  const at::Tensor blind = held_out.size(0) > 0 ? held_out : apart;
+  const at::Tensor used =
+      around_the_middle(scan, without_those(scan.frames_with(FrameUse::used), blind),
+                        judged_patterns(scan.pattern_size()));
+  return {used, blind.size(0) > 0 ? among(scan, blind, used) : none};
+}
+
+// The further solves.
+
+const ChainLink* lbfgs_of(const Chain& chain) {
+  const auto found = std::find_if(chain.rbegin(), chain.rend(),
+                                  [](const ChainLink& link) { return link.solver == "lbfgs"; });
+  return found == chain.rend() ? nullptr : &*found;
+}
+
+/// The chain with the image's own prior.
+SolverOptions options_of(const SolverOptions& image, Chain chain, std::int64_t size) {
+  SolverOptions options = image;
+  const ChainLink* own = lbfgs_of(image.chain);
+  for (ChainLink& link : chain) {
+    if (own != nullptr && link.solver == "lbfgs") link.options = own->options;
+    const std::vector<Field> all = fields(link, options);
+    if (const Field* slope = find_field(all, "object-slope"); slope && own == nullptr)
+      assign(*slope, fmt::format("{}", kSlope));
+    if (const Field* still = find_field(all, "still")) assign(*still, fmt::format("{}", kStill));
+    if (const Field* engine = find_field(all, "engine"); engine && !cpu::has_fft(size))
+      assign(*engine, "reference");
+  }
+  options.chain = std::move(chain);
+  options.every = kNever;
+  return options;
+}
+
+Reconstruction solved(const Scan& scan, const SolverOptions& options) {
+  SolveResult result = solve(scan, {}, options);
+  if (result.end == ChainEnd::interrupted) throw Interrupted("stopped during the verdict");
+  return std::move(result.image);
+}
+
+/// As the automatic chain begins.
+Reconstruction solved_alike(const Scan& scan, const SolverOptions& of_image) {
+  const auto with = [&](const Chain& chain) {
+    return solved(scan, options_of(of_image, chain, scan.pattern_size()));
+  };
+  if (of_image.fixed_probe) return with({{"lbfgs", kPasses}});
+  try {
+    return with({{"rpie", kFirstPasses}, {"lbfgs", kPasses}});
+  } catch (const InvalidInput&) {  // a size that it cannot take
+    return with({{"lbfgs", kFirstPasses + kPasses}});
+  }
+}
+
+Reconstruction solved_from_another_start(const Scan& scan, const SolverOptions& of_image) {
+  const auto with = [&](const Chain& chain) {
+    return solved(scan, options_of(of_image, chain, scan.pattern_size()));
+  };
+  try {
+    return with({{"dm", kOtherPasses}, {"lbfgs", kPasses}});
+  } catch (const InvalidInput&) {  // near field, a size that it cannot take
+    return with({{"ml", kOtherPasses}, {"lbfgs", kPasses}});
+  }
+}
+
+/// The patterns that `image` foretells for `frames` of `scan`, drawn anew with the measured counts.
+at::Tensor redrawn(const Scan& scan, const Reconstruction& image, const at::Tensor& frames) {
+  const ExpectedPatterns expected(image, scan);
+  const at::Tensor mask = mask_in_fft_order(scan);
+  std::vector<at::Tensor> means;
+  for (const at::Tensor& batch : in_batches(frames, image.probe))
+    means.push_back(expected.of(batch));
+  at::Tensor mean = at::cat(means);
+  const double measured =
+      (counts_in_fft_order(scan, frames) * mask).sum(at::kDouble).item<double>();
+  mean *= measured / std::max((mean * mask).sum().item<double>(), 1e-30);
+  const at::Tensor counts = poisson_draws(mean, frames, kSeed, Purpose::verdict);
+  return in_smallest_exact_type(at::fft_fftshift(counts, at::IntArrayRef{1, 2}).to(at::kFloat));
+}
+
+Scan with_counts(const Scan& scan, const at::Tensor& counts) {
+  ScanFields fields = scan.fields();
+  fields.counts = counts;
+  return Scan(std::move(fields));
+}
+
+// Distances.
+
+using Shift = std::array<std::int64_t, 2>;
+
+/// Where the pixel (0, 0) of `image` lies on `reference`.
+Shift place_on(const Reconstruction& reference, const Reconstruction& image) {
+  return {image.origin_row - reference.origin_row, image.origin_col - reference.origin_col};
+}
+
+/// The window without its darkest lines, one by one, until nearly all of it is lit, but not smaller
+/// than kSmallestSide: a peaked probe leaves holes everywhere, and the images can differ there,
+/// too.
+Window without_dark_sides(Window window, const at::Tensor& lit) {
+  const at::Tensor share = lit.to(at::kDouble);
+  while (std::min(window.rows(), window.cols()) > kSmallestSide &&
+         cut(share, window).mean().item<double>() < kEnoughLit) {
+    const at::Tensor part = cut(share, window), rows = part.mean(1), cols = part.mean(0);
+    const at::Tensor sides = at::stack({rows[0], rows[-1], cols[0], cols[-1]});
+    const std::int64_t side = sides.argmin().item<std::int64_t>();
+    if (side == 0) ++window.row_begin;
+    if (side == 1) --window.row_end;
+    if (side == 2) ++window.col_begin;
+    if (side == 3) --window.col_end;
+  }
+  return window;
+}
+
+/// The lit part of the middle half of `part` in the pixels of `image`, of both.
+std::optional<Window> compared_window(const Reconstruction& image, const Reconstruction& part) {
+  const std::int64_t rows = image.object.size(0), cols = image.object.size(1);
+  const auto [row, col] = place_on(image, part);
+  const at::Tensor lit =
+      lit_pixels(image).logical_and(lit_on_canvas(lit_pixels(part), rows, cols, row, col));
+  const Window own = central_half(part.object.size(0), part.object.size(1));
+  const Window there{std::clamp<std::int64_t>(own.row_begin + row, 0, rows),
+                     std::clamp<std::int64_t>(own.row_end + row, 0, rows),
+                     std::clamp<std::int64_t>(own.col_begin + col, 0, cols),
+                     std::clamp<std::int64_t>(own.col_end + col, 0, cols)};
+  if (!large_enough(there)) return std::nullopt;
+  return without_dark_sides(there, lit);
+}
+
+/// Without amplitudes that no sample has.
+at::Tensor without_bright_pixels(const at::Tensor& object) {
+  const at::Tensor amplitude = object.abs();
+  const double most = kBright * amplitude.median().item<double>() + 1e-9;
+  return object * (most / amplitude.clamp_min(most));
+}
+
+/// A second image that was brought onto the first one.
+struct Apart {
+  double distance = kMostDistance;
+  at::Tensor difference;  ///< (rows, cols) float64, over the contrast
+};
+
+class Distance {
+ public:
+  Distance(const Reconstruction& reference, const Window& window)
+      : reference_(reference),
+        target_(reference.object.to(at::kComplexDouble)),
+        window_(window),
+        wanted_(cut(target_, window).contiguous()) {}
+
+  Apart to(const Reconstruction& image) const {
+    const at::Tensor other = without_bright_pixels(image.object.to(at::kComplexDouble));
+    const Shift place = place_on(reference_, image);
+    Apart best = from(other, place);
+    if (best.distance > kPoor)
+      if (Apart there = from(other, best_place(other, place)); there.distance < best.distance)
+        best = std::move(there);
+    best.distance = std::min(best.distance, kMostDistance);
+    return best;
+  }
+
+ private:
+  std::optional<at::Tensor> under_window(const at::Tensor& other, const Shift& shift) const {
+    const Window there{window_.row_begin - shift[0], window_.row_end - shift[0],
+                       window_.col_begin - shift[1], window_.col_end - shift[1]};
+    if (there.row_begin < 0 || there.col_begin < 0 || there.row_end > other.size(0) ||
+        there.col_end > other.size(1))
+      return std::nullopt;
+    return cut(other, there).contiguous();
+  }
+
+  Apart from(const at::Tensor& other, const Shift& shift) const {
+    Gauge gauge{.shift_row_px = static_cast<double>(shift[0]),
+                .shift_col_px = static_cast<double>(shift[1])};
+    if (const auto part = under_window(other, shift)) {
+      const auto ramp = coarse_ramp(wanted_, *part);
+      gauge.ramp_row_cycles_per_px = ramp[0];
+      gauge.ramp_col_cycles_per_px = ramp[1];
+    }
+    const Alignment found = realign(target_, other, window_, gauge, kEnough);
+    const double contrast = std::max((wanted_ - wanted_.mean()).norm().item<double>(), 1e-12);
+    const at::Tensor difference = (found.aligned - wanted_).abs();
+    const double pixels = std::sqrt(static_cast<double>(wanted_.numel()));
+    return {difference.norm().item<double>() / contrast, difference * (pixels / contrast)};
+  }
+
+  /// How well the other image, shifted and ramped, correlates.
+  double likeness(const at::Tensor& other, const Shift& shift) const {
+    const auto part = under_window(other, shift);
+    if (!part) return 0;
+    const at::Tensor product = wanted_ * part->conj();
+    const at::Tensor waves =
+        at::fft_fft2(product, at::IntArrayRef{2 * product.size(0), 2 * product.size(1)});
+    return waves.abs().max().item<double>() / part->norm().item<double>();
+  }
+
+  Shift best_place(const at::Tensor& other, const Shift& middle) const {
+    Shift best = middle;
+    double most = 0;
+    for (std::int64_t row = -kFarthest; row <= kFarthest; row += kShiftStep)
+      for (std::int64_t col = -kFarthest; col <= kFarthest; col += kShiftStep) {
+        const Shift shift{middle[0] + row, middle[1] + col};
+        const double like = likeness(other, shift);
+        if (like <= most) continue;
+        most = like;
+        best = shift;
+      }
+    return best;
+  }
+
+  const Reconstruction& reference_;
+  at::Tensor target_;
+  Window window_;
+  at::Tensor wanted_;
+};
+
+// What the patterns say.
+
+/// misfit and told of the image, on the best patterns that there are for it.
+void describe(VerdictEvidence& evidence, const Scan& scan, const Reconstruction& image,
+              const JudgeOptions& options, const Part& part) {
+  const bool held_out = scan.frames_with(FrameUse::held_out).size(0) > 0;
+  const bool blind = part.blind.size(0) > 0;
+  const at::Tensor& others = blind ? part.blind : part.used;
+  evidence.told_of = !blind     ? "used patterns, for none was held out"
+                     : held_out ? "held-out patterns"
+                                : "patterns that were set apart until the last passes";
+  evidence.misfit = misfit(image, scan, part.used, others);
+  evidence.told = told(blind && !held_out ? options.before_them : image, scan, others);
+}
+
+/// The same of the image of the redrawn patterns.
+void describe_again(VerdictEvidence& evidence, const Scan& redrawn, const Reconstruction& again) {
+  const at::Tensor used = redrawn.frames_with(FrameUse::used);
+  const at::Tensor blind = redrawn.frames_with(FrameUse::held_out);
+  const at::Tensor& others = blind.size(0) > 0 ? blind : used;
+  evidence.misfit_again = misfit(again, redrawn, used, others);
+  evidence.told_again = told(again, redrawn, others);
+}
+
+// Words.
+
+/// What the misfit is above that of a right model, and the share of what such a one foretells.
+double misfit_beyond(const VerdictEvidence& evidence) {
+  return evidence.misfit - evidence.misfit_again;
+}
+double told_share(const VerdictEvidence& evidence) {
+  return evidence.told / std::max(evidence.told_again, kTold);
+}
+
+bool is_wrong(const VerdictEvidence& evidence) {
+  return misfit_beyond(evidence) > kMisfitFailed || told_share(evidence) < kToldFailed ||
+         evidence.told < kTold;
+}
+bool lacks_something(const VerdictEvidence& evidence) {
+  return misfit_beyond(evidence) > kMisfitGood || told_share(evidence) < kToldGood;
+}
+
+std::string misfit_reason(const VerdictEvidence& evidence) {
+  const double percent = 100 * misfit_beyond(evidence);
+  if (!is_wrong(evidence))
+    return fmt::format(
+        "the model lacks something: {:.1f} % of what the mean pattern leaves is left beyond what a "
+        "right model would leave (usual: below {:.0f} %), though the image stands; probe modes, a "
+        "background or free positions may be missing",
+        percent, 100 * kMisfitGood);
+  return fmt::format(
+      "the image does not describe the patterns that it was made of: {:.0f} % of what the mean "
+      "pattern leaves is left beyond what a right model would leave (usual: below {:.0f} %); "
+      "positions, their orientation or scale, the probe or some patterns are wrong",
+      percent, 100 * kMisfitGood);
+}
+
+std::string told_reason(const VerdictEvidence& evidence) {
+  return fmt::format(
+      "of the {} it foretells {:.0f} % of what a right model would foretell (usual: above {:.0f} "
+      "%; correlation {:.2f}){}",
+      evidence.told_of, 100 * told_share(evidence), 100 * kToldGood, evidence.told,
+      is_wrong(evidence) ? ": noise, another order of the positions, or a wrong geometry" : "");
+}
+
+std::string error_reason(const VerdictEvidence& evidence) {
+  if (evidence.beside > std::max(evidence.starts, evidence.again))
+    return fmt::format(
+        "the solver has not come to its end: a converged image is {:.0f} % of the contrast away",
+        100 * evidence.beside);
+  if (evidence.starts > evidence.again)
+    return fmt::format(
+        "another start ends {:.0f} % of the contrast away: the patterns allow several images (too "
+        "few of them, too little overlap, or a wrong geometry)",
+        100 * evidence.starts);
+  return fmt::format(
+      "patterns redrawn from the image lead {:.0f} % of the contrast away from it: too few photons "
+      "or too little overlap for what it shows",
+      100 * evidence.again);
+}
+
+}  // namespace
+
+JudgeOptions judge_options(const AutomaticResult& result) {
+  return {
+      .solver = result.options, .set_apart = result.set_apart, .before_them = result.before_them};
+}
+
+std::int64_t judged_patterns(std::int64_t pattern_size) {
+  return std::clamp(kMostPatterns * kUsualSize / pattern_size, kLeastPatterns, kMostPatterns);
+}
+
+double expected_error(const VerdictEvidence& evidence) {
+  const auto within = [](double distance) {
+    return std::clamp(distance, kLeastDistance, kMostDistance);
+  };
+  return std::hypot(kFactor * within(evidence.again), kFactor * within(evidence.starts),
+                    evidence.beside);
+}
+
+Verdict verdict_of(const VerdictEvidence& evidence) {
+  Verdict verdict{.evidence = evidence};
+  const double error = verdict.expected_error = expected_error(evidence);
+  verdict.low = kLow * error;
+  verdict.high = kHigh * error;
+  const bool failed = is_wrong(evidence) || error > kFailed;
+  const bool doubtful = lacks_something(evidence) || error > kGood;
+  verdict.word = failed     ? VerdictWord::failed
+                 : doubtful ? VerdictWord::doubtful
+                            : VerdictWord::good;
+  if (misfit_beyond(evidence) > kMisfitGood) verdict.reasons.push_back(misfit_reason(evidence));
+  if (told_share(evidence) < kToldGood || evidence.told < kTold)
+    verdict.reasons.push_back(told_reason(evidence));
+  if (error > kGood) verdict.reasons.push_back(error_reason(evidence));
+  return verdict;
+}
+
+Verdict judge(const Scan& scan, const Reconstruction& image, const JudgeOptions& options) {
+  const Part chosen = part_of(scan, options);
+  Scan part = scan_of(scan, chosen);
+  if (options.own_probe) part = part.with_probe(image.probe);
+  note("verdict: {} patterns from another start, and redrawn from the image", chosen.used.size(0));
+  const Reconstruction other = solved_from_another_start(part, options.solver);
+  const std::optional<Reconstruction> beside =
+      options.converged ? std::nullopt
+                        : std::optional<Reconstruction>(solved_alike(part, options.solver));
+  const Reconstruction& middle = beside ? *beside : image;
+  const at::Tensor counts = beside ? redrawn(part, middle, at::arange(part.frames(), at::kLong))
+                                   : redrawn(scan, middle, chosen.all());
+  const Scan drawn = with_counts(part, counts);
+  const Reconstruction again = solved_alike(drawn, options.solver);
+  VerdictEvidence evidence{.starts = kMostDistance, .again = kMostDistance};
+  describe(evidence, scan, image, options, chosen);
+  describe_again(evidence, drawn, again);
+  const std::optional<Window> window = compared_window(middle, other);
+  Apart apart;
+  if (window) {
+    const Distance distance(middle, *window);
+    apart = distance.to(other);
+    evidence.starts = apart.distance;
+    evidence.again = distance.to(again).distance;
+    if (beside) evidence.beside = distance.to(image).distance;
+  }
+  Verdict verdict = verdict_of(evidence);
+  verdict.patterns = chosen.used.size(0);
+  if (window && apart.difference.defined()) {
+    verdict.map = apart.difference.to(at::kFloat);
+    const Shift place = place_on(image, middle);
+    verdict.window = {window->row_begin + place[0], window->row_end + place[0],
+                      window->col_begin + place[1], window->col_end + place[1]};
+  }
+  return verdict;
+}
+
+}  // namespace ptyche

@@ -1,0 +1,51 @@
+// The verdict on an image: good, doubtful or failed, and the error that it is expected to have.
+// Held-out patterns ask whether the patterns are described; a verdict asks whether they could be
+// described by another image just as well.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "ptyche/data/reconstruction.h"
+#include "ptyche/data/scan.h"
+#include "ptyche/data/verdict.h"
+#include "ptyche/solve/automatic.h"
+#include "ptyche/solve/solver.h"
+
+namespace ptyche {
+
+struct JudgeOptions {
+  /// What the image was made with: modes, background, positions, probe and the prior of `lbfgs`
+  /// (the defaults where the chain has none) are those of the further solves.
+  SolverOptions solver;
+  bool converged = true;  ///< the image is one of `lbfgs` to its end: nothing is solved beside it
+  /// Start the further solves from the image's probe: where the scan's was not what it began with.
+  bool own_probe = false;
+  /// Where the scan holds out none: patterns (k) that `before_them` has not seen.
+  at::Tensor set_apart = {};
+  Reconstruction before_them = {};
+};
+
+/// Those of a result of the automatic chain.
+JudgeOptions judge_options(const AutomaticResult& result);
+
+/// Two further solves, of at most judged_patterns used patterns around the scan's middle:
+/// from another start (`dm`, then `lbfgs`), and of the image's own patterns drawn anew with photon
+/// noise, from the scan's probe and a flat object. Where the image is not `converged`, a third that
+/// both are compared with, and its distance from the image adds in quadrature. Misfit and `told`
+/// (evaluate/description.h) are the image's own, and those of the redrawn patterns' image beside
+/// them, for which the model is right. Throws InvalidInput like `solve`, Interrupted after
+/// Ctrl-C.
+Verdict judge(const Scan& scan, const Reconstruction& image, const JudgeOptions& options);
+
+/// The error over the contrast that the evidence foretells: the root of the sum of the distances'
+/// squares, `starts` and `again` times .91 and each from .02 to 1.2.
+double expected_error(const VerdictEvidence& evidence);
+
+/// Word, range and reasons of the evidence.
+Verdict verdict_of(const VerdictEvidence& evidence);
+
+/// Used patterns that the further solves take at most, of N x N pixels.
+std::int64_t judged_patterns(std::int64_t pattern_size);
+
+}  // namespace ptyche

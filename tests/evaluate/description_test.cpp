@@ -1,0 +1,73 @@
+// What tells an image of the sample from one that is of something else.
+#include "ptyche/evaluate/description.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "ptyche/evaluate/expected_patterns.h"
+#include "ptyche/simulate/simulate.h"
+#include "ptyche/stitch/stitch.h"
+
+namespace ptyche {
+namespace {
+
+Scan noisy_scan() {
+  SimulateOptions options;
+  options.pattern_size = 32;
+  options.frames = 64;
+  options.probe_diameter_px = 12;
+  options.photons = 1e4;
+  return simulate(options);
+}
+
+/// The scan's truth as a result.
+Reconstruction truth_of(const Scan& scan) {
+  Reconstruction image = empty_reconstruction(scan, Interpolation::probe_fourier);
+  image.object = scan.truth();
+  image.origin_row = image.origin_col = 0;
+  image.coverage = at::ones(image.object.sizes(), at::kFloat);
+  return image;
+}
+
+at::Tensor all_of(const Scan& scan) { return at::arange(scan.frames(), at::kLong); }
+
+TEST(Description, TheDevianceOfNoiseIsThatOfPoissonDraws) {
+  const at::Tensor means = at::tensor({1e-7, 1.0, 5.0, 1000.0}, at::kDouble);
+  const at::Tensor noise = noise_deviance(means);
+  EXPECT_EQ(noise[0].item<double>(), 0);
+  double expected = 2 * std::exp(-1.0), probability = std::exp(-1.0);  // n = 0 adds 2 m
+  for (int n = 1; n < 40; ++n) {
+    probability /= n;
+    expected += probability * 2 * (n * std::log(static_cast<double>(n)) - (n - 1.0));
+  }
+  EXPECT_NEAR(noise[1].item<double>(), expected, 0.01);
+  EXPECT_NEAR(noise[2].item<double>(), 1.04, 0.04);
+  EXPECT_EQ(noise[3].item<double>(), 1);
+}
+
+TEST(Description, TheTruthLeavesNothingAboveNoiseAndForetellsThePatterns) {
+  const Scan scan = noisy_scan();
+  const Reconstruction truth = truth_of(scan);
+  EXPECT_NEAR(misfit(truth, scan, all_of(scan), all_of(scan)), 0, 0.01);
+  EXPECT_GT(told(truth, scan, all_of(scan)), 0.8);
+}
+
+TEST(Description, AFlatObjectForetellsNothingAndLeavesAsMuchAsTheMeanPattern) {
+  const Scan scan = noisy_scan();
+  const Reconstruction flat = empty_reconstruction(scan, Interpolation::probe_fourier);
+  EXPECT_GT(misfit(flat, scan, all_of(scan), all_of(scan)), 0.8);
+  EXPECT_LT(std::abs(told(flat, scan, all_of(scan))), 0.3);
+}
+
+TEST(Description, ABeamThatChangesIsNobodysFault) {
+  const Scan scan = noisy_scan();
+  ScanFields fields = scan.fields();
+  const at::Tensor beam = at::linspace(0.5, 1, scan.frames()).view({-1, 1, 1});
+  fields.counts = (scan.counts() * beam).round().to(at::kInt);
+  const Scan dimmed(fields);
+  EXPECT_LT(misfit(truth_of(scan), dimmed, all_of(scan), all_of(scan)), 0.01);
+}
+
+}  // namespace
+}  // namespace ptyche

@@ -1,0 +1,133 @@
+// Good, doubtful or failed: the rule, and the verdict on images whose truth is known.
+#include "ptyche/solve/verdict.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "ptyche/evaluate/compare.h"
+#include "ptyche/simulate/simulate.h"
+#include "ptyche/solve/automatic.h"
+#include "ptyche/solve/solve.h"
+
+namespace ptyche {
+namespace {
+
+VerdictEvidence good_evidence() {
+  return {.starts = 0.1, .again = 0.1, .misfit = 0.01, .told = 0.9, .told_again = 0.9};
+}
+
+TEST(VerdictRule, IsGoodWhereBothDistancesAreSmallAndThePatternsAreDescribed) {
+  const Verdict verdict = verdict_of(good_evidence());
+  EXPECT_EQ(verdict.word, VerdictWord::good);
+  EXPECT_TRUE(verdict.reasons.empty());
+  EXPECT_LT(verdict.low, verdict.expected_error);
+  EXPECT_GT(verdict.high, verdict.expected_error);
+}
+
+TEST(VerdictRule, FailsWhatIsNotDescribedOrNotForetoldHoweverSmallTheDistances) {
+  VerdictEvidence misfit = good_evidence(), told = good_evidence();
+  misfit.misfit = 0.4;
+  told.told = 0.6;
+  for (const VerdictEvidence& evidence : {misfit, told}) {
+    const Verdict verdict = verdict_of(evidence);
+    EXPECT_EQ(verdict.word, VerdictWord::failed);
+    EXPECT_EQ(verdict.reasons.size(), 1u);
+  }
+}
+
+TEST(VerdictRule, CallsASmallMisfitOfAnImageThatStandsAModelThatLacksSomething) {
+  VerdictEvidence evidence = good_evidence();
+  evidence.misfit = 0.08;
+  const Verdict verdict = verdict_of(evidence);
+  EXPECT_EQ(verdict.word, VerdictWord::doubtful);
+  EXPECT_NE(verdict.reasons.at(0).find("the model lacks something"), std::string::npos);
+}
+
+TEST(VerdictRule, TheExpectedErrorGrowsWithEveryDistance) {
+  const VerdictEvidence middle = good_evidence();
+  for (double VerdictEvidence::*each :
+       {&VerdictEvidence::starts, &VerdictEvidence::again, &VerdictEvidence::beside}) {
+    VerdictEvidence farther = middle;
+    farther.*each += 0.2;
+    EXPECT_GT(expected_error(farther), 1.05 * expected_error(middle));
+  }
+}
+
+TEST(VerdictRule, SaysInOneLineWhatToExpect) {
+  Verdict verdict;
+  verdict.word = VerdictWord::good;
+  verdict.expected_error = 0.12;
+  verdict.low = 0.08;
+  verdict.high = 0.17;
+  EXPECT_EQ(first_line(verdict), "good: expected error 12 % of the contrast (8 to 17 %)");
+}
+
+/// 100 patterns of 32 x 32 pixels.
+Scan sample_scan() {
+  SimulateOptions options;
+  options.pattern_size = 32;
+  options.frames = 100;
+  options.probe_diameter_px = 12;
+  options.step_px = 3;
+  options.photons = 1e5;
+  return simulate(options);
+}
+
+Verdict verdict_on(const Scan& scan) {
+  const AutomaticResult result = solve_automatically(scan, {});
+  return judge(scan, result.image, judge_options(result));
+}
+
+TEST(Verdict, ForetellsTheErrorOfAGoodImageWithinAFactorOfTwo) {
+  const Scan scan = sample_scan();
+  const AutomaticResult result = solve_automatically(scan, {});
+  const Verdict verdict = judge(scan, result.image, judge_options(result));
+  const double error = truth_error(scan.truth(), result.image)->error.nrmse_contrast;
+  EXPECT_EQ(verdict.word, VerdictWord::good);
+  EXPECT_LT(error, 2 * verdict.expected_error);
+  EXPECT_GT(error, verdict.expected_error / 2);
+  EXPECT_EQ(verdict.evidence.told_of, "patterns that were set apart until the last passes");
+  EXPECT_EQ(verdict.map.size(0), verdict.window.rows());
+}
+
+TEST(Verdict, FailsNoise) {
+  const Scan scan = sample_scan();
+  ScanFields fields = scan.fields();
+  const double mean = scan.counts().to(at::kDouble).mean().item<double>();
+  const at::Tensor means = at::full(scan.counts().sizes(), mean, at::kDouble);
+  fields.counts =
+      poisson_draws(means, at::arange(scan.frames(), at::kLong), 3, Purpose::noise).to(at::kInt);
+  EXPECT_EQ(verdict_on(Scan(fields)).word, VerdictWord::failed);
+}
+
+TEST(Verdict, FailsPatternsInAnotherOrder) {
+  const Scan scan = sample_scan();
+  const std::vector<std::int64_t> order =
+      permutation(scan.frames(), RandomStream(5, Purpose::positions));
+  const Verdict verdict = verdict_on(
+      scan.with_positions(scan.positions().index_select(0, at::tensor(order, at::kLong))));
+  EXPECT_EQ(verdict.word, VerdictWord::failed);
+  EXPECT_FALSE(verdict.reasons.empty());
+}
+
+TEST(Verdict, AddsTheDistanceFromAConvergedImage) {
+  const Scan scan = sample_scan();
+  const auto verdict_after = [&](std::int64_t passes) {
+    SolverOptions options{.chain = {{"ml", passes}}};
+    const Reconstruction image = solve(scan, {}, options).image;
+    return judge(scan, image, {.solver = options, .converged = false});
+  };
+  const Verdict few = verdict_after(2), many = verdict_after(40);
+  EXPECT_GT(few.evidence.beside, 2 * many.evidence.beside);
+  EXPECT_GT(few.expected_error, many.expected_error);
+}
+
+TEST(Verdict, OfALargeScanIsTakenFromAPartOfIt) {
+  EXPECT_EQ(judged_patterns(64), 128);
+  EXPECT_EQ(judged_patterns(128), 64);
+  EXPECT_EQ(judged_patterns(1024), 64);
+}
+
+}  // namespace
+}  // namespace ptyche
