@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 """Scans without a probe: what the search finds, beside the true probe as a start.
 
-  bench_probes.py [--half tune|report] [--set plain|hard] [--only TEXT] [--bars] [PTYCHE]
+  bench_probes.py [--half tune|report] [--set plain|hard|star] [--only TEXT] [--bars] [PTYCHE]
 
 `plain`: 40 simulated scans, lenses out of focus and in focus, zone plates, electron probes with spherical
 aberration, aberrated lenses, Gaussian beams, pinholes; N = 64, 128 and 256, 1e4 and 1e6 photons a pattern,
 100 or 400 patterns, weak to strong objects. `hard`: 20 with structured or off-centre beams, a background, a
 beam stop, wrong positions. Every tenth pattern is held out; the deviance of these after one chain of
 solvers, from the probe that was found, is divided by that from the true probe. `report` holds scans that
-nothing was chosen by. On the real star, where it is there, the same beside the file's probe.
+nothing was chosen by. `star`: the real star, where it is there, the default chain, beside the file's probe.
 """
 import argparse
 import json
@@ -20,18 +20,22 @@ import tempfile
 import numpy as np
 from scipy import ndimage
 
-from bench_lines import ROOT
+from bench_lines import ROOT, SPLIT, STAR
 
 CHAIN = ("rpie:20,lbfgs:60",)
 SEEDS = {"tune": 11, "report": 22}
 PLAIN = ["lens"] * 12 + ["zone plate"] * 5 + ["electron"] * 5 + ["in focus"] * 6 + ["aberrated"] * 3 + \
     ["aberrated lens"] * 3 + ["gaussian"] * 3 + ["pinhole"] * 3
 HARD = ["diffuser", "stripes", "speckle", "square", "off-centre"] * 4
-LIMITS = {"plain": 1.1, "hard": 1.15}
+LIMITS = {"plain": 1.1, "hard": 1.15, "star": 1.0}
 
 
 def table(half, which):
     """The scans of a set: a dict each."""
+    if which == "star":
+        return [{"name": f"star-{size}", "beam": "measured", "N": size, "photons": 4e5, "frames": 516,
+                 "contrast": "", "overlap": 0., "file": STAR / f"siemens-star{end}.npz"}
+                for size, end in ((64, "-64-counts"), (128, "-counts"))]
     rng = np.random.default_rng(SEEDS[half] + (1000 if which == "hard" else 0))
     beams = PLAIN if which == "plain" else HARD
     scans = []
@@ -145,6 +149,10 @@ def picture(rng, side):
 
 def make(scan, folder):
     """The scan with its true probe, and without one."""
+    if "file" in scan:
+        none = folder / f"{scan['name']}-none.npz"
+        np.savez(none, **{key: value for key, value in np.load(scan["file"]).items() if key != "probeGuess"})
+        return scan["file"], none
     true, none = folder / f"{scan['name']}-true.npz", folder / f"{scan['name']}-none.npz"
     if none.exists():
         return true, none
@@ -182,7 +190,7 @@ def make(scan, folder):
 
 
 def solve(program, scan, out, options):
-    run = subprocess.run([program, "solve", scan, "-o", out, "--domain", "counts", "--hold-out", "0.1",
+    run = subprocess.run([program, "solve", scan, "-o", out, "--domain", "counts", "--no-check", "--no-verdict",
                           *map(str, options)], capture_output=True, text=True)
     scores = out / "scores.json"
     if not scores.exists():
@@ -210,6 +218,9 @@ def main():
     parser.add_argument("--bars", action="store_true", help="exit with 1 where a scan misses its bar")
     parser.add_argument("options", nargs="*", default=[])
     a = parser.parse_args()
+    if a.set == "star" and not STAR.exists():
+        print(f"skipped: {STAR} is not there")
+        return 77
     with tempfile.TemporaryDirectory() as temporary:
         folder = a.work or pathlib.Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)
@@ -219,7 +230,9 @@ def main():
                 continue
             true, none = make(scan, folder)
             background = ("--background",) if a.set == "hard" else ()
-            more = ("--solver", *CHAIN, *background)
+            more = ("--hold-out", "0.1", "--solver", *CHAIN, *background)
+            if a.set == "star":
+                more = ("--hold-out-file", SPLIT, "--mask", "none")
             kept = folder / f"{scan['name']}-true.json"
             if kept.exists():
                 best = json.loads(kept.read_text())
@@ -243,7 +256,8 @@ def main():
         quick = [row[2] for row in rows if row[3] <= 128]
         print(f"{(ratios <= limit).sum()} of {len(rows)} within {limit}, {wrong} of the others called sure; "
               f"median {np.median(quick):.2f} s, longest {np.max(quick):.2f} s at N <= 128")
-        return 1 if a.bars and wrong else 0
+        missed = wrong or (ratios > limit).sum() > len(rows) / 10
+        return 1 if a.bars and missed else 0
 
 
 if __name__ == "__main__":
