@@ -216,7 +216,6 @@ def main():
     parser.add_argument("--only", default="")
     parser.add_argument("--work", type=pathlib.Path)
     parser.add_argument("--bars", action="store_true", help="exit with 1 where a scan misses its bar")
-    parser.add_argument("options", nargs="*", default=[])
     a = parser.parse_args()
     if a.set == "star" and not STAR.exists():
         print(f"skipped: {STAR} is not there")
@@ -239,7 +238,7 @@ def main():
             else:
                 best, _ = solve(a.program, true, folder / "out", (*more, "--probe", "scan"))
                 kept.write_text(json.dumps(best))
-            found, said = solve(a.program, none, folder / "out", (*more, "--probe", "auto", *a.options))
+            found, said = solve(a.program, none, folder / "out", (*more, "--probe", "auto"))
             floor, mean = (best.get(f"held_out.{key}", 0) for key in
                            ("deviance_per_photon_floor", "mean_pattern_deviance_per_photon"))
             ratio, sure = deviance(found) / deviance(best), found.get("probe.sure", 0) > 0

@@ -1,3 +1,3 @@
 #!/usr/bin/env bash
-# ./run bench defaults [--half tune|report] [--only TEXT]: what `reconstruct` gives without options.
+# ./run bench probes [--half tune|report] [--set plain|hard|star] [--only TEXT]: scans without a probe.
 . "$(dirname "$0")/run_python.sh" bench_probes.py "$@"

@@ -56,8 +56,9 @@ at::Tensor calibrate_probe(const at::Tensor& probe, const at::Tensor& counts,
 }
 
 at::Tensor probe_of_mean_pattern(const at::Tensor& counts, const at::Tensor& mask,
-                                 const at::Tensor& frames) {
+                                 const at::Tensor& frames, bool near_field) {
   const at::Tensor root = at::sqrt(mean_pattern(counts, frames) * mask).to(at::kComplexDouble);
+  if (near_field) return root.unsqueeze(0).to(at::kComplexFloat);
   const at::Tensor wave = at::fft_ifft2(at::fft_ifftshift(root), {}, {-2, -1}, "ortho");
   return at::fft_fftshift(wave).unsqueeze(0).to(at::kComplexFloat);
 }

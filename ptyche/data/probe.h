@@ -34,10 +34,11 @@ at::Tensor calibrate_probe(const at::Tensor& probe, const at::Tensor& counts,
 /// the power of what is left; complex64.
 at::Tensor probe_for_size(const at::Tensor& probe, std::int64_t size);
 
-/// A first probe where a file has none: inverse FFT of the square root of the given frames' mean (a
-/// flat phase in the far field, so in focus), (1, N, N) complex64. Its power is not calibrated.
+/// What stands in for a probe where a file has none, (1, N, N) complex64, its power not calibrated:
+/// the square root of the given frames' mean with a flat phase, the inverse FFT of it for the far
+/// field (so that it is in focus), itself where the detector is near.
 at::Tensor probe_of_mean_pattern(const at::Tensor& counts, const at::Tensor& mask,
-                                 const at::Tensor& frames);
+                                 const at::Tensor& frames, bool near_field = false);
 
 /// Where `light` (any shape, >= 0) is above `share` of its largest value: the one rule for lit
 /// pixels, bool of the same shape.

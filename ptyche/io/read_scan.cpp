@@ -32,13 +32,11 @@ void set_scale(at::Tensor& counts, const RawScan& raw, const at::Tensor& used, d
 
 at::Tensor settle_probe(const RawScan& raw, const at::Tensor& counts, const at::Tensor& used,
                         double photons) {
-  require(raw.probe.defined() || !raw.geometry.near_field,
-          "expected a probe in the file of a near-field scan, found none: the mean pattern gives "
-          "one in the far field only");
   if (!raw.probe.defined())
-    note("the file has no probe: the transform of the mean pattern's root stands in for it");
+    note("the file has no probe: one made of the mean pattern stands in for it");
   const at::Tensor probe =
-      raw.probe.defined() ? raw.probe : probe_of_mean_pattern(counts, raw.mask, used);
+      raw.probe.defined() ? raw.probe
+                          : probe_of_mean_pattern(counts, raw.mask, used, raw.geometry.near_field);
   if (raw.probe_calibrated && photons <= 0) return probe;
   return with_context(raw.probe.defined() ? raw.probe_name : std::string("first probe"),
                       [&] { return calibrate_probe(probe, counts, raw.mask, used, photons); });

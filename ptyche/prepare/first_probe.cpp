@@ -12,6 +12,7 @@
 #include "ptyche/io/hdf5.h"
 #include "ptyche/io/numpy.h"
 #include "ptyche/io/readers.h"
+#include "ptyche/physics/forward_model.h"
 
 namespace ptyche {
 namespace {
@@ -64,17 +65,19 @@ void require_used_optics(ProbeChoice choice) {
           given.empty() ? "" : given.front(), fmt::join(optics_kinds(), ", "));
 }
 
-/// What a search would need more of.
-std::string reason_for_none(const Scan& scan) {
-  if (scan.geometry().near_field) return "the scan is of the near field";
-  const std::int64_t used = scan.frames_with(FrameUse::used).size(0);
-  return used < kLeastPatterns ? fmt::format("{} patterns are too few", used) : "";
+/// Of a near-field scan without a probe: the mean pattern's root, taken back to the sample.
+FirstProbe taken_back(const Scan& scan) {
+  const auto near = std::get<NearField>(propagation_of(scan.geometry()));
+  note("probe: the mean pattern's root, propagated back from the detector to the sample");
+  return {calibrated(scan, propagate_near_field_adjoint(scan.probe(), near))};
 }
 
 FirstProbe automatic(const Scan& scan) {
-  const std::string reason = reason_for_none(scan);
-  if (reason.empty()) return searched(scan);
-  if (!scan.probe_given()) warn("probe: none is looked for, because {}", reason);
+  const bool near = scan.geometry().near_field;
+  const std::int64_t used = scan.frames_with(FrameUse::used).size(0);
+  if (near) return scan.probe_given() ? FirstProbe{scan} : taken_back(scan);
+  if (used >= kLeastPatterns) return searched(scan);
+  if (!scan.probe_given()) warn("probe: {} patterns are too few to look for one", used);
   return {scan};
 }
 

@@ -100,7 +100,9 @@ struct Change {
 /// The probe that goes with other counts.
 void settle_probe_anew(ScanFields& fields, const ExamineOptions& options) {
   const at::Tensor used = at::nonzero(fields.frame_use.eq(0)).flatten();
-  if (!fields.probe_given) fields.probe = probe_of_mean_pattern(fields.counts, fields.mask, used);
+  if (!fields.probe_given)
+    fields.probe =
+        probe_of_mean_pattern(fields.counts, fields.mask, used, fields.geometry.near_field);
   if (fields.probe_given && fields.probe_calibrated && options.photons <= 0) return;
   fields.probe = calibrate_probe(fields.probe, fields.counts, fields.mask, used, options.photons);
 }

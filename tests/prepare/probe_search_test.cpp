@@ -26,10 +26,8 @@ Scan simulated(double defocus, const std::string& probe = "defocused") {
 /// The scan as a file without a probe gives it.
 Scan without_probe(const Scan& scan) {
   ScanFields fields = scan.fields();
-  const at::Tensor frames = at::arange(scan.frames());
-  const at::Tensor root = at::sqrt(mean_pattern(scan.counts(), frames)).to(at::kComplexDouble);
-  fields.probe = at::fft_fftshift(at::fft_ifft2(at::fft_ifftshift(root))).unsqueeze(0);
-  fields.probe = fields.probe.to(at::kComplexFloat);
+  fields.probe = probe_of_mean_pattern(scan.counts(), scan.mask(), at::arange(scan.frames()),
+                                       /*near_field=*/false);
   fields.probe_given = false;
   return Scan(std::move(fields));
 }
@@ -130,6 +128,24 @@ TEST(ProbeSearch, RefusesTooFewPatterns) {
   use.slice(0, 0, 5).zero_();
   EXPECT_EQ(message_of([&] { find_probe(scan.with_frame_use(use), false); }),
             "a first probe needs at least 8 used patterns, found 5");
+}
+
+TEST(FirstProbe, OfANearFieldScanIsTheMeanPatternTakenBackToTheSample) {
+  const Scan scan = simulate(
+      {.probe = "disk",
+       .pattern_size = 64,
+       .frames = 60,
+       .step_px = 4,
+       .photons = 1e6,
+       .geometry = {
+           .energy_ev = 10000, .distance_m = 0.02, .detector_pixel_m = 1e-6, .near_field = true}});
+  ScanFields fields = scan.fields();
+  fields.probe = probe_of_mean_pattern(scan.counts(), scan.mask(), at::arange(60), true);
+  fields.probe_given = false;
+  const Scan without(std::move(fields));
+  const double taken_back = likeness(with_first_probe(without, {}).scan.probe(), scan.probe());
+  EXPECT_GT(taken_back, 0.9);
+  EXPECT_GT(taken_back, likeness(without.probe(), scan.probe()) + 0.02);
 }
 
 TEST(FirstProbe, ScanKeepsTheFilesAndAutoOfAFileWithoutOneHasTheCountsPower) {
