@@ -91,9 +91,9 @@ void judge_orientation(Diagnosis& diagnosis, const Evidence& evidence, bool prob
   const char* what = !is_signed ? turn.unsigned_one : reversed ? turn.reversed : turn.as_probe;
   const std::string cause = fmt::format("positions: {}", what);
   const std::string text = fmt::format(
-      "neighbouring patterns move as if the positions had their {} ({:.0f} standard errors; the "
-      "next "
-      "orientation {:.0f})",
+      "neighbouring patterns say of the positions: {} ({:.0f} standard errors; the next "
+      "orientation "
+      "{:.0f})",
       what, best.strength, evidence.found[1].strength);
   if (probe_given && !is_signed)
     return diagnosis.say(Level::warn, cause,
