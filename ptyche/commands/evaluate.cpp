@@ -34,13 +34,14 @@ Scan as_the_image_used_it(const Scan& scan, const Reconstruction& image,
                       options.scan.unseen_half != "none";
   if (!chosen) return scan.with_frame_use(use);
   const auto code = [](FrameUse of) { return static_cast<int>(of); };
-  const at::Tensor wrong = scan.frame_use().eq(code(FrameUse::held_out)).logical_and(
-      use.eq(code(FrameUse::used)));
-  require(!wrong.any().item<bool>(),
-          "{}: made of {} patterns (the first is {}) that the options call held out; without them "
-          "the file says which patterns were used",
-          options.image.string(), [&] { return wrong.sum().item<std::int64_t>(); },
-          [&] { return wrong.nonzero()[0][0].item<std::int64_t>(); });
+  const at::Tensor wrong =
+      scan.frame_use().eq(code(FrameUse::held_out)).logical_and(use.eq(code(FrameUse::used)));
+  require(
+      !wrong.any().item<bool>(),
+      "{}: made of {} patterns (the first is {}) that the options call held out; without them "
+      "the file says which patterns were used",
+      options.image.string(), [&] { return wrong.sum().item<std::int64_t>(); },
+      [&] { return wrong.nonzero()[0][0].item<std::int64_t>(); });
   return scan;
 }
 

@@ -78,9 +78,10 @@ Refined kept_if_better(Refined result, const Reconstruction& before, const Scan&
   if (gain.passes == 0) return result;
   const DataFit after = data_fit(result.image, scan, held_out, true);
   if (after.deviance_per_photon <= gain.held_out_before->deviance_per_photon) return result;
-  note("the refinement is undone: it made the held-out patterns worse ({:.4g} per photon after, "
-       "{:.4g} before)",
-       after.deviance_per_photon, gain.held_out_before->deviance_per_photon);
+  note(
+      "the refinement is undone: it made the held-out patterns worse ({:.4g} per photon after, "
+      "{:.4g} before)",
+      after.deviance_per_photon, gain.held_out_before->deviance_per_photon);
   gain.undone = after;
   result.image = before;
   return result;

@@ -123,8 +123,8 @@ struct Solved {
 
 /// The named chain, or the automatic one.
 Solved solved(const Scan& scan, const std::optional<Reconstruction>& start,
-                   const SolveVerbOptions& options, const std::string& options_json,
-                   const std::filesystem::path& checkpoint) {
+              const SolveVerbOptions& options, const std::string& options_json,
+              const std::filesystem::path& checkpoint) {
   const auto stamped = [&](Reconstruction& image) { stamp(image, options, options_json); };
   if (options.solver.chain.empty()) {
     AutomaticResult found =

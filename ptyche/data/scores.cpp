@@ -207,8 +207,7 @@ void add_refinement(List& list, const Scores& scores) {
   list.push_back({"refine.passes", static_cast<double>(gain.passes),
                   "passes of the solver that started from the network's image"});
   if (gain.undone)
-    list.push_back({"refine.undone_held_out_deviance_per_photon",
-                    gain.undone->deviance_per_photon,
+    list.push_back({"refine.undone_held_out_deviance_per_photon", gain.undone->deviance_per_photon,
                     "Poisson deviance of the held-out patterns by the refined image, per photon: "
                     "worse than the network's image, which was kept"});
   list.push_back({"refine.seconds", gain.seconds, "wall clock of that refinement, seconds"});

@@ -263,8 +263,8 @@ at::Tensor flags_of(const std::vector<std::int64_t>& frames, std::int64_t n) {
 
 void hold_out(at::Tensor& use, const ReadOptions& options) {
   const bool from_file = !options.hold_out_file.empty();
-  require(!(from_file && options.hold_out.value_or(0) > 0), "expected --hold-out or --hold-out-file, found {}",
-          "both");
+  require(!(from_file && options.hold_out.value_or(0) > 0),
+          "expected --hold-out or --hold-out-file, found {}", "both");
   if (!from_file && options.hold_out == 0.0) return;
   const auto frames = from_file ? listed_frames(options.hold_out_file, use.size(0))
                                 : drawn_frames(use, options.hold_out, options.seed);

@@ -101,8 +101,9 @@ std::vector<Field> fields(ReadOptions& options) {
        .range = {0}},
       {.name = "hold-out",
        .target = &options.hold_out,
-       .help = "share of patterns kept out of everything, to score the image on; auto = a twentieth, "
-               "at least 8, none of fewer than 80; 0 = none",
+       .help =
+           "share of patterns kept out of everything, to score the image on; auto = a twentieth, "
+           "at least 8, none of fewer than 80; 0 = none",
        .range = {0, 0.5}},
       {.name = "hold-out-file",
        .target = &options.hold_out_file,

@@ -30,11 +30,12 @@ struct ExtraImage {
   Reconstruction image;
 };
 
-/// Writes amplitude.png, phase.png, probe.png, with a verdict verdict.png, the Fourier ring correlations that were measured
-/// (half_sets.png, truth_frc.png) and report.html (one self-contained page: pictures, loss curve,
-/// scores with their meaning, options, provenance) into `folder`. A part that cannot be
-/// drawn is a warning, never an error; whether the page was. Throws InvalidInput, after all the
-/// others were tried, for a file that could not be written (a full disk).
+/// Writes amplitude.png, phase.png, probe.png, with a verdict verdict.png, the Fourier ring
+/// correlations that were measured (half_sets.png, truth_frc.png) and report.html (one
+/// self-contained page: pictures, loss curve, scores with their meaning, options, provenance) into
+/// `folder`. A part that cannot be drawn is a warning, never an error; whether the page was. Throws
+/// InvalidInput, after all the others were tried, for a file that could not be written (a full
+/// disk).
 bool write_report(const std::filesystem::path& folder, const Reconstruction& image,
                   const Scores& scores, const std::vector<ExtraImage>& extras = {});
 

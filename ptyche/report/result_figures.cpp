@@ -271,14 +271,14 @@ CaptionedFigure verdict_figure(const Reconstruction& image, const Verdict& verdi
   const ColourBar bar{ColourMap::sequential, 0, std::max(range.high, 1e-12),
                       "difference over contrast"};
   const std::string title = "Difference of images from two starts";
-  return {{title, {panel_of("", verdict.map, bar, verdict.window)},
-           image.geometry.object_pixel_m, bar},
-          fmt::format("Where a second image of {} of the patterns, from another start, differs from "
-                      "this one after their alignment: bright places are not decided by the "
-                      "patterns. What both get wrong in the same way does not show here.",
-                      verdict.patterns),
-          fmt::format("{}, {} by {} pixels, colours from 0 to {}", title, verdict.map.size(0),
-                      verdict.map.size(1), format_number(bar.high))};
+  return {
+      {title, {panel_of("", verdict.map, bar, verdict.window)}, image.geometry.object_pixel_m, bar},
+      fmt::format("Where a second image of {} of the patterns, from another start, differs from "
+                  "this one after their alignment: bright places are not decided by the "
+                  "patterns. What both get wrong in the same way does not show here.",
+                  verdict.patterns),
+      fmt::format("{}, {} by {} pixels, colours from 0 to {}", title, verdict.map.size(0),
+                  verdict.map.size(1), format_number(bar.high))};
 }
 
 CaptionedFigure phase_difference_figure(const ComparedImages& compared) {

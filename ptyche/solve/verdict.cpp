@@ -23,11 +23,12 @@
 namespace ptyche {
 namespace {
 
-// Measured on 62 simulated scans (half `tune` of ./run bench verdict); docs/verdict.md has the tables.
+// Measured on 62 simulated scans (half `tune` of ./run bench verdict); docs/verdict.md has the
+// tables.
 constexpr double kFactor = 0.91;  // true error over the root of the distances' squares, median
 constexpr double kLeastDistance = 0.02, kMostDistance = 1.2;
-constexpr double kLow = 0.7, kHigh = 1.3;      // true over expected error, 10 and 90 %
-constexpr double kGood = 0.3, kFailed = 0.5;   // expected error
+constexpr double kLow = 0.7, kHigh = 1.3;     // true over expected error, 10 and 90 %
+constexpr double kGood = 0.3, kFailed = 0.5;  // expected error
 // Misfit beyond that of the redrawn patterns: errors up to .3: -.011 .. .052, real star .050 |
 // failures that the distances miss .10 .. .47.
 constexpr double kMisfitGood = 0.07, kMisfitFailed = 0.12;
@@ -42,10 +43,10 @@ constexpr double kStill = 0.01;
 constexpr double kSlope = 0.1;  // of the prior, where the image's own chain has none to take
 constexpr std::int64_t kSmallestSide = 32;
 constexpr double kEnoughLit = 0.99;
-constexpr double kPoor = 0.35;     // distance above which other shifts are tried
+constexpr double kPoor = 0.35;  // distance above which other shifts are tried
 constexpr std::int64_t kFarthest = 4, kShiftStep = 2;
-constexpr double kBright = 4;      // times the median: an amplitude that no sample has
-constexpr double kEnough = 1e-5;   // of the image: gain at which an alignment ends
+constexpr double kBright = 4;     // times the median: an amplitude that no sample has
+constexpr double kEnough = 1e-5;  // of the image: gain at which an alignment ends
 constexpr std::uint64_t kSeed = 9;
 constexpr std::int64_t kNever = 1'000'000;
 
@@ -53,8 +54,9 @@ constexpr std::int64_t kNever = 1'000'000;
 
 /// Patterns of a scan, by number: (k) int64 each.
 struct Part {
-  at::Tensor used;   ///< what the further solves are made of
-  at::Tensor blind;  ///< among them in space, kept from these solves and from the image; may be empty
+  at::Tensor used;  ///< what the further solves are made of
+  at::Tensor
+      blind;  ///< among them in space, kept from these solves and from the image; may be empty
 
   at::Tensor all() const { return at::cat({used, blind}); }
 };
@@ -96,7 +98,8 @@ at::Tensor among(const Scan& scan, const at::Tensor& blind, const at::Tensor& us
 }
 
 Part part_of(const Scan& scan, const JudgeOptions& options) {
-  const at::Tensor none = at::empty({0}, at::kLong), held_out = scan.frames_with(FrameUse::held_out);
+  const at::Tensor none = at::empty({0}, at::kLong),
+                   held_out = scan.frames_with(FrameUse::held_out);
   const at::Tensor apart = options.set_apart.defined() ? options.set_apart : none;
   const at::Tensor blind = held_out.size(0) > 0 ? held_out : apart;
   const at::Tensor used =
@@ -169,7 +172,8 @@ at::Tensor redrawn(const Scan& scan, const Reconstruction& image, const at::Tens
   for (const at::Tensor& batch : in_batches(frames, image.probe))
     means.push_back(expected.of(batch));
   at::Tensor mean = at::cat(means);
-  const double measured = (counts_in_fft_order(scan, frames) * mask).sum(at::kDouble).item<double>();
+  const double measured =
+      (counts_in_fft_order(scan, frames) * mask).sum(at::kDouble).item<double>();
   mean *= measured / std::max((mean * mask).sum().item<double>(), 1e-30);
   const at::Tensor counts = poisson_draws(mean, frames, kSeed, Purpose::verdict);
   return in_smallest_exact_type(at::fft_fftshift(counts, at::IntArrayRef{1, 2}).to(at::kFloat));
@@ -191,7 +195,8 @@ Shift place_on(const Reconstruction& reference, const Reconstruction& image) {
 }
 
 /// The window without its darkest lines, one by one, until nearly all of it is lit, but not smaller
-/// than kSmallestSide: a peaked probe leaves holes everywhere, and the images can differ there, too.
+/// than kSmallestSide: a peaked probe leaves holes everywhere, and the images can differ there,
+/// too.
 Window without_dark_sides(Window window, const at::Tensor& lit) {
   const at::Tensor share = lit.to(at::kDouble);
   while (std::min(window.rows(), window.cols()) > kSmallestSide &&
@@ -284,8 +289,8 @@ class Distance {
     const auto part = under_window(other, shift);
     if (!part) return 0;
     const at::Tensor product = wanted_ * part->conj();
-    const at::Tensor waves = at::fft_fft2(product, at::IntArrayRef{2 * product.size(0),
-                                                                    2 * product.size(1)});
+    const at::Tensor waves =
+        at::fft_fft2(product, at::IntArrayRef{2 * product.size(0), 2 * product.size(1)});
     return waves.abs().max().item<double>() / part->norm().item<double>();
   }
 
@@ -317,7 +322,7 @@ void describe(VerdictEvidence& evidence, const Scan& scan, const Reconstruction&
   const bool held_out = scan.frames_with(FrameUse::held_out).size(0) > 0;
   const bool blind = part.blind.size(0) > 0;
   const at::Tensor& others = blind ? part.blind : part.used;
-  evidence.told_of = !blind ? "used patterns, for none was held out"
+  evidence.told_of = !blind     ? "used patterns, for none was held out"
                      : held_out ? "held-out patterns"
                                 : "patterns that were set apart until the last passes";
   evidence.misfit = misfit(image, scan, part.used, others);
@@ -393,9 +398,8 @@ std::string error_reason(const VerdictEvidence& evidence) {
 }  // namespace
 
 JudgeOptions judge_options(const AutomaticResult& result) {
-  return {.solver = result.options,
-          .set_apart = result.set_apart,
-          .before_them = result.before_them};
+  return {
+      .solver = result.options, .set_apart = result.set_apart, .before_them = result.before_them};
 }
 
 std::int64_t judged_patterns(std::int64_t pattern_size) {
@@ -437,9 +441,8 @@ Verdict judge(const Scan& scan, const Reconstruction& image, const JudgeOptions&
       options.converged ? std::nullopt
                         : std::optional<Reconstruction>(solved_alike(part, options.solver));
   const Reconstruction& middle = beside ? *beside : image;
-  const at::Tensor counts = beside
-                                ? redrawn(part, middle, at::arange(part.frames(), at::kLong))
-                                : redrawn(scan, middle, chosen.all());
+  const at::Tensor counts = beside ? redrawn(part, middle, at::arange(part.frames(), at::kLong))
+                                   : redrawn(scan, middle, chosen.all());
   const Scan drawn = with_counts(part, counts);
   const Reconstruction again = solved_alike(drawn, options.solver);
   VerdictEvidence evidence{.starts = kMostDistance, .again = kMostDistance};

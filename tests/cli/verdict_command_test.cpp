@@ -99,8 +99,8 @@ TEST_F(VerdictCommand, PatternsAreHeldOutUnlessTheScanIsSmallOrTheUserSaysNone) 
 
 TEST_F(VerdictCommand, EvaluateTakesFromTheFileWhichPatternsWereUsed) {
   ASSERT_EQ(run("solve", "scan.cxi", "split", "--solver ml:3 --no-verdict --hold-out 0.1").code, 0);
-  const std::string evaluate = "evaluate " + quoted("split/reconstruction.h5") + " " +
-                               quoted("scan.cxi") + " ";
+  const std::string evaluate =
+      "evaluate " + quoted("split/reconstruction.h5") + " " + quoted("scan.cxi") + " ";
   const Outcome plain = run_ptyche(evaluate);
   ASSERT_EQ(plain.code, 0) << plain.error;
   const auto own = nlohmann::json::parse(plain.output);

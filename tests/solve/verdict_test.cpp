@@ -96,8 +96,8 @@ TEST(Verdict, FailsNoise) {
   ScanFields fields = scan.fields();
   const double mean = scan.counts().to(at::kDouble).mean().item<double>();
   const at::Tensor means = at::full(scan.counts().sizes(), mean, at::kDouble);
-  fields.counts = poisson_draws(means, at::arange(scan.frames(), at::kLong), 3, Purpose::noise)
-                      .to(at::kInt);
+  fields.counts =
+      poisson_draws(means, at::arange(scan.frames(), at::kLong), 3, Purpose::noise).to(at::kInt);
   EXPECT_EQ(verdict_on(Scan(fields)).word, VerdictWord::failed);
 }
 
