@@ -21,12 +21,15 @@ constexpr double kOffCentre_px = 2.5;
 // one scan 2.4 | 1.97 .. 3.1 (3 px in all).
 constexpr double kDrift_px = 1.6, kDriftBetween = 0.25;
 constexpr std::int64_t kDriftFrames = 12;
+// Times what the sample moves it across the scan: 3.8 px in time on two good scans of a Siemens
+// star of 5.5 rad.
+constexpr double kDriftOverSample = 2;
 // Radius of half the mean pattern over that of the probe's far field: .77 .. 1.31 | flat 5 ..,
 // Gaussian 4 .. (where it is a fault).
 constexpr double kWidth = 1.5;
 // 1 - cos of the angle between a frame and the median one, in the median, above which the sample
-// may widen the mean pattern itself: .18 .. .38 where it did on good scans.
-constexpr double kScattered = 0.12;
+// may widen the mean pattern itself: .08 .. .6 where it did on good scans.
+constexpr double kScattered = 0.05;
 // Diameter of 90 % of the probe's power, units of N: <= .52 | sampled too coarsely: > 1.
 constexpr double kFillsField = 0.8;
 
@@ -39,6 +42,40 @@ Offset move_between(const at::Tensor& a, const at::Tensor& b) {
   return peak_between_pixels(at::real(at::fft_ifft2(at::fft_fft2(b) * at::fft_fft2(a).conj())));
 }
 
+/// How the mean pattern moves from the first third of a list of patterns over the second to the
+/// last.
+struct Moves {
+  Offset whole, one, two;
+
+  double along(const Offset& part) const { return part[0] * whole[0] + part[1] * whole[1]; }
+};
+
+Moves moves_along(const Patterns& patterns, const at::Tensor& order) {
+  std::array<at::Tensor, 3> thirds;
+  for (std::int64_t i = 0; i < 3; ++i) {
+    const std::int64_t first = i * order.size(0) / 3, end = (i + 1) * order.size(0) / 3;
+    const at::Tensor mean = patterns.counts.index_select(0, order.narrow(0, first, end - first))
+                                .mean({0}, false, at::kDouble);
+    thirds[static_cast<std::size_t>(i)] =
+        blurred_around(filled(mean, patterns.mask).clamp_min(0).sqrt(),
+                       static_cast<double>(patterns.pixels()) / 32);
+  }
+  return {move_between(thirds[0], thirds[2]), move_between(thirds[0], thirds[1]),
+          move_between(thirds[1], thirds[2])};
+}
+
+/// How far the sample itself moves the mean pattern: across the axis that goes less with time.
+double moved_by_sample(const Patterns& patterns, const at::Tensor& which) {
+  const at::Tensor places = patterns.positions.index_select(0, which);
+  const at::Tensor time =
+      at::arange(which.size(0), at::kDouble) - 0.5 * static_cast<double>(which.size(0) - 1);
+  const at::Tensor away = places - places.mean(0);
+  const at::Tensor follows =
+      (away * time.unsqueeze(1)).sum(0).abs() / away.norm(2, {0}).clamp_min(1e-9);
+  const at::Tensor across = places.select(1, follows.argmin().item<std::int64_t>());
+  return length(moves_along(patterns, which.index_select(0, across.argsort(true, 0))).whole);
+}
+
 }  // namespace
 
 void judge_drift(Diagnosis& diagnosis, const Patterns& patterns) {
@@ -47,22 +84,15 @@ void judge_drift(Diagnosis& diagnosis, const Patterns& patterns) {
       patterns.totals.gt(0.3 * median).logical_and(patterns.totals.lt(3 * median));
   const at::Tensor which = usual.nonzero().flatten();
   if (which.size(0) < kDriftFrames) return;
-  std::array<at::Tensor, 3> thirds;
-  for (std::int64_t i = 0; i < 3; ++i) {
-    const std::int64_t first = i * which.size(0) / 3, end = (i + 1) * which.size(0) / 3;
-    const at::Tensor mean = patterns.counts.index_select(0, which.narrow(0, first, end - first))
-                                .mean({0}, false, at::kDouble);
-    thirds[static_cast<std::size_t>(i)] =
-        blurred_around(filled(mean, patterns.mask).clamp_min(0).sqrt(),
-                       static_cast<double>(patterns.pixels()) / 32);
-  }
-  const Offset whole = move_between(thirds[0], thirds[2]);
-  const Offset one = move_between(thirds[0], thirds[1]), two = move_between(thirds[1], thirds[2]);
-  const double drift = length(whole);
-  const auto along = [&](const Offset& part) { return part[0] * whole[0] + part[1] * whole[1]; };
+  const Moves moves = moves_along(patterns, which);
+  const double drift = length(moves.whole);
   diagnosis.numbers["centre_drift"] = drift;
-  if (drift <= kDrift_px || std::min(along(one), along(two)) <= kDriftBetween * drift * drift)
+  if (drift <= kDrift_px ||
+      std::min(moves.along(moves.one), moves.along(moves.two)) <= kDriftBetween * drift * drift)
     return;
+  const double by_sample = moved_by_sample(patterns, which);
+  diagnosis.numbers["moved_by_sample"] = by_sample;
+  if (drift <= kDriftOverSample * by_sample) return;
   diagnosis.say(Level::warn, "centre: drifts",
                 fmt::format("the patterns move by about {:.1f} px on the detector in the course of "
                             "the scan",

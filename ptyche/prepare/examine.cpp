@@ -25,14 +25,24 @@ void judge_beam(Diagnosis& diagnosis) {
                 in_order ? how : how + ", or patterns are not in their places");
 }
 
+// Share of counted pixels whose opposite is hidden above which the middle cannot be told by
+// symmetry: two gaps of two lines each <= .1 | half the detector 1.0.
+constexpr double kOneSided = 0.15;
+
+/// Of the counted pixels, the share whose opposite about (N/2, N/2) is hidden.
+double one_sided(const at::Tensor& mask) {
+  const at::Tensor opposite = at::roll(mask.flip({0, 1}), {1, 1}, {0, 1});
+  return mask.logical_and(opposite.logical_not()).sum().item<double>() / mask.sum().item<double>();
+}
+
 /// What needs a diffraction pattern.
 void judge_diffraction(Diagnosis& diagnosis, const Scan& scan, const Patterns& patterns,
                        const ExamineOptions& options) {
   const bool given = scan.probe_given();
   judge_detector(diagnosis, patterns, options);
   if (diagnosis.is_final()) return;
-  const bool uneven =
-      diagnosis.has("detector: dead") || diagnosis.has("detector: gain") || diagnosis.has("mask: ");
+  const bool uneven = diagnosis.has("detector: dead") || diagnosis.has("detector: gain") ||
+                      diagnosis.has("mask: ") || one_sided(patterns.mask) > kOneSided;
   if (!uneven) judge_drift(diagnosis, patterns);
   judge_frames(diagnosis, scan, patterns, diagnosis.has("centre: drifts"));
   if (diagnosis.is_final()) return;

@@ -16,6 +16,9 @@ constexpr double kEmpty = 0.05, kHuge = 5;
 constexpr double kUsualLow = 0.3, kUsualHigh = 3;
 // 1 - cos(frame, median frame) over its median, in frames of a usual total; and in spreads above
 // it.
+// And over that of the four nearest frames, in the median: a patch of the sample that is unlike the
+// others has neighbours.
+constexpr double kUnlikeNeighbours = 1.5;
 constexpr double kUnlike = 1.8, kUnlikeSpreads = 6, kUnlikeLeast = 0.05;
 // Share of frames that is said: single ones do no harm.
 constexpr double kGarbage = 0.01;
@@ -141,17 +144,35 @@ at::Tensor totals_of(const Scan& scan, const at::Tensor& frames, const Patterns&
   return at::cat(parts);
 }
 
+/// Those of the flagged frames that are far more unlike than the frames beside them.
+at::Tensor alone(const at::Tensor& flags, const at::Tensor& angles, const at::Tensor& positions) {
+  at::Tensor kept = flags.clone();
+  const at::Tensor flagged = flags.nonzero().flatten();
+  for (std::int64_t i = 0; i < flagged.size(0); ++i) {
+    const auto own = flagged[i].item<std::int64_t>();
+    at::Tensor away = (positions - positions[own]).square().sum(1);
+    away[own] = INFINITY;
+    const at::Tensor beside =
+        std::get<1>(away.topk(std::min<std::int64_t>(4, away.size(0) - 1), 0, /*largest=*/false));
+    const double usual = at::quantile(angles.index_select(0, beside), 0.5).item<double>();
+    if (angles[own].item<double>() <= kUnlikeNeighbours * usual) kept[own] = false;
+  }
+  return kept;
+}
+
 /// Flags of frames of a usual total that are unlike the median frame.
-at::Tensor unlike_frames(Diagnosis& diagnosis, const at::Tensor& angles, const at::Tensor& usual) {
+at::Tensor unlike_frames(Diagnosis& diagnosis, const at::Tensor& angles, const at::Tensor& usual,
+                         const at::Tensor& positions) {
   if (usual.sum().item<std::int64_t>() < 8) return at::zeros_like(usual);
   const at::Tensor ordinary = angles.masked_select(usual);
   const double middle = ordinary.median().item<double>();
   const double spread = 1.4826 * (ordinary - middle).abs().median().item<double>() + 1e-6;
   diagnosis.numbers["unlike_median"] = middle;
   diagnosis.numbers["unlike_most"] = ordinary.max().item<double>() / std::max(middle, 1e-9);
-  return usual.logical_and(angles.gt(kUnlike * middle))
-      .logical_and(angles.gt(middle + kUnlikeSpreads * spread))
-      .logical_and(angles.gt(kUnlikeLeast));
+  return alone(usual.logical_and(angles.gt(kUnlike * middle))
+                   .logical_and(angles.gt(middle + kUnlikeSpreads * spread))
+                   .logical_and(angles.gt(kUnlikeLeast)),
+               angles, positions);
 }
 
 std::int64_t number_of(const at::Tensor& flags) { return flags.sum().item<std::int64_t>(); }
@@ -166,9 +187,9 @@ void judge_frames(Diagnosis& diagnosis, const Scan& scan, const Patterns& patter
   const at::Tensor empty = totals.lt(kEmpty * median), huge = totals.gt(kHuge * median);
   const at::Tensor usual =
       totals.gt(kUsualLow * median).logical_and(totals.lt(kUsualHigh * median));
-  const at::Tensor unlike =
-      drifts ? at::zeros_like(usual)
-             : unlike_frames(diagnosis, angles_of(scan, frames, patterns), usual);
+  const at::Tensor unlike = drifts ? at::zeros_like(usual)
+                                   : unlike_frames(diagnosis, angles_of(scan, frames, patterns),
+                                                   usual, scan.positions().index_select(0, frames));
   const at::Tensor bad = empty.logical_or(huge).logical_or(unlike);
   const double beam = spread_about_neighbours(patterns);
   const double share = bad.to(at::kDouble).mean().item<double>();

@@ -18,9 +18,12 @@ constexpr double kSeen = 15, kSecond = 0.7, kSeenMean = 0.012, kSeenGain = 0.7;
 // .33 | wrong ones <= 4.
 constexpr double kOwnSeen = 45, kOwnSecond = 0.5, kAboutOwn = 2.7, kSeenAbout = 7.5,
                  kSecondAbout = 0.6;
-// Gain over the probe's own: .67 .. 1.17 on good scans | .32 .. .57 (positions x 2), 1.27 .. 2.4 (x
-// .5).
-constexpr double kGainLow = 0.6, kGainHigh = 1.5;
+// Gain over the probe's own: .67 .. 1.17 on good scans | .42 .. .57 (positions x 2), 1.27 .. 2.4 (x
+// .5). Gratings in the sample (a Siemens star, bars) are as like after a period: at large steps
+// they gave .35 .. .44 and any orientation, so that outside of these ranges nothing is believed,
+// and a scale only at the strength kSeen and steps below kScaleStep of the probe.
+constexpr double kGainLow = 0.6, kGainHigh = 1.5, kGainLeast = 0.41, kGainMost = 2.5,
+                 kScaleStep = 0.62;
 constexpr std::int64_t kFewestPatterns = 12;
 
 bool is_seen(const std::vector<Shadow>& found, double bins) {
@@ -79,6 +82,8 @@ void judge_orientation(Diagnosis& diagnosis, const Evidence& evidence, bool prob
   const Shadow& best = evidence.found[0];
   const bool is_signed = evidence.ratio != 0, reversed = evidence.ratio < 0;
   const Turn turn = turn_of(best.orientation);
+  const double ratio = std::abs(evidence.ratio);
+  if (is_signed && (ratio < kGainLow || ratio > kGainHigh)) return;
   if (best.orientation == Orientation::as_given) {
     if (is_signed && reversed) say_twin(diagnosis, best.strength);
     return;
@@ -86,9 +91,9 @@ void judge_orientation(Diagnosis& diagnosis, const Evidence& evidence, bool prob
   const char* what = !is_signed ? turn.unsigned_one : reversed ? turn.reversed : turn.as_probe;
   const std::string cause = fmt::format("positions: {}", what);
   const std::string text = fmt::format(
-      "neighbouring patterns move as if the positions had their {} ({:.0f} standard errors; the "
-      "next "
-      "orientation {:.0f})",
+      "neighbouring patterns say of the positions: {} ({:.0f} standard errors; the next "
+      "orientation "
+      "{:.0f})",
       what, best.strength, evidence.found[1].strength);
   if (probe_given && !is_signed)
     return diagnosis.say(Level::warn, cause,
@@ -103,6 +108,9 @@ void judge_orientation(Diagnosis& diagnosis, const Evidence& evidence, bool prob
 void judge_scale(Diagnosis& diagnosis, const Evidence& evidence) {
   const double ratio = std::abs(evidence.ratio);
   if (ratio == 0 || (ratio > kGainLow && ratio < kGainHigh)) return;
+  if (evidence.found[0].strength < kSeen || ratio < kGainLeast || ratio > kGainMost ||
+      diagnosis.numbers["step_over_probe"] > kScaleStep)
+    return;
   diagnosis.say(
       Level::warn, "positions: scale, or the defocus",
       fmt::format("neighbouring patterns move {:.2g} times as far as the file's probe would "

@@ -14,17 +14,19 @@ namespace {
 constexpr double kLagErrors = 5, kLagTimes = 1.4;
 // Share of patterns that do not resemble their neighbours: <= .13 | .20 .. .34 (30 % shuffled).
 constexpr double kStrangers = 0.19;
-// Rank of the distance of the most similar patterns, .5 = chance.
-// They stand out by <= 4.9 spreads on good scans where they are far.
-constexpr double kPartnerFar = 0.42, kPartnerStandsOut = 6, kPartnerTime = 0.25,
+// Rank of the distance of the most similar patterns in space and in time, .5 = chance, and by how
+// many spreads they stand out. On samples that repeat themselves (a Siemens star) good scans had
+// .56 in space, and stood out by 7.9, but none had less than .2 in time beside it | shuffled
+// positions of patterns that were taken row by row .42 .. .55 and .02 .. .2.
+constexpr double kPartnerFar = 0.42, kPartnerStandsOut = 4, kPartnerTime = 0.15,
                  kPartnerUnsure = 0.3;
 // Where the probe's own shadow is strong and the patterns differ by more than photon noise (share
 // of their differences), the shadow is seen: strength >= 14 on all such good scans.
-constexpr double kSignal = 0.5;
+constexpr double kSignal = 0.5, kMissing = 10;
 constexpr std::int64_t kLagPairs = 300, kPartnerPatterns = 100;
 
-// A shadow that counts as seen, and its mean; as in neighbours.cpp.
-constexpr double kLaggedSeen = 15, kLaggedMean = 0.012;
+// A shadow that counts as seen: strength, mean, gain; as in neighbours.cpp.
+constexpr double kLaggedSeen = 15, kLaggedMean = 0.012, kLaggedGain = 0.7;
 
 /// Photon noise in the patterns' differences from their mean, of unit power: (k) float64.
 at::Tensor noise_of(const Patterns& patterns) {
@@ -122,7 +124,8 @@ bool find_lagged_shadow(Diagnosis& diagnosis, const Likeness& likeness, const Pa
   }
   diagnosis.numbers["lagged_shadow"] = best.strength;
   if (best.strength <= kLaggedSeen || best.mean <= kLaggedMean ||
-      best.strength <= kLagTimes * given)
+      best.strength <= kLagTimes * given ||
+      std::abs(best.gain) * likeness.detector_pixels <= kLaggedGain)
     return false;
   mend_order(diagnosis, by, best.strength - given, options);
   return true;
@@ -271,8 +274,8 @@ Partners partners_of(const Likeness& likeness, const Patterns& patterns) {
 
 /// Whether shadows should be seen and are not.
 bool are_missing(Diagnosis& diagnosis, const SeenShadow& seen) {
-  return seen.own_strong && !seen.is_seen && diagnosis.numbers["signal"] > kSignal &&
-         diagnosis.numbers["step_over_probe"] < 0.55;
+  return seen.own_strong && !seen.is_seen && seen.best.strength < kMissing &&
+         diagnosis.numbers["signal"] > kSignal && diagnosis.numbers["step_over_probe"] < 0.55;
 }
 
 void judge_partners(Diagnosis& diagnosis, const Likeness& likeness, const Patterns& patterns,
@@ -283,13 +286,13 @@ void judge_partners(Diagnosis& diagnosis, const Likeness& likeness, const Patter
   diagnosis.numbers["partner_stands_out"] = found.stand_out;
   const std::string cause = "order: patterns have nothing to do with positions";
   const bool far = found.space > kPartnerFar && seen.best.strength < kLaggedSeen;
-  if (far && found.time < kPartnerTime)
+  if (far && found.time < kPartnerTime && found.stand_out > kPartnerStandsOut)
     return diagnosis.say(
         Level::warn, cause,
         "patterns that resemble each other were taken one after the other, but their "
         "positions lie as far apart as any two: these are another scan's, or in "
         "another order");
-  if ((far && found.stand_out > kPartnerStandsOut) || are_missing(diagnosis, seen))
+  if (are_missing(diagnosis, seen))
     return diagnosis.say(
         Level::warn, cause,
         "neighbouring patterns resemble each other no more than any two, although "

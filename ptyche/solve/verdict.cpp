@@ -27,11 +27,14 @@ namespace {
 // tables.
 constexpr double kFactor = 0.91;  // true error over the root of the distances' squares, median
 constexpr double kLeastDistance = 0.02, kMostDistance = 1.2;
+constexpr double kMostError = 1;              // that of a flat image
 constexpr double kLow = 0.7, kHigh = 1.3;     // true over expected error, 10 and 90 %
 constexpr double kGood = 0.3, kFailed = 0.5;  // expected error
 // Misfit beyond that of the redrawn patterns: errors up to .3: -.011 .. .052, real star .050 |
 // failures that the distances miss .10 .. .47.
 constexpr double kMisfitGood = 0.07, kMisfitFailed = 0.12;
+// Below this the small part has fitted its noise, which tells nothing of the whole image.
+constexpr double kMostFitted = -0.2;
 // told over that of the redrawn patterns: errors up to .3: .95 .. 1.05, up to .5: .89 .. |
 // flips, shuffles, noise, few patterns -.5 .. .81, 30 % off by 4 px .77 .. .91.
 constexpr double kToldGood = 0.92, kToldFailed = 0.8;
@@ -342,7 +345,7 @@ void describe_again(VerdictEvidence& evidence, const Scan& redrawn, const Recons
 
 /// What the misfit is above that of a right model, and the share of what such a one foretells.
 double misfit_beyond(const VerdictEvidence& evidence) {
-  return evidence.misfit - evidence.misfit_again;
+  return evidence.misfit - std::max(evidence.misfit_again, kMostFitted);
 }
 double told_share(const VerdictEvidence& evidence) {
   return evidence.told / std::max(evidence.told_again, kTold);
@@ -364,11 +367,15 @@ std::string misfit_reason(const VerdictEvidence& evidence) {
         "right model would leave (usual: below {:.0f} %), though the image stands; probe modes, a "
         "background or free positions may be missing",
         percent, 100 * kMisfitGood);
+  const std::string left = percent < 100
+                               ? fmt::format("{:.0f} % of what the mean pattern leaves", percent)
+                               : std::string("more than the mean pattern leaves");
   return fmt::format(
-      "the image does not describe the patterns that it was made of: {:.0f} % of what the mean "
-      "pattern leaves is left beyond what a right model would leave (usual: below {:.0f} %); "
-      "positions, their orientation or scale, the probe or some patterns are wrong",
-      percent, 100 * kMisfitGood);
+      "the image does not describe the patterns that it was made of: {} is left beyond what a "
+      "right "
+      "model would leave (usual: below {:.0f} %); positions, their orientation or scale, the probe "
+      "or some patterns are wrong",
+      left, 100 * kMisfitGood);
 }
 
 std::string told_reason(const VerdictEvidence& evidence) {
@@ -410,8 +417,9 @@ double expected_error(const VerdictEvidence& evidence) {
   const auto within = [](double distance) {
     return std::clamp(distance, kLeastDistance, kMostDistance);
   };
-  return std::hypot(kFactor * within(evidence.again), kFactor * within(evidence.starts),
-                    evidence.beside);
+  const double error = std::hypot(kFactor * within(evidence.again),
+                                  kFactor * within(evidence.starts), evidence.beside);
+  return std::min(error, kMostError);
 }
 
 Verdict verdict_of(const VerdictEvidence& evidence) {

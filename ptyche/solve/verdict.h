@@ -39,7 +39,8 @@ JudgeOptions judge_options(const AutomaticResult& result);
 Verdict judge(const Scan& scan, const Reconstruction& image, const JudgeOptions& options);
 
 /// The error over the contrast that the evidence foretells: the root of the sum of the distances'
-/// squares, `starts` and `again` times .91 and each from .02 to 1.2.
+/// squares, `starts` and `again` times .91 and each from .02 to 1.2; at most 1, that of a flat
+/// image.
 double expected_error(const VerdictEvidence& evidence);
 
 /// Word, range and reasons of the evidence.

@@ -80,6 +80,26 @@ TEST_F(VerdictCommand, NoiseIsWrittenAndEndsWithCodeFour) {
   }
 }
 
+TEST_F(VerdictCommand, ARefinementThatFitsNoiseIsUndone) {
+  const Scan scan = simulate(sample_options());
+  ScanFields fields = scan.fields();
+  const at::Tensor mean = 0.03 * scan.counts().to(at::kDouble).mean(0, true);
+  const at::Tensor means = mean.expand_as(scan.counts());
+  fields.counts = poisson_draws(means, at::arange(100, at::kLong), 1, Purpose::noise).to(at::kInt);
+  fields.truth = at::Tensor();
+  write_cxi(folder() / "mean.cxi", Scan(fields));
+  const Outcome done = run("reconstruct", "mean.cxi", "undone",
+                           "--train 20 --refine 200 --group-size 8 --merged 4 --precision float32 "
+                           "--hold-out 0.1 --no-verdict");
+  ASSERT_EQ(done.code, 0) << done.error;
+  EXPECT_NE(done.error.find("the refinement is undone"), std::string::npos) << done.error;
+  const nlohmann::json json = scores("undone");
+  EXPECT_GT(json.at("refine.undone_held_out_deviance_per_photon"),
+            json.at("held_out.deviance_per_photon"));
+  EXPECT_EQ(json.at("refine.before_held_out_deviance_per_photon"),
+            json.at("held_out.deviance_per_photon"));
+}
+
 TEST_F(VerdictCommand, IsLeftOutOnRequest) {
   const Outcome done = run("solve", "noise.cxi", "quiet", "--solver ml:3 --no-verdict");
   EXPECT_EQ(done.code, 0) << done.error;

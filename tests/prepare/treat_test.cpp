@@ -77,6 +77,15 @@ TEST(Treat, MasksTheBorderThatAShiftOfTheCentreLoses) {
   EXPECT_TRUE(mask[30][30].item<bool>());
 }
 
+TEST(Treat, MasksADeadHalfAndDoesNotTakeTheOtherHalfsMiddleForTheCentre) {
+  at::Tensor counts = good_scan().counts().clone();
+  counts.narrow(1, 0, 32).zero_();
+  const Treatment treatment = treat(with_counts(good_scan(), counts));
+  EXPECT_EQ(acts(treatment), "detector: dead lines; ");
+  EXPECT_FALSE(treatment.scan.mask().narrow(0, 0, 32).any().item<bool>());
+  EXPECT_TRUE(treatment.scan.mask().narrow(0, 32, 32).all().item<bool>());
+}
+
 TEST(Treat, InvertsAMaskAndTakesBackTheFramesThatWereRejectedUnderIt) {
   ScanFields fields = fields_of(good_scan());
   fields.mask = at::zeros({64, 64}, at::kBool);
