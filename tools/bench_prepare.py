@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """What `ptyche info --check` says of good scans and of scans with one fault planted.
 
-  bench_prepare.py [--only checks] [--half tune|second|third|report|few] [--scans N] [--fault TEXT] [--good] [PTYCHE]
+  bench_prepare.py [--only checks] [--half tune|second|third|report|few] [--scans N] [--fault TEXT]
+                   [--good] [--say] [--keep FOLDER] [PTYCHE]
 
 Simulated scans of many kinds (objects, probes, doses, overlaps, position and probe errors, background,
 detector gaps drawn independently), and the real star where it is there, are altered in one way each.
