@@ -48,6 +48,14 @@ TEST_F(Pipeline, ReconstructBySolversLeavesEveryFileThatTheReadmeNames) {
   EXPECT_NE(done.output.find("held_out.deviance_per_photon"), std::string::npos);
 }
 
+TEST_F(Pipeline, InfoChecksAScanAndDrawsWhatItLookedAt) {
+  const Outcome done = run_ptyche("info '" + scan() + "' --check -o '" + out("checked") + "'");
+  ASSERT_EQ(done.code, 0) << done.error;
+  EXPECT_NE(done.output.find("checked                0 mended"), std::string::npos) << done.output;
+  EXPECT_GT(fs::file_size(fs::path(out("checked")) / "checks.png"), 1000u);
+  EXPECT_EQ(run_ptyche("info '" + scan() + "' -o '" + out("unchecked") + "'").code, 2);
+}
+
 TEST_F(Pipeline, ReconstructRefusesOptionsOfANetworkThatItDoesNotTrain) {
   const Outcome refused =
       run_ptyche("reconstruct '" + scan() + "' -o '" + out("untrained") + "' --epochs 3");
