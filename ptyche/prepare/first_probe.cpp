@@ -12,7 +12,6 @@
 #include "ptyche/io/hdf5.h"
 #include "ptyche/io/numpy.h"
 #include "ptyche/io/readers.h"
-#include "ptyche/physics/forward_model.h"
 
 namespace ptyche {
 namespace {
@@ -65,17 +64,11 @@ void require_used_optics(ProbeChoice choice) {
           given.empty() ? "" : given.front(), fmt::join(optics_kinds(), ", "));
 }
 
-/// Of a near-field scan without a probe: the mean pattern's root, taken back to the sample.
-FirstProbe taken_back(const Scan& scan) {
-  const auto near = std::get<NearField>(propagation_of(scan.geometry()));
-  note("probe: the mean pattern's root, propagated back from the detector to the sample");
-  return {calibrated(scan, propagate_near_field_adjoint(scan.probe(), near))};
-}
-
 FirstProbe automatic(const Scan& scan) {
-  const bool near = scan.geometry().near_field;
+  // Near by, the root of the mean pattern is the probe but for its own diffraction: taken back to
+  // the sample with a flat phase, a disk was less like the truth (.962 after .984).
+  if (scan.geometry().near_field) return {scan};
   const std::int64_t used = scan.frames_with(FrameUse::used).size(0);
-  if (near) return scan.probe_given() ? FirstProbe{scan} : taken_back(scan);
   if (used >= kLeastPatterns) return searched(scan);
   if (!scan.probe_given()) warn("probe: {} patterns are too few to look for one", used);
   return {scan};

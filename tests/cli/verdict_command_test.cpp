@@ -71,7 +71,8 @@ TEST_F(VerdictCommand, ComesFirstAndSaysGoodWithTheExpectedError) {
 
 TEST_F(VerdictCommand, NoiseIsWrittenAndEndsWithCodeFour) {
   for (const std::string& more : {std::string("reconstruct"), std::string("solve")}) {
-    const Outcome done = run(more, "noise.cxi", "noise", more == "solve" ? "--solver ml:10" : "");
+    const Outcome done = run(more, "noise.cxi", "noise",
+                             more == "solve" ? "--solver ml:10 --no-check" : "--no-check");
     EXPECT_EQ(done.code, 4) << done.error;
     EXPECT_TRUE(done.output.starts_with("failed: ")) << done.output.substr(0, 200);
     EXPECT_NE(done.error.find("ptyche: failed: "), std::string::npos) << done.error;
@@ -101,7 +102,7 @@ TEST_F(VerdictCommand, ARefinementThatFitsNoiseIsUndone) {
 }
 
 TEST_F(VerdictCommand, IsLeftOutOnRequest) {
-  const Outcome done = run("solve", "noise.cxi", "quiet", "--solver ml:3 --no-verdict");
+  const Outcome done = run("solve", "noise.cxi", "quiet", "--solver ml:3 --no-check --no-verdict");
   EXPECT_EQ(done.code, 0) << done.error;
   EXPECT_FALSE(scores("quiet").contains("verdict"));
 }
