@@ -127,7 +127,8 @@ void draw_totals(Canvas& canvas, const Rectangle& area, const Patterns& patterns
   head(canvas, area, "Counts per pattern");
 }
 
-/// How many pixels hold each value up to 60 times the smallest one above 0.
+/// How many pixels hold each value up to 60 times the smallest one above 0, four bins to each of its
+/// multiples: whole counts make a comb.
 void draw_histogram(Canvas& canvas, const Rectangle& area, const at::Tensor& counts) {
   const at::Tensor lit = counts.masked_select(counts.gt(0));
   if (lit.numel() == 0) return;
@@ -142,7 +143,7 @@ void draw_histogram(Canvas& canvas, const Rectangle& area, const at::Tensor& cou
   draw_curve(canvas, area, {0, last, 0, std::max(*std::ranges::max_element(y), 1.0)}, x, y,
              {1.2, kCurve, {}});
   axis_text(canvas, area, "value", "log10 of (1 + pixels)");
-  head(canvas, area, "Histogram of values");
+  head(canvas, area, "Histogram (a comb: whole counts)");
 }
 
 void draw_odd(Canvas& canvas, const Rectangle& area, const Patterns& patterns) {
