@@ -127,8 +127,8 @@ void draw_totals(Canvas& canvas, const Rectangle& area, const Patterns& patterns
   head(canvas, area, "Counts per pattern");
 }
 
-/// How many pixels hold each value up to 60 times the smallest one above 0, four bins to each of its
-/// multiples: whole counts make a comb.
+/// How many pixels hold each value up to 60 times the smallest one above 0, four bins to each of
+/// its multiples: whole counts make a comb.
 void draw_histogram(Canvas& canvas, const Rectangle& area, const at::Tensor& counts) {
   const at::Tensor lit = counts.masked_select(counts.gt(0));
   if (lit.numel() == 0) return;
