@@ -22,8 +22,7 @@
 namespace ptyche::cpu {
 namespace {
 
-constexpr double kBar = 8000;          // of 128 x 128, one mode, two threads
-constexpr std::int64_t kPieBatch = 8;  // as solve/pie.h
+constexpr double kBar = 8000;  // of 128 x 128, one mode, two threads
 
 struct Setting {
   std::int64_t size = 128, modes = 1;

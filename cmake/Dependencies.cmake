@@ -1,7 +1,6 @@
 # Everything that is not ptychography, from Debian's packages (list: tools/packages.txt).
 find_package(PkgConfig REQUIRED)
 find_package(OpenSSL REQUIRED)
-find_package(CLI11 REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(tomlplusplus REQUIRED)
 find_package(nanoflann REQUIRED)
@@ -16,3 +15,25 @@ add_library(libzip::zip ALIAS PkgConfig::libzip)
 pkg_check_modules(cairo REQUIRED IMPORTED_TARGET cairo)
 pkg_check_modules(libpng REQUIRED IMPORTED_TARGET libpng)
 pkg_check_modules(yaml-cpp REQUIRED IMPORTED_TARGET yaml-cpp)
+pkg_check_modules(fontconfig REQUIRED IMPORTED_TARGET fontconfig)
+pkg_check_modules(libtiff REQUIRED IMPORTED_TARGET libtiff-4)
+# libtiff as an archive, so that its JBIG codec can be left out (ptyche/storage/arrays_tiff.cpp): -u
+# makes the linker look for the codec before it comes to the archive. Where there is only the shared
+# library, that one is linked, with the codec.
+find_library(PTYCHE_TIFF_ARCHIVE libtiff.a)
+add_library(ptyche_tiff INTERFACE)
+if(PTYCHE_TIFF_ARCHIVE)
+  set(tiff_needs ${libtiff_STATIC_LIBRARIES})
+  list(REMOVE_ITEM tiff_needs tiff jbig)
+  target_link_options(ptyche_tiff INTERFACE -Wl,-u,TIFFInitJBIG)
+  target_link_libraries(ptyche_tiff INTERFACE ${PTYCHE_TIFF_ARCHIVE} ${tiff_needs})
+else()
+  target_link_libraries(ptyche_tiff INTERFACE PkgConfig::libtiff)
+endif()
+pkg_check_modules(matio REQUIRED IMPORTED_TARGET matio)  # MATLAB's own files
+# What HDF5 files of the field are packed with.
+find_package(ZLIB REQUIRED)
+pkg_check_modules(libdeflate REQUIRED IMPORTED_TARGET libdeflate)
+pkg_check_modules(lz4 REQUIRED IMPORTED_TARGET liblz4)
+pkg_check_modules(zstd REQUIRED IMPORTED_TARGET libzstd)
+pkg_check_modules(blosc REQUIRED IMPORTED_TARGET blosc)

@@ -3,15 +3,29 @@ add_library(ptyche_options INTERFACE)
 target_include_directories(ptyche_options INTERFACE ${CMAKE_SOURCE_DIR})
 # Plain -fopenmp finds torch's own libgomp at run time, so that both share one pool of threads.
 # No errno from sqrt: it would keep loops from using vectors.
-target_compile_options(ptyche_options INTERFACE -Wall -Wextra -fopenmp -fno-math-errno)
-target_link_options(ptyche_options INTERFACE -fopenmp)
+# The sanitizers are clang's; the warnings are gcc's.
+target_compile_options(ptyche_options INTERFACE -fno-math-errno)
+if(PTYCHE_SANITIZE)  # clang's OpenMP is another one, so there is one thread
+  target_compile_options(ptyche_options INTERFACE -fsanitize=address,undefined,fuzzer-no-link -fno-sanitize-recover=all
+                         -fno-omit-frame-pointer -O1 -g1 -w)
+  target_link_options(ptyche_options INTERFACE -fsanitize=address,undefined)
+  target_link_libraries(ptyche_options INTERFACE gomp)  # omp_get_thread_num of the one thread
+elseif(PTYCHE_SANITIZE_THREADS)  # clang's OpenMP tells the sanitizer of its barriers (Archer)
+  target_compile_options(ptyche_options INTERFACE -fsanitize=thread -fopenmp -fno-omit-frame-pointer
+                         -O1 -g1 -w)
+  target_link_options(ptyche_options INTERFACE -fsanitize=thread -fopenmp)
+else()
+  # A designated initialiser leaves the other members at their defaults on purpose.
+  target_compile_options(ptyche_options INTERFACE -Wall -Wextra -Wno-missing-field-initializers
+                         -fopenmp)
+  # A tenth of the compiler's time went into collecting garbage below 1 GB (tools/setup.sh counts it).
+  if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+    target_compile_options(ptyche_options INTERFACE --param=ggc-min-heapsize=1000000)
+  endif()
+  target_link_options(ptyche_options INTERFACE -fopenmp)
+endif()
 if(PTYCHE_WARNINGS_AS_ERRORS)
   target_compile_options(ptyche_options INTERFACE -Werror)
-endif()
-if(PTYCHE_SANITIZE)
-  target_compile_options(ptyche_options INTERFACE -fsanitize=address,undefined
-                         -fno-omit-frame-pointer)
-  target_link_options(ptyche_options INTERFACE -fsanitize=address,undefined)
 endif()
 
 # ccache takes files that use a precompiled header only if told that the header's time and the time
@@ -78,6 +92,27 @@ foreach(isa IN ITEMS "plain:16" "avx2:32;-mavx2;-mfma"
                               COMPILE_OPTIONS "${kernel_flags};${CMAKE_MATCH_3}")
   list(APPEND PTYCHE_KERNELS ${kernel})
 endforeach()
+
+# The shipped recipes as texts in the program (ptyche/io/recipe.h).
+file(GLOB recipes CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/ptyche/io/recipes/*.toml)
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${recipes})
+set(recipe_lines "")
+foreach(recipe IN LISTS recipes)
+  get_filename_component(recipe_name ${recipe} NAME)
+  file(READ ${recipe} recipe_text)
+  string(APPEND recipe_lines "{\"${recipe_name}\", R\"toml(${recipe_text})toml\"},\n")
+endforeach()
+set(PTYCHE_RECIPES ${CMAKE_BINARY_DIR}/chunks/recipes.cpp)
+file(CONFIGURE OUTPUT ${PTYCHE_RECIPES} CONTENT "#include <string>
+#include <utility>
+#include <vector>
+namespace ptyche {
+std::vector<std::pair<std::string, std::string>> recipe_texts() {
+  return {
+@recipe_lines@};
+}
+}  // namespace ptyche
+" @ONLY)
 
 # ptyche_stage(NAME LEFT): the library ptyche_NAME from ptyche/NAME/*.cpp, on top of LEFT.
 function(ptyche_stage name left)

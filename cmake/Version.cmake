@@ -1,9 +1,15 @@
 # The commit goes into every result file. Read at configure time, which is repeated after each commit
-# (git's log of HEAD changes then); a checkout without git says "unknown".
+# (git's log of HEAD changes then); a checkout without git says "unknown",
+# and the manual pages carry the day of the build then.
 execute_process(COMMAND git -C ${CMAKE_SOURCE_DIR} rev-parse --verify --short=12 HEAD
                 OUTPUT_VARIABLE PTYCHE_COMMIT OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
 if(NOT PTYCHE_COMMIT)
   set(PTYCHE_COMMIT unknown)
+endif()
+execute_process(COMMAND git -C ${CMAKE_SOURCE_DIR} log -1 --format=%cs
+                OUTPUT_VARIABLE PTYCHE_COMMIT_DATE OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+if(NOT PTYCHE_COMMIT_DATE)
+  string(TIMESTAMP PTYCHE_COMMIT_DATE %Y-%m-%d UTC)
 endif()
 execute_process(COMMAND git -C ${CMAKE_SOURCE_DIR} rev-parse --git-path logs/HEAD
                 WORKING_DIRECTORY ${CMAKE_SOURCE_DIR}

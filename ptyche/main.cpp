@@ -1,9 +1,11 @@
-// The only place that prints errors and chooses the exit code.
+// The program behind the command `ptyche` (launch.cpp): the only place that prints errors and
+// chooses the exit code.
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <malloc.h>
 #include <unistd.h>
 
-#include <cstdio>
+#include <csignal>
 #include <cstdlib>
 #include <exception>
 #include <string>
@@ -12,6 +14,7 @@
 #include "ptyche/commands/command_line.h"
 #include "ptyche/commands/parse.h"
 #include "ptyche/core/error.h"
+#include "ptyche/core/progress.h"
 
 namespace {
 
@@ -23,20 +26,25 @@ void keep_memory_pages() {
   mallopt(M_TOP_PAD, 256 << 20);
 }
 
-/// OpenMP's threads wait for each other by spinning, which on a machine with other work to do costs
-/// ten times the time (measured: 77 s against 6 s with one core busy). The library reads its
-/// settings before main, so the program starts itself again with a short spin, unless the user has
-/// chosen.
-void wait_without_spinning(char** argv) {
-  if (std::getenv("OMP_WAIT_POLICY") != nullptr || std::getenv("GOMP_SPINCOUNT") != nullptr) return;
-  setenv("GOMP_SPINCOUNT", "2000", 1);
-  execv("/proc/self/exe", argv);  // returns only where it failed: then the work is slow, not wrong
+/// A file that is opened must not get the number of a closed stream, or what is printed would go
+/// into it. What goes to a closed stdout fails; what goes to a closed stderr is lost.
+void fill_closed_streams() {
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+    if (fcntl(stream, F_GETFD) < 0)
+      open("/dev/null", stream == STDERR_FILENO ? O_WRONLY : O_RDONLY);
 }
 
 /// Prints the error and returns the exit code that goes with it.
 int report_error(const char* kind, const std::string& text, int code) {
-  fmt::print(stderr, "ptyche: {}{}\n", kind, text);
+  ptyche::print_message(ptyche::MessageLevel::error, fmt::format("ptyche: {}{}", kind, text));
   return code;
+}
+
+/// The exit code of work that is done: 1 where its output is lost.
+int code_of_output() {
+  const std::string failure = ptyche::output_failure();
+  if (failure.empty()) return 0;
+  return report_error("error: ", "the output could not be written: " + failure, 1);
 }
 
 /// LibTorch appends its own call stack, which tells a user nothing.
@@ -47,11 +55,14 @@ std::string without_stack(const std::string& text) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  wait_without_spinning(argv);
+  fill_closed_streams();
   keep_memory_pages();
+  // A reader that goes away (| head) must not end long work; what it misses is said at the end.
+  std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);  // a file over the limit is an error of the write then
   try {
     ptyche::run_command_line(ptyche::all_commands(), {argv + 1, argv + argc});
-    return 0;
+    return code_of_output();
   } catch (const ptyche::UsageError& error) {
     return report_error("", error.what(), 2);
   } catch (const ptyche::InvalidInput& error) {
@@ -61,6 +72,8 @@ int main(int argc, char** argv) {
   } catch (const ptyche::Interrupted& error) {
     return report_error("interrupted: ", error.what(), 130);
   } catch (const std::exception& error) {
+    const std::string refused = ptyche::system_message(error);
+    if (!refused.empty()) return report_error("error: ", refused, 1);
     return report_error("internal error, please report it: ", without_stack(error.what()), 3);
   }
 }

@@ -22,7 +22,7 @@ import h5py
 import numpy as np
 from scipy import ndimage, optimize
 
-from bench_lines import ROOT, SPLIT, STAR
+from bench_lines import ROOT, SPLIT, STAR, cleared
 
 KNOWN = ("ml:60", "ml:200", "lsqml:60", "lbfgs:60", "dm:60,ml:60", "epie:60,ml:60")
 PLAIN, FREE = (), ("--probe-modes", 3, "--background")
@@ -104,7 +104,7 @@ def make(program, scan, folder, keep_truth=False):
 
 
 def run(program, *words):
-    done = subprocess.run([str(program), *map(str, words)], capture_output=True, text=True)
+    done = subprocess.run([str(program), *cleared(words)], capture_output=True, text=True)
     if done.returncode:
         raise RuntimeError(f"{' '.join(map(str, words))}\n{done.stderr[-400:]}")
 

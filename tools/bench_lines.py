@@ -8,6 +8,7 @@ import argparse
 import json
 import os
 import pathlib
+import shutil
 import signal
 import subprocess
 import sys
@@ -18,6 +19,24 @@ STAR = SHARED / "data" / "siemens-star"
 SPLIT = SHARED / "check" / "split.json"
 
 
+OF_STUDIES = {"datasets", "recons", "reports", "runs", "visuals"}
+
+
+def cleared(words):
+    """The words of a run; the results of an earlier one in its folder (-o) are removed, unless it
+    resumes. A folder that holds anything else is left as it is."""
+    words = [str(word) for word in words]
+    option = "--output-dir" if "--output-dir" in words else "-o"
+    if words[0] == "simulate" or option not in words or "--resume" in words:
+        return words
+    folder = pathlib.Path(words[words.index(option) + 1])
+    inside = any(word.startswith(f"{folder}/") for word in words)
+    if folder.is_dir() and not inside and all(
+            entry.is_file() or entry.name in OF_STUDIES for entry in folder.iterdir()):
+        shutil.rmtree(folder)
+    return words
+
+
 class Bench:
     def __init__(self, options):
         self.options = options
@@ -26,7 +45,7 @@ class Bench:
 
     def ptyche(self, *words):
         """Runs ptyche; returns its stdout. A failure ends the bench with the program's own message."""
-        command = [self.options.ptyche, *map(str, words)]
+        command = [self.options.ptyche, *cleared(words)]
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         if done.returncode not in (0, 4):  # 4: all is written, the image is judged a failure
             sys.exit(f"{' '.join(command)}\n{done.stderr}")
@@ -34,7 +53,7 @@ class Bench:
 
     def interrupt(self, sign, *words):
         """Runs ptyche and sends Ctrl-C as soon as `sign` stands on its stderr."""
-        command = [self.options.ptyche, *map(str, words)]
+        command = [self.options.ptyche, *cleared(words)]
         running = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
                                    text=True)
         said = ""

@@ -20,7 +20,7 @@ import tempfile
 import numpy as np
 from scipy import ndimage
 
-from bench_lines import ROOT, SPLIT, STAR
+from bench_lines import ROOT, SPLIT, STAR, cleared
 
 SEEDS = {"tune": 11, "report": 22}
 PLAIN = ["lens"] * 12 + ["zone plate"] * 5 + ["electron"] * 5 + ["in focus"] * 6 + ["aberrated"] * 3 + \
@@ -189,8 +189,8 @@ def make(scan, folder):
 
 
 def solve(program, scan, out, options):
-    run = subprocess.run([program, "solve", scan, "-o", out, "--domain", "counts", "--no-check", "--no-verdict",
-                          *map(str, options)], capture_output=True, text=True)
+    run = subprocess.run([program, *cleared(["solve", scan, "-o", out, "--domain", "counts", "--no-check",
+                                             "--no-verdict", *options])], capture_output=True, text=True)
     scores = out / "scores.json"
     if not scores.exists():
         return {}, run.stderr

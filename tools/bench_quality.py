@@ -102,7 +102,7 @@ def any_batch(bench):
     folder, _ = bench.reconstruct(scan, "batch", 1, "--epochs", 2, "--precision", "float32")
     images = []
     for batch in (1, 7, 16, 100, 1000):
-        out = bench.options.work / f"batch-{batch}"
+        out = bench.options.work / f"batch-of-{batch}"
         bench.ptyche("infer", scan, "-m", folder / "model.ptyche", "-o", out, "--batch", batch,
                      "--precision", "float32")
         with h5py.File(out / "reconstruction.h5") as product:

@@ -22,7 +22,7 @@ import h5py
 import numpy as np
 
 import bench_defaults
-from bench_lines import ROOT, STAR
+from bench_lines import ROOT, STAR, cleared
 
 SEEDS = {"tune": 1404, "report": 1505}
 PLACES = ("entry_1/data_1/translation", "entry_1/sample_1/geometry_1/translation")
@@ -161,7 +161,8 @@ def judged(program, file, truth, folder, *words):
     """Runs reconstruct; its verdict's numbers, the true error and the seconds."""
     out = folder / "judged"
     begin = time.time()
-    done = subprocess.run([str(program), "reconstruct", str(file), "-o", str(out), "--threads", "1", *words],
+    done = subprocess.run([str(program),
+                           *cleared(["reconstruct", file, "-o", out, "--threads", "1", *words])],
                           capture_output=True, text=True)
     if done.returncode not in (0, 4):
         return {"verdict": "refused", "said": done.stderr[-300:]}

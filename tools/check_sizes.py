@@ -4,7 +4,7 @@
 usage: tools/check_sizes.py [ROOT]
 
 A file is one concept that a reader wants to see whole: the median file has 100 lines or more, at most
-15 % have fewer than 40, none has more than 600; no room holds more than 20 % of all lines. Prints the
+15 % have fewer than 40, none has more than 600; no room holds more than a fifth of all lines. Prints the
 figures, and exits with 1 where one is out of bounds.
 """
 import collections

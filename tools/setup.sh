@@ -103,7 +103,7 @@ install_libtorch() {
   trap - EXIT
 }
 
-# How many compilers may run at once: one per core, and 1.3 GB of memory each.
+# How many compilers may run at once: one per core, and 1.6 GB of memory each.
 parallel_jobs() {
   local cores key value limit memory_kb=0
   cores=$(nproc)
@@ -114,7 +114,7 @@ parallel_jobs() {
     [ $((limit / 1024)) -lt "$memory_kb" ]; then
     memory_kb=$((limit / 1024))
   fi
-  local jobs=$((memory_kb / 1300000))
+  local jobs=$((memory_kb / 1600000))
   [ "$jobs" -ge 1 ] || jobs=1
   [ "$jobs" -le "$cores" ] || jobs=$cores
   printf '%s' "$jobs"

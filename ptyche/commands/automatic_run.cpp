@@ -38,19 +38,20 @@ void write_pictures(const std::filesystem::path& folder, const Reconstruction& i
 
 AutomaticResult run_automatically(const Scan& scan, const std::optional<Reconstruction>& start,
                                   const AutomaticOptions& options,
-                                  const std::filesystem::path& folder,
-                                  const std::function<void(Reconstruction&)>& stamp) {
+                                  const std::filesystem::path& folder, bool resume,
+                                  const RunRecord& record) {
   std::optional<Stopwatch> since_image;
   const auto show = [&](Reconstruction image) {
     if (since_image && since_image->seconds() < kSecondsBetweenImages) return;
-    stamp(image);
+    record.stamp(image, {});
     write_pictures(folder, image);
     warn_on_error("reconstruction.h5",
                   [&] { write_reconstruction(folder / "reconstruction.h5", image); });
     since_image = Stopwatch();
   };
-  AutomaticResult result = solve_automatically(scan, start, options, show);
-  stamp(result.image);
+  AutomaticResult result = solve_automatically(
+      scan, start, options, show, {.folder = folder / kAutomaticCheckpoint, .resume = resume});
+  record.stamp(result.image, result.attempts);
   warn_on_error("attempts.csv", [&] { write_attempts(folder, result.attempts); });
   return result;
 }
@@ -92,12 +93,10 @@ void require_whole(ChainEnd end, const std::filesystem::path& folder, bool resum
           "the solver diverged; its best image is kept in {}, smaller steps may help",
           folder.string());
   if (end == ChainEnd::interrupted)
-    throw Interrupted(resumable
-                          ? "stopped during the solver; image and state are kept in " +
-                                folder.string() + ", --resume goes on"
-                          : "stopped during the solver; the image is kept in " + folder.string() +
-                                ", but no state from which --resume could go on (`ptyche solve "
-                                "--start` goes on from the image)");
+    throw Interrupted(resumable ? "stopped during the solver; image and state are kept in " +
+                                      folder.string() + ", --resume goes on"
+                                : "stopped during the solver; the image is kept in " +
+                                      folder.string() + ", but the state could not be written");
 }
 
 }  // namespace ptyche

@@ -2,9 +2,10 @@
 #pragma once
 
 #include <filesystem>
-#include <functional>
 #include <optional>
+#include <vector>
 
+#include "ptyche/commands/run_result.h"
 #include "ptyche/data/reconstruction.h"
 #include "ptyche/data/scan.h"
 #include "ptyche/data/verdict.h"
@@ -17,12 +18,16 @@ namespace ptyche {
 void write_pictures(const std::filesystem::path& folder, const Reconstruction& image);
 
 /// Runs the chain. The first image, and from then on the best one every two seconds or later, is
-/// written to `folder` as pictures and reconstruction.h5 after `stamp` has put its provenance in;
-/// attempts.csv says what was tried, what it cost and came to.
+/// written to `folder` as pictures and reconstruction.h5 stamped by `record`; attempts.csv says
+/// what was tried, what it cost and came to. What has been done is kept in
+/// `folder`/kAutomaticCheckpoint, from which `resume` goes on; whoever writes the image removes it
+/// afterwards (remove_if_possible).
 AutomaticResult run_automatically(const Scan& scan, const std::optional<Reconstruction>& start,
                                   const AutomaticOptions& options,
-                                  const std::filesystem::path& folder,
-                                  const std::function<void(Reconstruction&)>& stamp);
+                                  const std::filesystem::path& folder, bool resume,
+                                  const RunRecord& record);
+
+inline constexpr const char* kAutomaticCheckpoint = "automatic_checkpoint";
 
 /// --no-verdict.
 Field no_verdict_option(bool& leave_out);

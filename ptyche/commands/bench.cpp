@@ -1,7 +1,6 @@
 // How fast this machine trains and infers: engines, or networks, side by side.
 #include <fmt/format.h>
 
-#include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -10,6 +9,7 @@
 #include "ptyche/commands/parse.h"
 #include "ptyche/core/error.h"
 #include "ptyche/core/files.h"
+#include "ptyche/core/progress.h"
 #include "ptyche/ptychopinn/network_speed.h"
 #include "ptyche/ptychopinn/study.h"
 
@@ -39,24 +39,23 @@ std::string label_of(const SpeedCase& what) {
 }
 
 void print_line(const Line& line) {
-  fmt::print("{:<30} {:>9.2f} {:>10.0f} {:>8.0f} {:>5.0f}% {:>10.0f} {:>8.0f} {:>5.0f}%\n",
-             label_of(line.speed.what), 1e3 * line.speed.step_seconds, line.speed.train_rate(),
-             line.train_gflops(), 100 * line.train_gflops() / line.peak_gflops,
-             line.speed.infer_rate, line.infer_gflops(),
-             100 * line.infer_gflops() / line.peak_gflops);
+  show("{:<30} {:>9.2f} {:>10.0f} {:>8.0f} {:>5.0f}% {:>10.0f} {:>8.0f} {:>5.0f}%\n",
+       label_of(line.speed.what), 1e3 * line.speed.step_seconds, line.speed.train_rate(),
+       line.train_gflops(), 100 * line.train_gflops() / line.peak_gflops, line.speed.infer_rate,
+       line.infer_gflops(), 100 * line.infer_gflops() / line.peak_gflops);
 }
 
 void print_table(const std::vector<Line>& lines) {
-  fmt::print("{:<30} {:>42} {:>26}\n", "", "---------------- training", "------------ inference");
-  fmt::print("{:<30} {:>9} {:>10} {:>8} {:>6} {:>10} {:>8} {:>6}\n", "", "ms/step", "patterns/s",
-             "GFLOP/s", "peak", "patterns/s", "GFLOP/s", "peak");
+  show("{:<30} {:>42} {:>26}\n", "", "---------------- training", "------------ inference");
+  show("{:<30} {:>9} {:>10} {:>8} {:>6} {:>10} {:>8} {:>6}\n", "", "ms/step", "patterns/s",
+       "GFLOP/s", "peak", "patterns/s", "GFLOP/s", "peak");
   for (const Line& line : lines) print_line(line);
   const NetworkSpeed &first = lines.front().speed, &second = lines[1].speed;
-  fmt::print("{:<30} {:>9.2f} {:>10.2f} {:>26.2f}\n", "first over second",
-             first.step_seconds / second.step_seconds, first.train_rate() / second.train_rate(),
-             first.infer_rate / second.infer_rate);
-  fmt::print("peak: {:.0f} GFLOP/s of float32, matrix products between the steps, their median\n",
-             lines.front().peak_gflops);
+  show("{:<30} {:>9.2f} {:>10.2f} {:>26.2f}\n", "first over second",
+       first.step_seconds / second.step_seconds, first.train_rate() / second.train_rate(),
+       first.infer_rate / second.infer_rate);
+  show("peak: {:.0f} GFLOP/s of float32, matrix products between the steps, their median\n",
+       lines.front().peak_gflops);
 }
 
 nlohmann::json as_json(const Line& line) {

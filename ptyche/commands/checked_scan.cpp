@@ -2,6 +2,7 @@
 
 #include "ptyche/core/error.h"
 #include "ptyche/core/progress.h"
+#include "ptyche/prepare/scan_rotation.h"
 
 namespace ptyche {
 namespace {
@@ -28,7 +29,7 @@ Field no_check_option(bool& no_check) {
 }
 
 Scan checked_scan(const ReadOptions& options, bool no_check) {
-  const Scan scan = read_scan(options);
+  const Scan scan = read_turned_scan(options);
   if (no_check) return scan;
   const Treatment treatment = treat(scan, examine_options(options));
   for (const Finding& act : treatment.done) note("mended: {}: {}", act.cause, act.text);

@@ -14,9 +14,16 @@ namespace ptyche {
 /// One positional argument.
 struct Argument {
   std::string name;  ///< upper case, e.g. SCAN
-  std::variant<std::string*, std::filesystem::path*> target;
+  /// A list takes all words that are left: only the last argument may be one.
+  std::variant<std::string*, std::filesystem::path*, std::vector<std::filesystem::path>*> target;
   std::string help;
   bool required = true;  ///< only the last ones may be left out
+
+  bool is_list() const {
+    return std::holds_alternative<std::vector<std::filesystem::path>*>(target);
+  }
+  /// The words that were given, with blanks between.
+  std::string text() const;
 };
 
 /// A verb of the command line. `arguments` and `options` point into a struct that `run` owns.
@@ -26,7 +33,8 @@ struct Command {
   std::vector<Field> options;
   std::vector<std::string> references;
   std::function<void()> run;
-  bool hidden = false;  ///< in no list; for scripts
+  std::vector<std::string> basic = {};  ///< options on the short help page; empty: all
+  bool hidden = false;                  ///< in no list; for scripts
 };
 
 /// A JSON object of all arguments and options with their present values, for provenance. Numbers

@@ -3,16 +3,22 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <memory>
 #include <nlohmann/json.hpp>
 
 #include "ptyche/commands/help.h"
 #include "ptyche/commands/parse.h"
 #include "ptyche/core/files.h"
+#include "ptyche/core/progress.h"
 
 namespace ptyche {
 namespace {
 
-bool asks_for_help(const std::string& word) { return word == "--help" || word == "-h"; }
+constexpr const char* kAll = "--help-all";
+
+bool asks_for_help(const std::string& word) {
+  return word == "--help" || word == "-h" || word == kAll;
+}
 
 const Command& command_named(const std::vector<Command>& commands, const std::string& name) {
   std::vector<std::string> known;
@@ -24,43 +30,71 @@ const Command& command_named(const std::vector<Command>& commands, const std::st
                                did_you_mean(name, known)));
 }
 
+/// Every verb says as much as the user wants to hear.
+void add_message_options(Command& command) {
+  const auto options = std::make_shared<MessageOptions>();
+  if (command.basic.empty())
+    for (const Field& own : command.options) command.basic.push_back(own.name);
+  command.options = joined({command.options, fields(*options)});
+  command.run = [options, work = command.run] {
+    begin_messages(*options);
+    work();
+  };
+}
+
 }  // namespace
+
+std::string Argument::text() const {
+  if (const auto* const word = std::get_if<std::string*>(&target)) return **word;
+  if (const auto* const path = std::get_if<std::filesystem::path*>(&target))
+    return (*path)->string();
+  std::string all;
+  for (const std::filesystem::path& one : *std::get<std::vector<std::filesystem::path>*>(target))
+    all += (all.empty() ? "" : " ") + one.string();
+  return all;
+}
 
 std::vector<Command> all_commands() {
   std::vector<Command> commands = {
-      reconstruct_command(), solve_command(),         train_command(),   infer_command(),
-      simulate_command(),    evaluate_command(),      compare_command(), info_command(),
-      grid_lines_command(),  dose_response_command(), bench_command(),   completion_command(),
-      docs_command()};
-  for (Command& command : commands)
+      reconstruct_command(),   solve_command(),     train_command(),      infer_command(),
+      simulate_command(),      evaluate_command(),  compare_command(),    info_command(),
+      report_command(),        convert_command(),   export_command(),     grid_lines_command(),
+      dose_response_command(), bench_command(),     completion_command(), docs_command(),
+      man_command(),           help_pages_command()};
+  for (Command& command : commands) {
     std::erase_if(command.options, [](const Field& option) { return option.internal; });
+    if (!command.hidden) add_message_options(command);
+  }
   return commands;
 }
 
 std::string options_as_json(const Command& command) {
   using nlohmann::ordered_json;
   ordered_json values = ordered_json::object();
-  for (const Argument& argument : command.arguments)
-    values[argument.name] =
-        std::visit([](const auto* target) { return target->c_str(); }, argument.target);
+  for (const Argument& argument : command.arguments) values[argument.name] = argument.text();
   for (const Field& option : command.options)
     if (!option.internal) values[option.name] = to_json(option);
   return values.dump(2, ' ', false, ordered_json::error_handler_t::replace);
 }
 
 void run_command_line(const std::vector<Command>& commands, const std::vector<std::string>& words) {
+  if (words.size() == 2 && words[0] == "help") {
+    show("{}", command_help(command_named(commands, words[1])));
+    return;
+  }
   if (words.empty() || words[0] == "help" || asks_for_help(words[0])) {
-    fmt::print("{}", program_help(commands));
+    show("{}", program_help(commands));
     return;
   }
   if (words[0] == "--version") {
-    fmt::print("ptyche {} ({})\n", version(), commit());
+    show("{}", version_text());
     return;
   }
   const Command& command = command_named(commands, words[0]);
   const std::vector<std::string> rest(words.begin() + 1, words.end());
-  if (std::any_of(rest.begin(), rest.end(), asks_for_help)) {
-    fmt::print("{}", command_help(command));
+  if (std::ranges::any_of(rest, asks_for_help)) {
+    const bool all = std::ranges::find(rest, kAll) != rest.end();
+    show("{}", all ? full_command_help(command) : command_help(command));
     return;
   }
   OptionSources sources;
@@ -71,7 +105,7 @@ void run_command_line(const std::vector<Command>& commands, const std::vector<st
                                  error.what(), command.name));
   }
   if (sources.show_config)
-    fmt::print("{}", config_text(command, sources));
+    show("{}", config_text(command, sources));
   else
     command.run();
 }

@@ -18,11 +18,16 @@ Command evaluate_command();
 Command compare_command();
 Command solve_command();
 Command info_command();
+Command report_command();
+Command convert_command();
+Command export_command();
 Command grid_lines_command();
 Command dose_response_command();
 Command bench_command();
 Command completion_command();
 Command docs_command();
+Command man_command();
+Command help_pages_command();
 
 /// Every verb, in the order of the help page, hidden ones included; targets hold their defaults.
 std::vector<Command> all_commands();

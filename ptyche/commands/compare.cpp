@@ -7,11 +7,14 @@
 #include <cmath>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "ptyche/commands/command_line.h"
 #include "ptyche/commands/option_lists.h"
+#include "ptyche/commands/run_result.h"
 #include "ptyche/core/error.h"
 #include "ptyche/core/files.h"
+#include "ptyche/core/progress.h"
 #include "ptyche/io/product.h"
 #include "ptyche/io/readers.h"
 #include "ptyche/report/report.h"
@@ -21,6 +24,7 @@ namespace {
 
 struct CompareVerbOptions {
   std::filesystem::path image, reference, output;
+  bool overwrite = false;
   std::vector<double> window;  ///< first and last-plus-one row and column; empty = the default
 };
 
@@ -46,8 +50,15 @@ std::string more_json(const CompareVerbOptions& options, const RingCorrelation& 
   return json.dump();
 }
 
+const RunFiles kFiles{.names = {"compare.json", "report.html", "amplitude.png", "phase.png",
+                                "amplitude_difference.png", "phase_difference.png", "frc.png"},
+                      .last = "report.html",
+                      .checkpoint = ""};
+
 void run_compare(const CompareVerbOptions& options) {
-  if (!options.output.empty()) require_writable_folder(options.output);
+  std::optional<OutputFolder> folder;
+  if (!options.output.empty())
+    folder.emplace(options.output, folder_use(options.overwrite), kFiles);
   const Reconstruction image = read_object_file(options.image);
   const Reconstruction reference = read_object_file(options.reference);
   const std::optional<Window> window = window_of(options.window);
@@ -61,7 +72,7 @@ void run_compare(const CompareVerbOptions& options) {
              scores_json(scores, more_json(options, compared.comparison.rings)));
   write_comparison_report(options.output, compared, scores, options.image.string(),
                           options.reference.string());
-  fmt::print("\n{}\n", (options.output / "report.html").string());
+  show("\n{}\n", (options.output / "report.html").string());
 }
 
 }  // namespace
@@ -83,6 +94,7 @@ Command compare_command() {
                        .target = &options->output,
                        .help = "folder for compare.json, figures and report.html",
                        .short_name = "o"},
+                      overwrite_option(options->overwrite),
                       {.name = "window",
                        .target = &options->window,
                        .unit = "px",

@@ -13,6 +13,19 @@
 namespace ptyche {
 namespace {
 
+// Far more than every option at once; parsers call themselves once a level, and an alias of YAML
+// that names aliases doubles what it stands for at every level.
+constexpr std::int64_t kLargestConfig = 1 << 20;
+constexpr int kDeepest = 32;
+constexpr std::size_t kMostEntries = 10'000, kMostAliases = 100;
+
+/// The text of a config file, small and flat enough for any parser.
+std::string config_bytes(const std::filesystem::path& file) {
+  std::string text = read_bytes(file, kLargestConfig);
+  require_shallow(text, file.string(), kDeepest, '#');
+  return text;
+}
+
 /// The value as `assign` wants it: bare, a list joined by commas.
 std::string as_text(const toml::node& node) {
   if (const auto* text = node.as_string()) return text->get();
@@ -36,7 +49,7 @@ const Field& option_named(const Command& command, const std::string& key) {
 
 toml::table parse_toml(const std::filesystem::path& file) {
   try {
-    return toml::parse(read_bytes(file), file.string());
+    return toml::parse(config_bytes(file), file.string());
   } catch (const toml::parse_error& error) {
     throw InvalidInput(
         fmt::format("{}:{}: {}", file.string(), error.source().begin.line, error.description()));
@@ -72,6 +85,8 @@ void add_entries(const YAML::Node& map, int depth, std::vector<Entry>& entries) 
       add_entries(value, depth - 1, entries);
       continue;
     }
+    if (entries.size() >= kMostEntries)
+      throw YAML::Exception(item.first.Mark(), fmt::format("more than {} keys", kMostEntries));
     if (value.IsNull()) continue;  // "key:" alone: the default
     std::vector<std::string> words;
     if (value.IsSequence())
@@ -83,10 +98,33 @@ void add_entries(const YAML::Node& map, int depth, std::vector<Entry>& entries) 
   }
 }
 
+/// Lists within lists and sections within sections may also be written by indentation or dashes
+/// alone: a line of them is as deep as it is long.
+std::string yaml_bytes(const std::filesystem::path& file) {
+  std::string text = config_bytes(file);
+  std::size_t aliases = 0, line = 1;
+  for (const std::string& words : split(text, '\n')) {
+    std::size_t dashes = 0;
+    for (std::size_t i = 0; i + 1 < words.size(); ++i) {
+      const bool starts = words[i + 1] == ' ' && (words[i] == '-' || words[i] == '?');
+      dashes += starts || (words[i] == ':' && words[i + 1] == ' ') ? 1 : 0;
+      aliases += words[i] == '*' || words[i] == '&' ? 1 : 0;
+    }
+    const std::size_t indented = std::min(words.find_first_not_of(' '), words.size());
+    require(
+        dashes <= kDeepest && indented <= 8 * kDeepest && aliases <= kMostAliases,
+        "{}:{}: expected at most {} lists in a line, {} blanks before it and {} aliases in all, "
+        "found more",
+        file.string(), line, kDeepest, 8 * kDeepest, kMostAliases);
+    ++line;
+  }
+  return text;
+}
+
 std::vector<Entry> entries_of_yaml(const std::filesystem::path& file) {
   std::vector<Entry> entries;
   try {
-    const YAML::Node root = YAML::Load(read_bytes(file));
+    const YAML::Node root = YAML::Load(yaml_bytes(file));
     require(root.IsMap() || root.IsNull(), "{}: expected keys and values, found something else",
             file.string());
     add_entries(root, kDeepestSection, entries);

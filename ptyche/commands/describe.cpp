@@ -48,51 +48,88 @@ std::string range_of(const at::Tensor& values) {
   return fmt::format("{:.1f} .. {:.1f}", values.min().item<double>(), values.max().item<double>());
 }
 
+/// What is said of a scan: counts of the patterns that were read, positions of all.
+struct Described {
+  const Scan& scan;
+  at::Tensor positions;
+  std::int64_t frames() const { return positions.size(0); }
+  bool whole() const { return frames() == scan.frames(); }
+};
+
+/// Rows and columns of the canvas. Positions of rejected patterns do not count where they are
+/// known.
+std::array<std::int64_t, 2> canvas_of(const Described& one) {
+  if (one.whole()) return canvas_shape(one.scan);
+  const at::Tensor extent = one.positions.amax(0) - one.positions.amin(0);
+  const auto length = [&](int axis) {
+    return static_cast<std::int64_t>(extent[axis].item<double>()) + one.scan.pattern_size() + 2;
+  };
+  return {length(0), length(1)};
+}
+
 /// Network inputs and counts that training keeps, or the largest batch where it keeps none; every
 /// pattern's patch; the object.
-double reconstruction_bytes(const Scan& scan, const std::array<std::int64_t, 2>& canvas) {
+double reconstruction_bytes(const Described& one, const std::array<std::int64_t, 2>& canvas) {
+  const Scan& scan = one.scan;
   const auto pixels = static_cast<double>(scan.pattern_size() * scan.pattern_size());
-  const auto used = static_cast<double>(scan.frames_with(FrameUse::used).size(0));
+  const auto used =
+      static_cast<double>(one.whole() ? scan.frames_with(FrameUse::used).size(0) : one.frames());
   const double cache = 4 * pixels * used * static_cast<double>(stem_channels(StemOptions{}) + 1);
   const double batch = 4 * pixels * 64 * 200;  // activations and their gradients
   const double patches = 8 * pixels * used;
   const double object = static_cast<double>(kCanvasBytesPerPixel) * static_cast<double>(canvas[0]) *
                         static_cast<double>(canvas[1]);
-  return static_cast<double>(scan.counts().nbytes()) + std::min(cache, kCacheBytes) + batch +
-         patches + object;
+  const double counts = static_cast<double>(scan.counts().nbytes()) /
+                        static_cast<double>(scan.frames()) * static_cast<double>(one.frames());
+  return counts + std::min(cache, kCacheBytes) + batch + patches + object;
 }
 
-}  // namespace
-
-std::vector<Fact> describe(const Scan& scan) {
+std::vector<Fact> facts_of(const Described& one) {
+  const Scan& scan = one.scan;
   const CountFacts counts = count_facts(scan);
-  const double diameter = probe_diameter_px(scan.probe()), step = median_step_px(scan.positions());
-  const std::array<std::int64_t, 2> canvas = canvas_shape(scan);
+  const double diameter = probe_diameter_px(scan.probe()), step = median_step_px(one.positions);
+  const std::array<std::int64_t, 2> canvas = canvas_of(one);
   const double pixel = scan.geometry().object_pixel_m;
+  const bool given = scan.fields().probe_given;
+  const std::string of_some = one.whole() ? "" : fmt::format(" (of {} patterns)", scan.frames());
   return {
       {"content", "scan"},
-      {"patterns", fmt::format("{} of {} x {} px, {}", scan.frames(), scan.pattern_size(),
+      {"patterns", fmt::format("{} of {} x {} px, {}", one.frames(), scan.pattern_size(),
                                scan.pattern_size(), c10::toString(scan.counts().scalar_type()))},
-      {"rejected", fmt::format("{}", scan.frames_with(FrameUse::rejected).size(0))},
-      {"counts per pattern", fmt::format("{:.0f} in the mean", counts.mean_per_pattern)},
-      {"largest count", fmt::format("{:.0f}", counts.largest)},
-      {"pixels without counts", fmt::format("{:.1f} %", 100 * counts.zero_share)},
+      {"rejected", one.whole() ? fmt::format("{}", scan.frames_with(FrameUse::rejected).size(0))
+                               : "not looked for (--check reads all patterns)"},
+      {"counts per pattern", fmt::format("{:.0f} in the mean{}", counts.mean_per_pattern, of_some)},
+      {"largest count", fmt::format("{:.0f}{}", counts.largest, of_some)},
+      {"pixels without counts", fmt::format("{:.1f} %{}", 100 * counts.zero_share, of_some)},
       {"masked pixels", fmt::format("{}", scan.mask().logical_not().sum().item<std::int64_t>())},
-      {"rows", range_of(scan.positions().select(1, 0)) + " px"},
-      {"columns", range_of(scan.positions().select(1, 1)) + " px"},
+      {"rows", range_of(one.positions.select(1, 0)) + " px"},
+      {"columns", range_of(one.positions.select(1, 1)) + " px"},
       {"object", fmt::format("{} px", fmt::join(canvas, " x "))},
       {"object pixel", pixel > 0 ? fmt::format("{:.4g} nm", pixel * 1e9) : "not known"},
-      {"probe", fmt::format("{} mode{}, diameter {:.1f} px (90 % of its power)",
-                            scan.probe().size(0), scan.probe().size(0) == 1 ? "" : "s", diameter)},
+      {"probe",
+       given ? fmt::format("{} mode{}, diameter {:.1f} px (90 % of its power)",
+                           scan.probe().size(0), scan.probe().size(0) == 1 ? "" : "s", diameter)
+             : "none in the file (a solve finds one)"},
       {"median step", fmt::format("{:.2f} px", step)},
-      {"overlap",
-       fmt::format("{:.0f} % (1 - step / diameter)", 100 * std::max(0.0, 1 - step / diameter))},
+      {"overlap", given ? fmt::format("{:.0f} % (1 - step / diameter)",
+                                      100 * std::max(0.0, 1 - step / diameter))
+                        : "not known without a probe"},
       {"dose",
        fmt::format("{:.1f} photons per object pixel", counts.mean_per_pattern / (step * step))},
       {"truth", scan.truth().defined() ? "in the file" : "none"},
       {"memory", fmt::format("about {:.1f} GB to reconstruct",
-                             reconstruction_bytes(scan, canvas) / 1e9 + 0.5)},
+                             reconstruction_bytes(one, canvas) / 1e9 + 0.5)},
   };
+}
+
+}  // namespace
+
+std::vector<Fact> describe(const Scan& scan) { return facts_of({scan, scan.positions()}); }
+
+std::vector<Fact> describe(const ScanSample& sample) {
+  std::vector<Fact> facts = facts_of({sample.scan, sample.positions});
+  facts.push_back({"fingerprint", sample.fingerprint});
+  return facts;
 }
 
 std::vector<Fact> describe_groups(const Scan& scan, const FixedGroupOptions& options) {

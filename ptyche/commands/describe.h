@@ -6,6 +6,7 @@
 
 #include "ptyche/data/scan.h"
 #include "ptyche/group/fixed_groups.h"
+#include "ptyche/io/read_scan.h"
 
 namespace ptyche {
 
@@ -16,6 +17,9 @@ struct Fact {
 
 /// Shapes, counts, positions, overlap, dose, and the memory that `reconstruct` will need.
 std::vector<Fact> describe(const Scan& scan);
+
+/// The same of what a few patterns say: positions and memory are those of all.
+std::vector<Fact> describe(const ScanSample& sample);
 
 /// How many groups of how many patterns `options` makes of the scan, how many of its patterns are
 /// in one, and the three overlaps of GroupOverlap for discs of the probe's diameter.

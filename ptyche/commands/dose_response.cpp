@@ -3,12 +3,12 @@
 
 #include <fmt/format.h>
 
-#include <cstdio>
 #include <memory>
 
 #include "ptyche/commands/command_line.h"
 #include "ptyche/commands/option_lists.h"
 #include "ptyche/core/files.h"
+#include "ptyche/core/progress.h"
 
 namespace ptyche {
 namespace {
@@ -16,38 +16,46 @@ namespace {
 struct DoseVerbOptions {
   DoseResponseOptions study;
   std::int64_t threads = 0;
+  bool overwrite = false;
 };
 
 void run(DoseVerbOptions options) {
   use_threads(options.threads);
-  require_writable_folder(options.study.output);
+  const OutputFolder folder(
+      options.study.output, folder_use(options.overwrite),
+      {.names = {"metrics.json", "training_history.json", "reports", "recons", "runs"},
+       .last = "",
+       .checkpoint = ""});
   for (const DoseArm& arm : run_dose_response(options.study))
-    fmt::print("{:<10} {:>8.0e} photons  error over contrast {:.4f}  [flat object {:.4g}]\n",
-               arm.label, arm.photons, arm.scores.image.aligned.nrmse_contrast,
-               arm.scores.flat.aligned.nrmse_contrast);
-  fmt::print("\n{}\n", (options.study.output / "reports" / "dose_comparison.png").string());
+    show("{:<10} {:>8.0e} photons  error over contrast {:.4f}  [flat object {:.4g}]\n", arm.label,
+         arm.photons, arm.scores.image.aligned.nrmse_contrast,
+         arm.scores.flat.aligned.nrmse_contrast);
+  show("\n{}\n", (options.study.output / "reports" / "dose_comparison.png").string());
 }
 
 }  // namespace
 
 Command dose_response_command() {
   const auto options = std::make_shared<DoseVerbOptions>();
-  return {.name = "dose-response",
-          .summary = "PtychoPINN's study of two doses and two losses",
-          .description =
-              "Simulates a drawing of lines at a high and a low dose. At each dose it trains one "
-              "network with the Poisson likelihood and one with the absolute error of the "
-              "amplitudes, and scores their images of another drawing. Writes "
-              "reports/dose_comparison.png, recons/, runs/, training_history.json and "
-              "metrics.json.",
-          .arguments = {},
-          .options = joined(
-              {{output_dir_option(options->study.output)},
-               fields(options->study),
-               {engine_field(options->study.engine), precision_field(options->study.precision),
-                threads_option(options->threads)}}),
-          .references = {"O. Hoidn, A. A. Mishra, A. Mehta, Sci. Rep. 13, 22789 (2023)"},
-          .run = [options] { run(*options); }};
+  return {
+      .name = "dose-response",
+      .summary = "PtychoPINN's study of two doses and two losses",
+      .description =
+          "Simulates a drawing of lines at a high and a low dose. At each dose it trains one "
+          "network with the Poisson likelihood and one with the absolute error of the "
+          "amplitudes, and scores their images of another drawing. Writes "
+          "reports/dose_comparison.png, recons/, runs/, training_history.json and "
+          "metrics.json.",
+      .arguments = {},
+      .options =
+          joined({{output_dir_option(options->study.output), overwrite_option(options->overwrite)},
+                  fields(options->study),
+                  {engine_field(options->study.engine), precision_field(options->study.precision),
+                   threads_option(options->threads)}}),
+      .references = {"O. Hoidn, A. A. Mishra, A. Mehta, Sci. Rep. 13, 22789 (2023)"},
+      .run = [options] { run(*options); },
+      .basic = {"output-dir", "overwrite", "N", "gridsize", "network", "train-patterns",
+                "test-patterns", "nphotons-high", "nphotons-low", "nepochs", "seed", "threads"}};
 }
 
 }  // namespace ptyche

@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <cstdio>
 #include <memory>
 
 #include "ptyche/commands/command_line.h"
@@ -12,6 +11,7 @@
 #include "ptyche/core/files.h"
 #include "ptyche/core/progress.h"
 #include "ptyche/io/product.h"
+#include "ptyche/prepare/scan_rotation.h"
 
 namespace ptyche {
 namespace {
@@ -48,7 +48,7 @@ Scan as_the_image_used_it(const Scan& scan, const Reconstruction& image,
 void run_evaluate(EvaluateVerbOptions options) {
   options.scan.seed = options.seed;
   const Reconstruction image = read_reconstruction(options.image);
-  Scan scan = read_scan(options.scan);
+  Scan scan = read_turned_scan(options.scan);
   require(image.probe.size(-1) == scan.pattern_size(),
           "{}: expected a probe of the scan's {} x {} pixels, found {} x {}",
           options.image.string(), scan.pattern_size(), scan.pattern_size(), image.probe.size(-1),
@@ -60,7 +60,7 @@ void run_evaluate(EvaluateVerbOptions options) {
   scan = as_the_image_used_it(scan, image, options);
   const std::string scores = scores_json(evaluate(image, scan));
   if (!options.output.empty()) write_text(options.output, scores);
-  fmt::print("{}\n", scores);
+  show("{}\n", scores);
 }
 
 }  // namespace
@@ -84,7 +84,8 @@ Command evaluate_command() {
                           {.name = "seed", .target = &options->seed, .help = "draws the hold-out"}},
                          fields(options->scan)}),
       .references = {},
-      .run = [options] { run_evaluate(*options); }};
+      .run = [options] { run_evaluate(*options); },
+      .basic = {"output", "mask", "crop", "hold-out"}};
 }
 
 }  // namespace ptyche

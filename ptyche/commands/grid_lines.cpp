@@ -3,12 +3,12 @@
 
 #include <fmt/format.h>
 
-#include <cstdio>
 #include <memory>
 
 #include "ptyche/commands/command_line.h"
 #include "ptyche/commands/option_lists.h"
 #include "ptyche/core/files.h"
+#include "ptyche/core/progress.h"
 
 namespace ptyche {
 namespace {
@@ -17,20 +17,20 @@ struct GridLinesVerbOptions {
   GridLinesOptions study;
   LossWeights loss{.otherwise = LossKind::amplitude_absolute};
   std::int64_t threads = 0;
+  bool overwrite = false;
 };
 
 void print_row(const GridLinesRow& row) {
   const PtychoPinnMetrics& image = row.scores.metrics.image.ptychopinn;
-  fmt::print("{:<10} {:>8.4f} {:>8.4f} {:>8.4f} {:>8.4f} {:>8.1f} {:>9.4f} {:>9.1f} {:>11.0f}\n",
-             row.scores.label, image.amplitude.mae, image.phase.mae, image.amplitude.ssim,
-             image.phase.ssim, image.amplitude.frc50,
-             row.scores.metrics.image.aligned.nrmse_contrast, row.train_seconds,
-             static_cast<double>(row.patterns) / row.infer_seconds);
+  show("{:<10} {:>8.4f} {:>8.4f} {:>8.4f} {:>8.4f} {:>8.1f} {:>9.4f} {:>9.1f} {:>11.0f}\n",
+       row.scores.label, image.amplitude.mae, image.phase.mae, image.amplitude.ssim,
+       image.phase.ssim, image.amplitude.frc50, row.scores.metrics.image.aligned.nrmse_contrast,
+       row.train_seconds, static_cast<double>(row.patterns) / row.infer_seconds);
 }
 
 void print_table(const std::vector<GridLinesRow>& rows) {
-  fmt::print("{:<10} {:>8} {:>8} {:>8} {:>8} {:>8} {:>9} {:>9} {:>11}\n", "", "mae a", "mae p",
-             "ssim a", "ssim p", "frc50 a", "nrmse", "train s", "patterns/s");
+  show("{:<10} {:>8} {:>8} {:>8} {:>8} {:>8} {:>9} {:>9} {:>11}\n", "", "mae a", "mae p", "ssim a",
+       "ssim p", "frc50 a", "nrmse", "train s", "patterns/s");
   for (const GridLinesRow& row : rows) print_row(row);
   GridLinesRow flat = rows.front();
   flat.scores.label = "(flat)";
@@ -42,10 +42,13 @@ void print_table(const std::vector<GridLinesRow>& rows) {
 void run(GridLinesVerbOptions options) {
   use_threads(options.threads);
   options.study.loss = options.loss.kind();
-  require_writable_folder(options.study.output);
+  const OutputFolder folder(options.study.output, folder_use(options.overwrite),
+                            {.names = {"metrics.json", "visuals", "recons", "runs", "datasets"},
+                             .last = "",
+                             .checkpoint = ""});
   print_table(run_grid_lines(options.study));
-  fmt::print("\n{}\n{}\n", (options.study.output / "metrics.json").string(),
-             (options.study.output / "visuals" / "compare_amp_phase.png").string());
+  show("\n{}\n{}\n", (options.study.output / "metrics.json").string(),
+       (options.study.output / "visuals" / "compare_amp_phase.png").string());
 }
 
 }  // namespace
@@ -62,13 +65,15 @@ Command grid_lines_command() {
               "visuals/compare_amp_phase.png, recons/, runs/ and datasets/.",
           .arguments = {},
           .options = joined(
-              {{output_dir_option(options->study.output)},
+              {{output_dir_option(options->study.output), overwrite_option(options->overwrite)},
                fields(options->study),
                fields(options->loss),
                {engine_field(options->study.engine), precision_field(options->study.precision),
                 threads_option(options->threads)}}),
           .references = {"O. Hoidn, A. A. Mishra, A. Mehta, Sci. Rep. 13, 22789 (2023)"},
-          .run = [options] { run(*options); }};
+          .run = [options] { run(*options); },
+          .basic = {"output-dir", "overwrite", "N", "gridsize", "nimgs-train", "nimgs-test",
+                    "nphotons", "models", "nepochs", "seed", "threads"}};
 }
 
 }  // namespace ptyche

@@ -3,20 +3,20 @@
 #include <fmt/ranges.h>
 
 #include <cctype>
-#include <memory>
+#include <functional>
 #include <sstream>
 
 #include "ptyche/commands/command_line.h"
+#include "ptyche/commands/completion.h"
 #include "ptyche/core/error.h"
+#include "ptyche/core/files.h"
+#include "ptyche/core/progress.h"
 
 namespace ptyche {
 
 namespace {
 
-constexpr std::size_t screen_width = 80, left_width = 29;
-
-constexpr const char* what_it_is =
-    "Ptyche turns a ptychography scan into the complex image of the sample.\n";
+constexpr std::size_t kScreenWidth = 80, kLeftWidth = 29;
 
 /// Words of `text`; a list a|b|c of more than `room` letters is cut after the last '|' that fits.
 std::vector<std::string> words_of(const std::string& text, std::size_t room) {
@@ -34,8 +34,8 @@ std::vector<std::string> words_of(const std::string& text, std::size_t room) {
 std::string wrapped(const std::string& text, std::size_t indent) {
   std::string out;
   std::size_t column = indent;
-  for (const std::string& word : words_of(text, screen_width - indent)) {
-    if (column > indent && column + 1 + word.size() > screen_width) {
+  for (const std::string& word : words_of(text, kScreenWidth - indent)) {
+    if (column > indent && column + 1 + word.size() > kScreenWidth) {
       out.append(1, '\n').append(indent, ' ');
       column = indent;
     } else if (column > indent) {
@@ -48,17 +48,10 @@ std::string wrapped(const std::string& text, std::size_t indent) {
   return out;
 }
 
-/// A summary as a sentence: first letter in upper case, full stop.
-std::string sentence(std::string summary) {
-  if (!summary.empty())
-    summary[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(summary[0])));
-  return summary + ".";
-}
-
 std::string two_columns(const std::string& left, const std::string& right) {
-  const std::string gap = left.size() < left_width ? std::string(left_width - left.size(), ' ')
-                                                   : "\n" + std::string(left_width, ' ');
-  return left + gap + wrapped(right, left_width) + "\n";
+  const std::string gap = left.size() < kLeftWidth ? std::string(kLeftWidth - left.size(), ' ')
+                                                   : "\n" + std::string(kLeftWidth, ' ');
+  return left + gap + wrapped(right, kLeftWidth) + "\n";
 }
 
 std::string kind(const Field& option) {
@@ -88,20 +81,16 @@ std::string details(const Field& option) {
   return parts.empty() ? "" : fmt::format(" ({})", fmt::join(parts, ", "));
 }
 
-/// "-o, --output PATH".
-std::string left_column(const Field& option) {
-  const std::string letter = option.short_name.empty() ? "    " : "-" + option.short_name + ", ";
+OptionEntry entry_of(const Field& option) {
+  const std::string letter = option.short_name.empty() ? "" : "-" + option.short_name + ", ";
   const std::string form = placeholder(option);
-  return "  " + letter + "--" + option.name + (form.empty() ? "" : " " + form);
+  return {letter + "--" + option.name + (form.empty() ? "" : " " + form),
+          option.help + details(option)};
 }
 
-std::string usage_line(const Command& command) {
-  std::string line = "ptyche " + command.name;
-  for (const Argument& argument : command.arguments)
-    line += argument.required ? " " + argument.name : " [" + argument.name + "]";
-  for (const Field& option : command.options)
-    if (option.required) line += " --" + option.name + " " + placeholder(option);
-  return line + (command.options.empty() ? "" : " [OPTIONS]");
+/// Long names stand below each other, whether there is a letter before or not.
+std::string option_lines(const OptionEntry& entry) {
+  return two_columns((entry.form.starts_with("--") ? "      " : "  ") + entry.form, entry.meaning);
 }
 
 std::string cell(const std::string& text) {
@@ -145,33 +134,74 @@ std::string command_section(const Command& command) {
 
 }  // namespace
 
+std::string sentence(std::string summary) {
+  if (!summary.empty())
+    summary[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(summary[0])));
+  return summary + ".";
+}
+
+std::string usage_line(const Command& command) {
+  std::string line = "ptyche " + command.name;
+  for (const Argument& argument : command.arguments)
+    line += (argument.required ? " " + argument.name : " [" + argument.name + "]") +
+            (argument.is_list() ? "..." : "");
+  for (const Field& option : command.options)
+    if (option.required) line += " --" + option.name + " " + placeholder(option);
+  return line + (command.options.empty() ? "" : " [OPTIONS]");
+}
+
+std::vector<OptionEntry> option_entries(const Command& command) {
+  std::vector<OptionEntry> entries;
+  for (const Field& option : command.options) entries.push_back(entry_of(option));
+  entries.push_back(
+      {"--config FILE", "options from a file, .toml: one 'name = value' a line, or .yaml"});
+  entries.push_back({"--show-config",
+                     "every value and where it is from, as a file for --config; nothing is run"});
+  entries.push_back(
+      {"-h, --help", command.basic.empty() ? "this text" : "the basic options; --help-all: all"});
+  return entries;
+}
+
 std::string program_help(const std::vector<Command>& commands) {
   std::string page = "usage: ptyche COMMAND [ARGUMENTS] [OPTIONS]\n\n";
-  page += what_it_is;
-  page += "\n";
+  page += fmt::format("Ptyche {}.\n\n", kWhatItDoes);
   for (const Command& command : commands)
     if (!command.hidden) page += fmt::format("  {:<13} {}\n", command.name, command.summary);
   return page +
-         "\n  ptyche COMMAND --help   arguments, options, defaults, units\n"
-         "  ptyche --version        version and commit\n";
+         "\n  ptyche COMMAND --help       arguments and basic options, defaults, units\n"
+         "  ptyche COMMAND --help-all   every option\n"
+         "  ptyche --version            version and commit\n";
 }
 
-std::string command_help(const Command& command) {
-  std::string page = "usage: " + usage_line(command) + "\n\n";
-  page += wrapped(sentence(command.summary), 0) + "\n";
-  if (!command.description.empty()) page += fmt::format("\n{}\n", wrapped(command.description, 0));
-  if (!command.arguments.empty()) page += "\nArguments\n";
+namespace {
+
+std::string head(const Command& command) {
+  return "usage: " + usage_line(command) + "\n\n" + wrapped(sentence(command.summary), 0) + "\n";
+}
+
+std::string arguments_of(const Command& command) {
+  std::string lines;
   for (const Argument& argument : command.arguments)
-    page += two_columns("  " + argument.name, argument.help);
-  page += "\nOptions\n";
-  for (const Field& option : command.options)
-    page += two_columns(left_column(option), option.help + details(option));
-  page += two_columns("      --config FILE",
-                      "options from a file, .toml: one 'name = value' a line, or .yaml");
-  page += two_columns("      --show-config",
-                      "every value and where it is from, as a file for --config; "
-                      "nothing is run");
-  page += two_columns("  -h, --help", "this text");
+    lines += two_columns("  " + argument.name, argument.help);
+  return lines.empty() ? "" : "\nArguments\n" + lines;
+}
+
+}  // namespace
+
+std::string command_help(const Command& command) {
+  if (command.basic.empty()) return full_command_help(command);
+  std::string page = head(command) + arguments_of(command) + "\nBasic options\n";
+  for (const std::string& name : command.basic)
+    page += option_lines(entry_of(*find_field(command.options, name)));
+  return page + two_columns("  -h, --help, --help-all",
+                            fmt::format("this text; all {} options", command.options.size()));
+}
+
+std::string full_command_help(const Command& command) {
+  std::string page = head(command);
+  if (!command.description.empty()) page += fmt::format("\n{}\n", wrapped(command.description, 0));
+  page += arguments_of(command) + "\nOptions\n";
+  for (const OptionEntry& entry : option_entries(command)) page += option_lines(entry);
   if (!command.references.empty()) page += "\nReferences\n";
   for (const std::string& reference : command.references)
     page += "  " + wrapped(reference, 2) + "\n";
@@ -186,11 +216,11 @@ std::string commands_page(const std::vector<Command>& commands) {
       "sections only sort the keys; the command line wins over the file, the file over the\n"
       "default), `--show-config` (prints every value and where it is from as such a file, runs "
       "nothing) and\n"
-      "`--help`. `_` may stand for `-` in the name of an option. Exit codes: 0 done (an image is "
-      "good or doubtful),\n"
-      "1 something is wrong with the input, 2 the command line is not understood, 3 a fault of the "
-      "program,\n"
-      "4 the image is written but failed (docs/verdict.md), 130 interrupted.\n";
+      "`--help` (the basic ones; `--help-all`: this list). `_` may stand for `-` in the name of an "
+      "option.\n\nExit codes: ";
+  for (const ExitCode& exit : kExitCodes)
+    page += fmt::format("{}{} {}", exit.code == 0 ? "" : ", ", exit.code, exit.meaning);
+  page += ".\n";
   for (const Command& command : commands)
     if (!command.hidden) page += command_section(command);
   return page;
@@ -208,84 +238,50 @@ std::string config_text(const Command& command, const OptionSources& sources) {
   return page;
 }
 
+std::string version_text() { return fmt::format("ptyche {} ({})\n", version(), commit()); }
+
+std::string help_pages_source(const std::vector<Command>& commands) {
+  const auto page = [](const std::string& name, const std::string& text) {
+    return fmt::format("    {{\"{}\", R\"page({})page\"}},\n", name, text);
+  };
+  std::string pages = page("--help", program_help(commands)) + page("--version", version_text());
+  for (const Command& command : commands) {
+    pages += page(command.name + " --help", command_help(command));
+    pages += page(command.name + " --help-all", full_command_help(command));
+  }
+  for (const char* shell : {"bash", "zsh", "fish"})
+    pages += page(fmt::format("completion {}", shell), completion(shell, commands));
+  return fmt::format(
+      "// Made by `ptyche-program __help_pages`.\n"
+      "#include <string_view>\n\nstruct HelpPage {{\n  std::string_view name, text;\n}};\n\n"
+      "inline constexpr HelpPage kHelpPages[] = {{\n{}}};\n",
+      pages);
+}
+
 namespace {
 
-/// One case of the word lists: "    'KEY') words='a b c' ;;".
-std::string list_case(const std::string& key, const std::vector<std::string>& words) {
-  std::string joined;
-  for (const std::string& word : words) joined += (joined.empty() ? "" : " ") + word;
-  return fmt::format("    '{}') words='{}' ;;\n", key, joined);
-}
-
-std::vector<std::string> option_words(const Command& command) {
-  std::vector<std::string> words;
-  for (const Field& option : command.options) words.push_back("--" + option.name);
-  words.insert(words.end(), {"--config", "--help"});
-  return words;
-}
-
-std::string cases_of(const Command& command) {
-  std::string cases;
-  for (const Field& option : command.options)
-    if (!choices_of(option).empty())
-      cases += list_case(command.name + " --" + option.name, choices_of(option));
-  return cases;
-}
-
-}  // namespace
-
-// Words: the choices of the option before the cursor, else options after a '-', else file names
-// (bash's own, by "-o default"). The first word is a verb.
-std::string bash_completion(const std::vector<Command>& commands) {
-  std::string choices, options;
-  std::vector<std::string> verbs = {"--help", "--version"};
-  for (const Command& command : commands) {
-    if (command.hidden) continue;
-    verbs.push_back(command.name);
-    choices += cases_of(command);
-    options += list_case(command.name, option_words(command));
-  }
-  return fmt::format(R"(_ptyche() {{
-  local verb=${{COMP_WORDS[1]}} word=${{COMP_WORDS[COMP_CWORD]}} words=
-  local before=${{COMP_WORDS[COMP_CWORD - 1]}}
-  case "$verb ${{before//_/-}}" in
-{}  esac
-  if [ "$COMP_CWORD" = 1 ]; then
-{}  elif [ -z "$words" ] && [ "${{word:0:1}}" = - ]; then
-    case "$verb" in
-{}    esac
-  fi
-  mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word")
-}}
-complete -o default -F _ptyche ptyche
-)",
-                     choices, fmt::format("    words='{}'\n", fmt::join(verbs, " ")), options);
-}
-
-Command completion_command() {
-  auto shell = std::make_shared<std::string>();
-  const auto run = [shell] {
-    require(*shell == "bash", "completion: expected the shell 'bash', found '{}'", *shell);
-    fmt::print("{}", bash_completion(all_commands()));
-  };
-  return {.name = "completion",
-          .summary = "print a completion script for the shell",
-          .description = "For bash: source <(ptyche completion bash)",
-          .arguments = {{"SHELL", shell.get(), "bash"}},
-          .options = {},
-          .references = {},
-          .run = run};
-}
-
-Command docs_command() {
-  return {.name = "__docs",
-          .summary = "print docs/commands.md",
+/// A verb for scripts that prints one text.
+Command printing(const std::string& name, const std::string& summary,
+                 const std::function<std::string()>& text) {
+  return {.name = name,
+          .summary = summary,
           .description = "",
           .arguments = {},
           .options = {},
           .references = {},
-          .run = [] { fmt::print("{}", commands_page(all_commands())); },
+          .run = [text] { show("{}", text()); },
           .hidden = true};
+}
+
+}  // namespace
+
+Command docs_command() {
+  return printing("__docs", "print docs/commands.md", [] { return commands_page(all_commands()); });
+}
+
+Command help_pages_command() {
+  return printing("__help_pages", "print all help pages as a C++ table",
+                  [] { return help_pages_source(all_commands()); });
 }
 
 }  // namespace ptyche

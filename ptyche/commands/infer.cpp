@@ -6,10 +6,12 @@
 #include "ptyche/commands/command_line.h"
 #include "ptyche/commands/option_lists.h"
 #include "ptyche/commands/parse.h"
+#include "ptyche/commands/run_result.h"
 #include "ptyche/core/error.h"
 #include "ptyche/core/files.h"
 #include "ptyche/core/progress.h"
 #include "ptyche/model/model.h"
+#include "ptyche/prepare/scan_rotation.h"
 
 namespace ptyche {
 namespace {
@@ -21,7 +23,7 @@ struct InferVerbOptions {
   std::filesystem::path model, output;
   std::string backend;
   std::int64_t threads = 0, groups = 0, gridsize = 0, neighbours = 0;
-  bool comparison_plot = false;
+  bool comparison_plot = false, overwrite = false;
   std::uint64_t seed = 1;
 };
 
@@ -64,17 +66,18 @@ void note_options_without_effect(const InferVerbOptions& options) {
 
 void run_infer(InferVerbOptions options, const std::string& options_json) {
   const Stopwatch watch;
+  const RunRecord record(options_json, options.seed);
   if (options.scan.file.empty())
     throw UsageError("SCAN is missing (" + scan_formats() + " file; --test-data names it too)");
   use_threads(options.threads);
   note_options_without_effect(options);
   options.scan.seed = options.seed;
   if (options.subsample.count == 0) options.subsample.count = options.groups;
-  require_writable_folder(options.output);
+  const OutputFolder folder(options.output, folder_use(options.overwrite), image_files());
   const Model model = read_model(model_file_at(options.model));
-  const Scan scan = subsample(read_scan(options.scan), options.subsample);
+  const Scan scan = subsample(read_turned_scan(options.scan), options.subsample);
   Reconstruction image = network_image(model, scan, options.infer);
-  fill_provenance(image, model, "ptyche infer", options_json);
+  record.stamp(image, model, {});
   write_image(options.output, image, placed_by(model, scan), {.seconds = watch.seconds()}, {});
 }
 
@@ -94,6 +97,7 @@ Command declare(const std::shared_ptr<InferVerbOptions>& options) {
                            .required = true,
                            .aliases = {"model-path"}},
                           output_dir_option(options->output),
+                          overwrite_option(options->overwrite),
                           {.name = "test-data",
                            .target = &options->scan.file,
                            .help = "the scan, instead of SCAN",
@@ -105,7 +109,8 @@ Command declare(const std::shared_ptr<InferVerbOptions>& options) {
                          far_field_scan_options(options->scan),
                          {threads_option(options->threads)}}),
       .references = {},
-      .run = [options] { run_infer(*options, options_as_json(declare(options))); }};
+      .run = [options] { run_infer(*options, options_as_json(declare(options))); },
+      .basic = {"model", "output-dir", "overwrite", "mask", "crop", "batch", "threads"}};
 }
 
 }  // namespace

@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <cstdio>
+#include <ctime>
 #include <memory>
 
 #include "ptyche/commands/checked_scan.h"
@@ -13,26 +13,36 @@
 #include "ptyche/core/error.h"
 #include "ptyche/core/progress.h"
 #include "ptyche/engine/engine.h"
-#include "ptyche/io/hdf5.h"
-#include "ptyche/io/product.h"
+#include "ptyche/io/choose_reader.h"
 #include "ptyche/io/readers.h"
+#include "ptyche/io/result.h"
 #include "ptyche/model/model.h"
 #include "ptyche/nn/patch_network.h"
+#include "ptyche/prepare/scan_rotation.h"
 #include "ptyche/report/checks.h"
+#include "ptyche/storage/hdf5.h"
 
 namespace ptyche {
 namespace {
 
 void print_line(const std::string& name, const std::string& value) {
-  fmt::print("{:<22} {}\n", name, value);
+  show("{:<22} {}\n", name, value);
 }
 
-void print_reconstruction(const Reconstruction& image) {
-  print_line("content", "reconstruction (ptychodus product)");
-  print_line("object", fmt::format("{} px", fmt::join(image.object.sizes(), " x ")));
-  print_line("probe",
-             fmt::format("{} (modes, rows, columns)", fmt::join(image.probe.sizes(), " x ")));
-  print_line("positions", fmt::format("{}", image.positions.size(0)));
+void print_reconstruction(const Result& result) {
+  const Reconstruction& image = result.image;
+  print_line("content", fmt::format("reconstruction ({})", result.format));
+  if (image.object.defined())
+    print_line("object", fmt::format("{} px", fmt::join(image.object.sizes(), " x ")));
+  if (image.probe.defined())
+    print_line("probe",
+               fmt::format("{} (modes, rows, columns)", fmt::join(image.probe.sizes(), " x ")));
+  if (image.positions.defined())
+    print_line("positions", fmt::format("{}", image.positions.size(0)));
+  if (image.geometry.has_object_pixel())
+    print_line("object pixel", fmt::format("{:.6g} nm", image.geometry.object_pixel_m * 1e9));
+  if (image.geometry.energy_ev > 0)
+    print_line("energy", fmt::format("{:.6g} eV", image.geometry.energy_ev));
   print_line("interpolation", to_string(image.interpolation));
   print_line("made from", image.provenance.source);
   print_line("options", image.provenance.options_json);
@@ -63,7 +73,7 @@ void print_engines() {
 struct InfoChoices {
   ReadOptions scan;
   GroupingChoices grouping;
-  bool engines = false, groups = false, check = false;
+  bool engines = false, groups = false, check = false, full = false;
   std::filesystem::path output;
   std::uint64_t seed = 1;
 };
@@ -73,7 +83,7 @@ void print_facts(const std::vector<Fact>& facts) {
 }
 
 void print_finding(const Finding& finding) {
-  fmt::print("{:<7} {}: {}\n", to_string(finding.level), finding.cause, finding.text);
+  show("{:<7} {}: {}\n", to_string(finding.level), finding.cause, finding.text);
 }
 
 /// What the doctor finds and what it would do before a solve. Throws InvalidInput for a scan that
@@ -85,21 +95,39 @@ void print_check(const InfoChoices& info, const Scan& scan) {
   const double seconds = watch.seconds();
   for (const Finding& act : treatment.done) print_finding(act);
   for (const Finding& finding : treatment.diagnosis.findings) print_finding(finding);
-  fmt::print("{:<22} {} mended, {} left, {:.2f} s\n", "checked", treatment.done.size(),
-             treatment.diagnosis.findings.size(), seconds);
+  show("{:<22} {} mended, {} left, {:.2f} s\n", "checked", treatment.done.size(),
+       treatment.diagnosis.findings.size(), seconds);
   if (!info.output.empty()) write_check(info.output, scan, treatment);
   require(!treatment.diagnosis.has(Level::refuse), "{}: the scan is not fit to be solved",
           info.scan.file.string());
 }
 
-void print_scan(const InfoChoices& info) {
-  const Scan scan = read_scan(info.scan);
+/// What needs all patterns: the doctor, groups, and a raster's turn that they tell.
+bool needs_all(const InfoChoices& info) {
+  return info.check || info.groups || info.full || info.scan.scan_rotation == "auto";
+}
+
+void print_whole_scan(const InfoChoices& info) {
+  const Stopwatch watch;
+  const std::clock_t work = std::clock();
+  const Scan scan = read_turned_scan(info.scan);
+  const double seconds = watch.seconds();
+  const double of_cores = static_cast<double>(std::clock() - work) / CLOCKS_PER_SEC;
   if (info.check) return print_check(info, scan);
   print_facts(describe(scan));
+  if (info.full) {
+    print_line("SHA-256", scan.input_hash());
+    print_line("read in", fmt::format("{:.3f} s ({:.3f} s of the cores' time)", seconds, of_cores));
+  }
   if (!info.groups) return;
   const GroupingChoices& grouping = info.grouping;
   print_facts(describe_groups(subsample(scan, grouping.resolved_subsample()),
                               grouping.resolved_groups(info.seed)));
+}
+
+void print_scan(const InfoChoices& info) {
+  if (needs_all(info)) return print_whole_scan(info);
+  print_facts(describe(read_scan_sample(info.scan)));
 }
 
 /// What chooses groups goes with --groups.
@@ -116,14 +144,17 @@ void run_info(const InfoChoices& info) {
   if (info.engines) return print_engines();
   const auto& file = info.scan.file;
   if (file.empty()) throw UsageError("info: expected a FILE, or --engines");
-  const bool model = is_hdf5(file) && Hdf5File::open(file).has("ptyche_model");
-  const bool scan = !model && reader_of(file, Content::any).read_scan;
+  const bool model = is_hdf5(file) && with_context(file.string(), [&] {
+                       return Hdf5File::open(file, SealCheck::later).has("ptyche_model");
+                     });
+  const bool scan =
+      !model && (names_a_reader(info.scan) || reader_of(file, Content::any).read_scan);
   if (info.groups && !scan)
     throw UsageError(fmt::format("info --groups: expected a scan, {} is none", file.string()));
   if (info.check && !scan)
     throw UsageError(fmt::format("info --check: expected a scan, {} is none", file.string()));
   if (scan) return print_scan(info);
-  return model ? print_model(read_model(file)) : print_reconstruction(read_reconstruction(file));
+  return model ? print_model(read_model(file)) : print_reconstruction(read_result(file));
 }
 
 }  // namespace
@@ -143,6 +174,10 @@ Command info_command() {
        .target = &choices->output,
        .help = "with --check: folder for checks.png and checks.json",
        .short_name = "o"},
+      {.name = "full",
+       .target = &choices->full,
+       .help = "of a scan read all patterns and not a few of them; also its SHA-256, and how long "
+               "the reading took"},
       {.name = "groups",
        .target = &choices->groups,
        .help = "of a scan also the groups that --gridsize and the like make, and their overlap"}};
@@ -150,8 +185,8 @@ Command info_command() {
       .name = "info",
       .summary = "what is in a file: shapes, counts, overlap, dose",
       .description =
-          "For a scan it reads the file just as `reconstruct` would, with the same "
-          "options, and says what it understood.",
+          "For a scan it reads headers, positions and a few patterns just as `reconstruct` would, "
+          "with the same options, and says what it understood.",
       .arguments = {{.name = "FILE",
                      .target = &choices->scan.file,
                      .help = "scan, reconstruction.h5 or model.ptyche",
@@ -161,7 +196,9 @@ Command info_command() {
                          {{.name = "seed", .target = &choices->seed, .help = "draws the groups"}},
                          whole_scan_options(choices->scan)}),
       .references = {},
-      .run = [choices] { run_info(*choices); }};
+      .run = [choices] { run_info(*choices); },
+      .basic = {"check", "output-dir", "full", "engines", "format", "scan-shape", "energy",
+                "distance", "detector-pixel"}};
 }
 
 }  // namespace ptyche

@@ -4,20 +4,62 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdio>
 
 #include "ptyche/commands/parse.h"
-#include "ptyche/core/files.h"
 #include "ptyche/core/progress.h"
 #include "ptyche/engine/engine.h"
-#include "ptyche/evaluate/evaluate.h"
-#include "ptyche/io/product.h"
 
 namespace ptyche {
 
 Field output_dir_option(std::filesystem::path& folder, const std::string& help) {
   return {
       .name = "output-dir", .target = &folder, .help = help, .short_name = "o", .required = true};
+}
+
+Field overwrite_option(bool& overwrite) {
+  return {.name = "overwrite",
+          .target = &overwrite,
+          .help = "where the output folder holds results, move them to FOLDER.old and start anew",
+          .affects_result = false};
+}
+
+FolderUse folder_use(bool overwrite, bool resume) {
+  if (overwrite && resume)
+    throw UsageError("--overwrite: it starts anew, --resume goes on; give one of them");
+  if (overwrite) return FolderUse::overwrite;
+  return resume ? FolderUse::resume : FolderUse::fresh;
+}
+
+KeepProbe kept_in(const std::filesystem::path& folder, bool resume) {
+  return {.file = folder / kFirstProbeFile, .resume = resume};
+}
+
+RunFiles image_files(const std::string& checkpoint) {
+  return {.names = {"reconstruction.h5",    "scores.json",
+                    "report.html",          "phase.png",
+                    "amplitude.png",        "probe.png",
+                    "verdict.png",          "coverage.png",
+                    "patterns.png",         "positions.png",
+                    "attempts.csv",         "progress.csv",
+                    "half_even.h5",         "half_odd.h5",
+                    "half_sets.csv",        "half_sets.png",
+                    "truth_frc.png",        "solve_checkpoint.h5",
+                    "automatic_checkpoint", "refine_checkpoint.h5"},
+          .last = "report.html",
+          .checkpoint = checkpoint};
+}
+
+RunFiles model_files() {
+  return {.names = {"model.ptyche", "history.csv"},
+          .last = "history.csv",
+          .checkpoint = "checkpoint.ptyche"};
+}
+
+RunFiles joined(RunFiles first, const RunFiles& second) {
+  for (const std::string& name : second.names)
+    if (std::ranges::count(first.names, name) == 0) first.names.push_back(name);
+  if (first.checkpoint.empty()) first.checkpoint = second.checkpoint;
+  return first;
 }
 
 Field threads_option(std::int64_t& threads) {
@@ -46,6 +88,7 @@ void TrainingChoices::resolve() {
   use_threads(threads);
   scan.seed = group.seed = train.seed;
   train.checkpoint = output / "checkpoint.ptyche";
+  train.keep_checkpoint = true;
   // The probe is calibrated so that |object| is about 1, in the middle of a sigmoid.
   train.network.amplitude_range = 2;
 }
@@ -125,87 +168,6 @@ void note_backend(const std::string& backend) {
   if (!backend.empty())
     note("--backend {}: there is one program; --engine chooses how the physics is computed",
          backend);
-}
-
-namespace {
-
-/// Scores of `image` and, first of the extras if there are unseen patterns, of their own image.
-Scores scores_of(const Reconstruction& image, const Scan& scan, const Scores& known,
-                 const std::vector<ExtraImage>& extras) {
-  Scores scores = evaluate(image, scan);
-  scores.seconds = known.seconds;
-  scores.half_sets = known.half_sets;
-  scores.refinement = known.refinement;
-  scores.passes_before_divergence = known.passes_before_divergence;
-  scores.probe = known.probe;
-  scores.verdict = known.verdict;
-  if (scan.frames_with(FrameUse::unseen).size(0) > 0 && !extras.empty())
-    add_unseen_half(scores, extras.front().image, scan);
-  return scores;
-}
-
-/// What trivial predictors get for the score at `index`: " [flat object 1, ...]".
-std::string guesses_after(const std::vector<NamedScore>& scores, std::size_t index) {
-  std::string text;
-  for (std::size_t next = index + 1; next < scores.size() && !scores[next].predictor.empty();
-       ++next)
-    text += fmt::format("{}{} {:.4g}", text.empty() ? "" : ", ", scores[next].predictor,
-                        scores[next].value);
-  return text.empty() ? "" : "  [" + text + "]";
-}
-
-}  // namespace
-
-void print_verdict(const Verdict& verdict) {
-  fmt::print("{}\n", first_line(verdict));
-  for (const std::string& reason : verdict.reasons) fmt::print("  {}\n", reason);
-  fmt::print("\n");
-}
-
-Comparison write_half_sets(const std::filesystem::path& folder, const Scan& scan,
-                           const ScanToImage& reconstruct) {
-  const HalfSets halves = half_sets(scan, reconstruct);
-  write_reconstruction(folder / "half_even.h5", halves.even);
-  write_reconstruction(folder / "half_odd.h5", halves.odd);
-  const RingCorrelation& rings = halves.agreement.rings;
-  std::string table = "cycles_per_px,correlation,half_bit,one_bit\n";
-  for (std::size_t ring = 0; ring < rings.cycles_per_px.size(); ++ring)
-    table += fmt::format("{:.8g},{:.8g},{:.8g},{:.8g}\n", rings.cycles_per_px[ring],
-                         rings.correlation[ring], rings.half_bit[ring], rings.one_bit[ring]);
-  write_text(folder / "half_sets.csv", table);
-  return halves.agreement;
-}
-
-void fill_provenance(Reconstruction& image, const Model& model, const std::string& command,
-                     const std::string& options_json) {
-  image.provenance.seed = model.seed;
-  image.provenance.command = command;
-  image.provenance.options_json = options_json;
-  std::vector<double> losses;
-  for (const EpochRecord& record : model.history) losses.push_back(record.loss);
-  image.loss.insert(image.loss.begin(), losses.begin(), losses.end());
-}
-
-void print_scores(const std::vector<NamedScore>& scores) {
-  for (std::size_t index = 0; index < scores.size(); ++index) {
-    const NamedScore& score = scores[index];
-    if (score.predictor.empty())
-      fmt::print("{:<42} {:>11.5g}{}  {}\n", score.name, score.value, guesses_after(scores, index),
-                 score.meaning);
-  }
-}
-
-void write_image(const std::filesystem::path& folder, const Reconstruction& image, const Scan& scan,
-                 Scores scores, const std::vector<ExtraImage>& extras) {
-  const std::filesystem::path file = folder / "reconstruction.h5";
-  write_reconstruction(file, image);
-  scores = scores_of(image, scan, scores, extras);
-  write_reconstruction(file, image, &scores);
-  write_text(folder / "scores.json", scores_json(scores));
-  if (scores.verdict) print_verdict(*scores.verdict);
-  print_scores(named_scores(scores));
-  if (write_report(folder, image, scores, extras))
-    fmt::print("\n{}\n", (folder / "report.html").string());
 }
 
 }  // namespace ptyche

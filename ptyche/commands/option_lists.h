@@ -1,4 +1,4 @@
-// What verbs share: options that several have, and the files that they leave.
+// What verbs share: options that several have, and the names of the files that they leave.
 #pragma once
 
 #include <cstdint>
@@ -7,15 +7,15 @@
 #include <vector>
 
 #include "ptyche/commands/command.h"
+#include "ptyche/core/output_folder.h"
 #include "ptyche/data/reconstruction.h"
 #include "ptyche/data/scan.h"
-#include "ptyche/evaluate/evaluate.h"
 #include "ptyche/group/fixed_groups.h"
 #include "ptyche/group/make_groups.h"
 #include "ptyche/infer/infer.h"
 #include "ptyche/io/read_scan.h"
 #include "ptyche/model/model.h"
-#include "ptyche/report/report.h"
+#include "ptyche/prepare/first_probe.h"
 #include "ptyche/train/train.h"
 
 namespace ptyche {
@@ -23,6 +23,19 @@ namespace ptyche {
 /// -o, --output-dir, which must be sources.
 Field output_dir_option(std::filesystem::path& folder,
                         const std::string& help = "folder for all results");
+
+/// --overwrite, and what it and --resume mean for the folder.
+Field overwrite_option(bool& overwrite);
+FolderUse folder_use(bool overwrite, bool resume = false);
+
+/// Where a probe that was looked for is kept until the run has come to its end.
+inline constexpr const char* kFirstProbeFile = "first_probe.h5";
+KeepProbe kept_in(const std::filesystem::path& folder, bool resume);
+
+/// What verbs that write an image (write_image and what goes before it), a model, or both leave.
+RunFiles image_files(const std::string& checkpoint = "");
+RunFiles model_files();
+RunFiles joined(RunFiles first, const RunFiles& second);
 
 /// --threads, and what it means.
 Field threads_option(std::int64_t& threads);
@@ -41,6 +54,7 @@ struct TrainingChoices {
   TrainOptions train;
   std::int64_t threads = 0;
   std::filesystem::path output;
+  bool overwrite = false;
 
   /// Sets the values that follow from others (one seed for all, the checkpoint in the output
   /// folder) and the number of threads. Throws UsageError for options of another network than the
@@ -81,26 +95,5 @@ std::vector<Field> fields(LossWeights& weights);
 /// PtychoPINN's --backend, and what is said about it where it is sources.
 Field backend_option(std::string& backend);
 void note_backend(const std::string& backend);
-
-/// Runs `reconstruct` on the even and on the odd patterns, writes half_even.h5, half_odd.h5 and
-/// half_sets.csv (the correlation's curve) and gives how far the two images agree.
-Comparison write_half_sets(const std::filesystem::path& folder, const Scan& scan,
-                           const ScanToImage& reconstruct);
-
-/// What made the image: the model's seed, the command, its options; the losses of training come
-/// before those that the image has.
-void fill_provenance(Reconstruction& image, const Model& model, const std::string& command,
-                     const std::string& options_json);
-
-/// One line each on stdout: name, value, what trivial predictors get, meaning.
-void print_scores(const std::vector<NamedScore>& scores);
-
-/// The verdict in one line on stdout, its reasons below it.
-void print_verdict(const Verdict& verdict);
-
-/// reconstruction.h5 first, then its scores, scores.json, pictures and report.html; `scores` (its
-/// seconds, half sets and verdict) gets what can be measured of `image`. Prints them to stdout.
-void write_image(const std::filesystem::path& folder, const Reconstruction& image, const Scan& scan,
-                 Scores scores, const std::vector<ExtraImage>& extras);
 
 }  // namespace ptyche

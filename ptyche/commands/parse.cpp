@@ -2,9 +2,10 @@
 
 #include <fmt/ranges.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
+#include <map>
+#include <optional>
 
 #include "ptyche/core/error.h"
 #include "ptyche/core/files.h"
@@ -12,86 +13,134 @@
 namespace ptyche {
 namespace {
 
-/// --output-dir and --output_dir, and so on for its other names.
-std::vector<std::string> spellings(const Field& option) {
-  std::vector<std::string> names = {option.name};
-  names.insert(names.end(), option.aliases.begin(), option.aliases.end());
-  std::vector<std::string> all;
-  for (std::string name : names) {
-    all.push_back("--" + name);
-    std::ranges::replace(name, '-', '_');
-    if (all.back() != "--" + name) all.push_back("--" + name);
-  }
-  return all;
-}
-
-/// "-o,--output-dir,--output_dir".
-std::string declaration(const Field& option) {
-  const std::string short_name = option.short_name.empty() ? "" : "-" + option.short_name + ",";
-  return short_name + fmt::format("{}", fmt::join(spellings(option), ","));
-}
-
-CLI::Option* declare(CLI::App& app, const Field& option) {
-  if (std::holds_alternative<bool*>(option.target)) return app.add_flag(declaration(option));
-  return app.add_option(declaration(option))->take_last();
-}
-
-/// CLI11 splits the words; it fills no variable, so that the config file can come in between.
-struct Parser {
-  explicit Parser(const Command& command) {
-    app.set_help_flag();
-    app.allow_extras();
-    for (const Argument& argument : command.arguments)
-      arguments.push_back(app.add_option(argument.name));
-    for (const Field& option : command.options) options.push_back(declare(app, option));
-    config = app.add_option("--config")->take_last();
-    show_config = app.add_flag("--show-config,--show_config");
-  }
-
-  CLI::App app;
-  std::vector<CLI::Option*> arguments, options;
-  CLI::Option *config, *show_config;
+/// The words of a command line, taken apart.
+struct SplitWords {
+  std::vector<std::string> arguments;
+  std::map<std::string, std::string> values;  ///< by Field::name; of several the last
 };
 
-void split(Parser& parser, std::vector<std::string> words) {
-  std::reverse(words.begin(), words.end());  // CLI11 takes them from the back
+/// An option and what stands in the same word: behind its '=', or behind its short name.
+struct NamedOption {
+  const Field* option = nullptr;
+  std::optional<std::string> value = {};
+};
+
+NamedOption option_of(const std::vector<Field>& options, const std::string& word) {
+  if (word.starts_with("--")) {
+    const std::size_t equals = std::min(word.find('='), word.size());
+    const Field* option = find_field(options, word.substr(2, equals - 2));
+    if (equals == word.size()) return {option};
+    return {option, word.substr(equals + 1)};
+  }
+  for (const Field& option : options) {
+    if (option.short_name.empty() || !word.starts_with("-" + option.short_name)) continue;
+    if (word.size() == 2) return {&option};
+    return {&option, word.substr(word[2] == '=' ? 3 : 2)};
+  }
+  return {};
+}
+
+[[noreturn]] void refuse_unknown(const std::vector<Field>& options, const std::string& word) {
+  std::vector<std::string> known = {"--help"};
+  for (const Field& option : options) known.push_back("--" + option.name);
+  const std::string name = word.substr(0, word.find('='));
+  throw UsageError(fmt::format("unknown option '{}'{}", name, did_you_mean(name, known)));
+}
+
+/// Whether `text` is a value of the option, whose variable stays as it is.
+bool is_value(const Field& option, const std::string& text) {
+  const std::string before = value_text(option);
   try {
-    parser.app.parse(std::move(words));
-  } catch (const CLI::ArgumentMismatch& error) {
-    throw UsageError(fmt::format("a value is missing: {}", error.what()));
-  } catch (const CLI::ParseError& error) {
-    throw UsageError(error.what());
+    assign(option, text);
+  } catch (const InvalidInput&) {
+    return false;
+  }
+  assign(option, before);
+  return true;
+}
+
+/// Whether the word behind an option that may be bare is its value, not an argument. Throws
+/// UsageError for what can only be a slip of a value.
+bool belongs_to(const Field& option, const std::string& next) {
+  if (is_value(option, next)) return true;
+  const std::string meant = did_you_mean(next, choices_of(option));
+  if (meant.empty() || next.starts_with("-") || std::filesystem::exists(next)) return false;
+  throw UsageError(fmt::format("--{}: expected one of {}; found '{}'{}", option.name,
+                               fmt::join(choices_of(option), ", "), next, meant));
+}
+
+/// What the option is given by the words behind it; `at` is its own and moves to the last one used.
+std::string value_behind(const std::vector<Field>& options, const Field& option,
+                         const std::vector<std::string>& words, std::size_t& at) {
+  const bool flag = std::holds_alternative<bool*>(option.target);
+  const bool last = at + 1 == words.size();
+  if (flag || !option.implied.empty()) {
+    const std::string bare = flag ? "true" : option.implied;
+    return last || !belongs_to(option, words[at + 1]) ? bare : words[++at];
+  }
+  if (last || (words[at + 1].starts_with("--") && option_of(options, words[at + 1]).option))
+    throw UsageError(fmt::format("--{}: its value is missing", option.name));
+  return words[++at];
+}
+
+SplitWords taken_apart(const std::vector<Field>& options, const std::vector<std::string>& words) {
+  SplitWords found;
+  for (std::size_t at = 0; at < words.size(); ++at) {
+    const std::string word = words[at];
+    if (word == "--") {
+      found.arguments.insert(found.arguments.end(), words.begin() + at + 1, words.end());
+      break;
+    }
+    if (word.size() < 2 || !word.starts_with("-")) {
+      found.arguments.push_back(word);
+      continue;
+    }
+    const NamedOption named = option_of(options, word);
+    if (!named.option) refuse_unknown(options, word);
+    found.values[named.option->name] =
+        named.value ? *named.value : value_behind(options, *named.option, words, at);
+  }
+  return found;
+}
+
+/// One word; of a list all that are left.
+std::vector<std::string> words_of(const Argument& argument, std::size_t place,
+                                  const std::vector<std::string>& words) {
+  if (place >= words.size()) return {};
+  if (!argument.is_list()) return {words[place]};
+  return {words.begin() + static_cast<std::ptrdiff_t>(place), words.end()};
+}
+
+void set_argument(const Argument& argument, const std::vector<std::string>& words) {
+  if (auto* const* const text = std::get_if<std::string*>(&argument.target)) {
+    **text = words.front();
+  } else if (auto* const* const path = std::get_if<std::filesystem::path*>(&argument.target)) {
+    **path = words.front();
+  } else {
+    std::get<std::vector<std::filesystem::path>*>(argument.target)
+        ->assign(words.begin(), words.end());
   }
 }
 
-void refuse_extras(const Command& command, const std::vector<std::string>& extras) {
-  std::vector<std::string> known = {"--config", "--show-config", "--help"};
-  for (const Field& option : command.options) known.push_back("--" + option.name);
-  for (const std::string& word : extras) {
-    if (!word.starts_with("-")) continue;
-    const std::string name = word.substr(0, word.find('='));
-    throw UsageError(fmt::format("unknown option '{}'{}", name, did_you_mean(name, known)));
-  }
-  if (!extras.empty()) throw UsageError(fmt::format("unexpected argument '{}'", extras.front()));
-}
-
-void fill_arguments(const Command& command, const Parser& parser) {
+void fill_arguments(const Command& command, const std::vector<std::string>& words) {
   for (std::size_t i = 0; i < command.arguments.size(); ++i) {
     const Argument& argument = command.arguments[i];
-    if (parser.arguments[i]->count() > 0) {
-      const std::string text = parser.arguments[i]->results().back();
-      std::visit([&](auto* target) { *target = text; }, argument.target);
-    } else if (argument.required) {
+    const std::vector<std::string> own = words_of(argument, i, words);
+    if (!own.empty())
+      set_argument(argument, own);
+    else if (argument.required)
       throw UsageError(fmt::format("{} is missing ({})", argument.name, argument.help));
-    }
   }
+  const bool takes_all = !command.arguments.empty() && command.arguments.back().is_list();
+  if (words.size() > command.arguments.size() && !takes_all)
+    throw UsageError(fmt::format("unexpected argument '{}'", words[command.arguments.size()]));
 }
 
-void fill_options(const Command& command, const Parser& parser, OptionSources& sources) {
-  for (std::size_t i = 0; i < command.options.size(); ++i) {
-    const Field& option = command.options[i];
-    if (parser.options[i]->count() > 0) {
-      as_usage([&] { assign(option, parser.options[i]->results().back()); });
+void fill_options(const std::vector<Field>& options,
+                  const std::map<std::string, std::string>& values, OptionSources& sources) {
+  for (const Field& option : options) {
+    if (const auto found = values.find(option.name); found != values.end()) {
+      as_usage([&] { assign(option, found->second); });
       sources.by_words.insert(option.name);
     }
     if (option.required && !sources.by_words.contains(option.name) &&
@@ -100,61 +149,21 @@ void fill_options(const Command& command, const Parser& parser, OptionSources& s
   }
 }
 
-/// `next` stands behind an option that may be bare: one of its values, or a word of its own. Throws
-/// UsageError for what can only be a slip of the first.
-bool is_value(const Field& option, const std::string& next) {
-  if (choices_of(option).empty())  // a number or a word that stands for one
-    return next == "auto" || next == "none" ||
-           (!next.empty() && next.find_first_not_of("0123456789") == std::string::npos);
-  if (std::ranges::find(choices_of(option), next) != choices_of(option).end()) return true;
-  const std::string meant = did_you_mean(next, choices_of(option));
-  if (meant.empty() || next.starts_with("-") || std::filesystem::exists(next)) return false;
-  throw UsageError(fmt::format("--{}: expected one of {}; found '{}'{}", option.name,
-                               fmt::join(choices_of(option), ", "), next, meant));
-}
-
-/// `--flag True`, as PtychoPINN's options are written, to `--flag=true`.
-std::vector<std::string> with_flags_joined(const Command& command,
-                                           const std::vector<std::string>& words) {
-  std::vector<std::string> joined;
-  for (const std::string& word : words) {
-    const std::optional<bool> value = truth_of(word);
-    const auto is_before = [&](const Field& option) {
-      return std::holds_alternative<bool*>(option.target) && !joined.empty() &&
-             std::ranges::count(spellings(option), joined.back()) > 0;
-    };
-    if (value && std::ranges::any_of(command.options, is_before))
-      joined.back() += *value ? "=true" : "=false";
-    else
-      joined.push_back(word);
-  }
-  return joined;
-}
-
-/// The words with what a bare option means put behind it.
-std::vector<std::string> with_implied(const Command& command, std::vector<std::string> words) {
-  for (std::size_t i = 0; i < words.size(); ++i)
-    for (const Field& option : command.options) {
-      const std::vector<std::string> names = spellings(option);
-      if (option.implied.empty() || std::ranges::find(names, words[i]) == names.end()) continue;
-      const bool said = i + 1 < words.size() && is_value(option, words[i + 1]);
-      if (!said) words[i] += "=" + option.implied;
-    }
-  return words;
-}
-
 }  // namespace
 
 OptionSources parse(const Command& command, const std::vector<std::string>& words) {
-  Parser parser(command);
-  split(parser, with_implied(command, with_flags_joined(command, words)));
-  refuse_extras(command, parser.app.remaining());
   OptionSources sources;
-  sources.show_config = parser.show_config->count() > 0;
-  if (parser.config->count() > 0)
-    sources.by_file = read_config(command, parser.config->results().back());
-  fill_arguments(command, parser);
-  fill_options(command, parser, sources);
+  std::string config;
+  const std::vector<Field> of_every_command = {
+      {.name = "config", .target = &config},
+      {.name = "show-config", .target = &sources.show_config}};
+  SplitWords found = taken_apart(joined({command.options, of_every_command}), words);
+  for (const Field& option : of_every_command)
+    if (const auto value = found.values.find(option.name); value != found.values.end())
+      as_usage([&] { assign(option, value->second); });
+  if (found.values.contains("config")) sources.by_file = read_config(command, config);
+  fill_arguments(command, found.arguments);
+  fill_options(command.options, found.values, sources);
   return sources;
 }
 

@@ -8,6 +8,9 @@
 #include "ptyche/commands/checked_scan.h"
 #include "ptyche/commands/command_line.h"
 #include "ptyche/commands/option_lists.h"
+#include "ptyche/commands/parse.h"
+#include "ptyche/commands/run_result.h"
+#include "ptyche/commands/several_scans.h"
 #include "ptyche/core/error.h"
 #include "ptyche/core/files.h"
 #include "ptyche/core/progress.h"
@@ -26,10 +29,14 @@ struct ReconstructOptions : TrainingChoices {
   InferOptions infer;
   std::string network = "none";  ///< none, auto (the default number of epochs) or epochs
   std::string refine = "auto";
-  bool half_sets = false, no_check = false, no_verdict = false;
+  IntensityFreedom intensities = IntensityFreedom::automatic;
+  bool half_sets = false, no_check = false, no_verdict = false, own_probes = false;
+  std::vector<std::filesystem::path> scans;
 
   ReconstructOptions() { scan.hold_out.reset(); }
 };
+
+constexpr const char* kRefineCheckpoint = "refine_checkpoint.h5";
 
 Command declare(const std::shared_ptr<ReconstructOptions>& options);
 
@@ -37,6 +44,7 @@ RefineOptions refinement_of(const ReconstructOptions& options, const Scan& scan)
   return {.passes = refine_passes(options.refine, scan.frames_with(FrameUse::used).size(0)),
           .fixed_probe = options.train.fixed_probe,
           .background = options.train.background,
+          .intensities = options.intensities,
           .seed = options.train.seed};
 }
 
@@ -64,9 +72,10 @@ struct Refined {
   bool stopped = false;
 };
 
-Refined refine_or_stop(const Scan& scan, const Reconstruction& before, const RefineOptions& how) {
+Refined refine_or_stop(const Scan& scan, const Reconstruction& before, const RefineOptions& how,
+                       const SolverWatch& keep) {
   try {
-    return {refine(scan, before, how)};
+    return {refine(scan, before, how, keep)};
   } catch (const InterruptedRefinement& stop) {
     return {stop.image, true};
   }
@@ -95,10 +104,20 @@ Refined refined(const Scan& scan, const Reconstruction& before, const Reconstruc
                 RefinementGain& gain) {
   const Stopwatch watch;
   const RefineOptions how = refinement_of(options, scan);
-  Refined result = refine_or_stop(scan, before, how);
+  Refined result = refine_or_stop(scan, before, how,
+                                  {.checkpoint = options.output / kRefineCheckpoint,
+                                   .resume = options.train.resume,
+                                   .keep_checkpoint = true});
   gain.passes = result.stopped ? static_cast<std::int64_t>(result.image.loss.size()) : how.passes;
   gain.seconds = watch.seconds();
   return kept_if_better(std::move(result), before, scan, gain);
+}
+
+Attempt attempt_of(const RefinementGain& gain) {
+  return {.what = "refinement by a solver",
+          .passes = gain.passes,
+          .seconds = gain.seconds,
+          .kept = !gain.undone};
 }
 
 /// How the result of a training is judged: beside a converged image with the solver's freedom.
@@ -114,25 +133,25 @@ JudgeOptions judge_options(const ReconstructOptions& options, const Reconstructi
 }
 
 AutomaticOptions automatic_options(const ReconstructOptions& options) {
-  return {.fixed_probe = options.train.fixed_probe, .seed = options.train.seed};
+  return {.fixed_probe = options.train.fixed_probe,
+          .intensities = options.intensities,
+          .seed = options.train.seed};
 }
 
 /// Without a network: the automatic chain of solvers.
 void reconstruct_by_solvers(const ReconstructOptions& options, const std::string& options_json) {
   const Stopwatch watch;
-  require_writable_folder(options.output);
-  const FirstProbe first =
-      with_first_probe(checked_scan(options.scan, options.no_check), options.probe);
+  const RunRecord record(options_json, options.train.seed);
+  const bool resume = options.train.resume;
+  const OutputFolder folder(options.output, folder_use(options.overwrite, resume),
+                            image_files(kAutomaticCheckpoint));
+  const FirstProbe first = with_first_probe(checked_scan(options.scan, options.no_check),
+                                            options.probe, kept_in(options.output, resume));
   const Scan& scan = first.scan;
   if (options.half_sets) require_halves(scan);
-  const auto stamp = [&](Reconstruction& image) {
-    image.provenance.seed = options.train.seed;
-    image.provenance.command = "ptyche reconstruct";
-    image.provenance.options_json = options_json;
-  };
   const AutomaticResult result =
-      run_automatically(scan, {}, automatic_options(options), options.output, stamp);
-  Scores scores{.probe = score_of(first), .seconds = watch.seconds()};
+      run_automatically(scan, {}, automatic_options(options), options.output, resume, record);
+  Scores scores{.probe = score_of(first), .seconds = result.seconds_before + watch.seconds()};
   if (options.half_sets && result.end == ChainEnd::done) {
     write_reconstruction(options.output / "reconstruction.h5", result.image);
     scores.half_sets = write_half_sets(options.output, scan, [&](const Scan& half) {
@@ -142,30 +161,40 @@ void reconstruct_by_solvers(const ReconstructOptions& options, const std::string
   const bool judge = !options.no_verdict && result.end == ChainEnd::done;
   if (judge) scores.verdict = judged(scan, result.image, judge_options(result));
   write_image(options.output, result.image, scan, scores, {});
-  require_whole(result.end, options.output, /*resumable=*/false);
+  // Only now: until the image is written, the checkpoint is all that there is of the work.
+  const std::filesystem::path checkpoint = options.output / kAutomaticCheckpoint;
+  const std::filesystem::path first_probe = options.output / kFirstProbeFile;
+  if (result.end == ChainEnd::done) remove_if_possible({first_probe, checkpoint});
+  require_whole(result.end, options.output, std::filesystem::exists(checkpoint));
   require_not_failed(scores.verdict, judge, options.output);
 }
 
 /// By a network that is trained on the scan, and a solver that starts from its image.
 void reconstruct_by_training(ReconstructOptions options, const std::string& options_json) {
   const Stopwatch watch;
+  const RunRecord record(options_json, options.train.seed);
   refine_passes(options.refine, 1);  // refused now and not after the training
-  require_writable_folder(options.output);
+  RunFiles files = joined(model_files(), image_files());
+  files.names.emplace_back("network.h5");
+  files.last = "report.html";
+  const OutputFolder folder(options.output, folder_use(options.overwrite, options.train.resume),
+                            files);
   const FirstProbe first =
-      with_first_probe(checked_scan(options.scan, options.no_check), options.probe);
+      with_first_probe(checked_scan(options.scan, options.no_check), options.probe,
+                       kept_in(options.output, options.train.resume));
   const Scan& scan = first.scan;
   if (options.half_sets) require_halves(scan);
   const Groups groups = groups_for(scan, options);
   const Model model = train(scan, groups, options.train);
   write_training(options.output, model);
   Reconstruction before = network_image(model, scan, options.infer);
-  fill_provenance(before, model, "ptyche reconstruct", options_json);
+  record.stamp(before, model, {});
   write_reconstruction(options.output / "network.h5", before);
   std::vector<ExtraImage> extras = infer_unseen(model, scan, options.infer);
   RefinementGain gain;
   auto [image, stopped] = refined(scan, before, options, gain);
   const bool is_refined = gain.passes > 0 && !gain.undone;
-  if (is_refined) fill_provenance(image, model, "ptyche reconstruct", options_json);
+  if (is_refined) record.stamp(image, model, {attempt_of(gain)});
   Scores scores{.probe = score_of(first), .seconds = watch.seconds()};
   if (gain.passes > 0) scores.refinement = gain;
   if (options.half_sets && !stopped) {
@@ -182,9 +211,12 @@ void reconstruct_by_training(ReconstructOptions options, const std::string& opti
   write_image(options.output, image, scan, scores, extras);
   if (stopped)
     throw Interrupted(fmt::format(
-        "stopped during the refinement, after {} passes; the image so far is in {}, and "
-        "`ptyche solve --start` goes on from it",
+        "stopped during the refinement, after {} passes; image and state are kept in {}, --resume "
+        "goes on",
         gain.passes, options.output.string()));
+  // Only now: with them a run that is ended in the refinement need not train or refine again.
+  remove_if_possible({options.output / kRefineCheckpoint, options.output / kFirstProbeFile,
+                      options.train.checkpoint});
   require_not_failed(scores.verdict, judge, options.output);
 }
 
@@ -212,7 +244,7 @@ std::vector<Field> network_fields(ReconstructOptions& options) {
 void require_no_network_options(ReconstructOptions options) {
   ReconstructOptions usual;
   for (const std::string& name : changed(network_fields(options), network_fields(usual)))
-    if (name != "fixed-probe" && name != "seed")
+    if (name != "fixed-probe" && name != "seed" && name != "resume")
       throw UsageError(fmt::format(
           "--{}: nothing looks at it unless a network is trained on the scan (--train)", name));
 }
@@ -236,9 +268,48 @@ ReconstructOptions resolved(ReconstructOptions options) {
   return options;
 }
 
-void reconstruct(const ReconstructOptions& options, const std::string& options_json) {
+void reconstruct_one(const ReconstructOptions& options, const std::string& options_json) {
   if (options.network == "none") return reconstruct_by_solvers(options, options_json);
   reconstruct_by_training(options, options_json);
+}
+
+/// The choices for one of several scans: its file and folder, and the probe of the one before it.
+ReconstructOptions choices_for(ReconstructOptions options, const ScanJob& job,
+                               const std::filesystem::path& out,
+                               const std::filesystem::path& before) {
+  options.scan.file = job.file;
+  options.scan.scan_index = job.scan_index;
+  options.output = out;
+  options.train.checkpoint = out / "checkpoint.ptyche";
+  const bool carried = !options.own_probes && options.probe.probe == "auto" && !before.empty();
+  if (carried && probe_fits(before, options.scan)) {
+    options.probe.probe = before.string();
+    note("it starts from the probe of {} (--own-probes: each from its own)",
+         before.parent_path().filename().string());
+  }
+  return options;
+}
+
+void reconstruct(const ReconstructOptions& options, const std::string& options_json) {
+  const std::vector<ScanJob> jobs = scan_jobs(options.scans, options.scan);
+  if (jobs.size() == 1 && options.scans.size() == 1 && jobs.front().file == options.scans.front())
+    return reconstruct_one(choices_for(options, jobs.front(), options.output, {}), options_json);
+  run_scans(jobs, options.output, [&](const ScanJob& job, const auto& out, const auto& before) {
+    reconstruct_one(choices_for(options, job, out, before), options_json);
+  });
+}
+
+/// none, auto or a number of epochs, whose range `resolved` checks.
+TextTarget epochs_or_word(std::string& network) {
+  return {.get = [&network] { return network; },
+          .set =
+              [&network](const std::string& text) {
+                const bool number =
+                    !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
+                require(number || text == "auto" || text == "none",
+                        "--train: expected none, auto or a number of epochs, found '{}'", text);
+                network = text;
+              }};
 }
 
 Command declare(const std::shared_ptr<ReconstructOptions>& options) {
@@ -253,29 +324,38 @@ Command declare(const std::shared_ptr<ReconstructOptions>& options) {
           "its patch in one pass, the patches are stitched and a solver refines them. Leaves "
           "reconstruction.h5, pictures, scores.json and report.html in the output folder, and "
           "attempts.csv or model.ptyche.",
-      .arguments = {{"SCAN", &options->scan.file, scan_formats() + " file"}},
+      .arguments = {{"SCAN", &options->scans,
+                     scan_formats() +
+                         " file; of several (patterns with * and ? too) each goes "
+                         "into a folder of its own in the output folder, and a table comes at the "
+                         "end"}},
       .options = joined(
-          {{output_dir_option(options->output)},
+          {{output_dir_option(options->output), overwrite_option(options->overwrite)},
            fields(options->probe),
            far_field_scan_options(options->scan),
-           {no_check_option(options->no_check)},
+           {no_check_option(options->no_check), intensities_field(options->intensities)},
            {{.name = "half-sets",
              .target = &options->half_sets,
              .help = "also reconstruct the odd and the even patterns apart and correlate the two "
                      "images; takes twice the time"},
             no_verdict_option(options->no_verdict),
+            {.name = "own-probes",
+             .target = &options->own_probes,
+             .help = "of several scans start each from its own probe, not from that of the scan "
+                     "before"},
             {.name = "train",
-             .target = &options->network,
-             .help = "train a network on the scan first, for this many epochs (the bare option: "
-                     "auto); none = solvers alone. The options below belong to it, but for "
-                     "fixed-probe and seed",
+             .target = epochs_or_word(options->network),
+             .help = "epochs of a network that is trained on the scan first (the bare option: "
+                     "auto), with the options from group-size on; none = solvers alone",
              .implied = "auto"}},
            network_fields(*options),
            {threads_option(options->threads)}}),
       .references = {"O. Hoidn, A. A. Mishra, A. Mehta, Sci. Rep. 13, 22789 (2023)",
                      "A. Maiden, D. Johnson, P. Li, Optica 4, 736 (2017)",
                      "M. van Heel, M. Schatz, J. Struct. Biol. 151, 250 (2005)"},
-      .run = [options] { reconstruct(resolved(*options), options_as_json(declare(options))); }};
+      .run = [options] { reconstruct(resolved(*options), options_as_json(declare(options))); },
+      .basic = {"output-dir", "overwrite", "resume", "probe", "energy", "distance",
+                "detector-pixel", "mask", "no-check", "no-verdict", "train", "threads"}};
 }
 
 }  // namespace

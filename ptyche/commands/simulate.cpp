@@ -3,13 +3,13 @@
 
 #include <fmt/format.h>
 
-#include <cstdio>
 #include <memory>
 
 #include "ptyche/commands/command_line.h"
 #include "ptyche/commands/option_lists.h"
 #include "ptyche/core/error.h"
 #include "ptyche/core/files.h"
+#include "ptyche/core/progress.h"
 #include "ptyche/io/cxi.h"
 
 namespace ptyche {
@@ -27,8 +27,8 @@ void run_simulate(const SimulateVerbOptions& options) {
   if (options.output.has_parent_path()) require_writable_folder(options.output.parent_path());
   const Scan scan = simulate(options.simulate);
   write_cxi(options.output, scan);
-  fmt::print("{}: {} patterns of {} x {} pixels\n", options.output.string(), scan.frames(),
-             scan.pattern_size(), scan.pattern_size());
+  show("{}: {} patterns of {} x {} pixels\n", options.output.string(), scan.frames(),
+       scan.pattern_size(), scan.pattern_size());
 }
 
 }  // namespace
@@ -48,7 +48,9 @@ Command simulate_command() {
                                .required = true}},
                              fields(options->simulate)}),
           .references = {},
-          .run = [options] { run_simulate(*options); }};
+          .run = [options] { run_simulate(*options); },
+          .basic = {"output", "object", "object-file", "probe", "scan", "N", "frames", "step",
+                    "jitter", "photons", "probe-diameter", "defocus", "seed"}};
 }
 
 }  // namespace ptyche

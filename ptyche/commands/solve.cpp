@@ -9,16 +9,21 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <system_error>
 #include <utility>
 
 #include "ptyche/commands/automatic_run.h"
 #include "ptyche/commands/checked_scan.h"
 #include "ptyche/commands/command_line.h"
 #include "ptyche/commands/option_lists.h"
+#include "ptyche/commands/parse.h"
+#include "ptyche/commands/run_result.h"
 #include "ptyche/core/error.h"
 #include "ptyche/core/files.h"
 #include "ptyche/core/progress.h"
 #include "ptyche/io/product.h"
+#include "ptyche/io/readers.h"
+#include "ptyche/io/result.h"
 #include "ptyche/prepare/first_probe.h"
 #include "ptyche/report/report.h"
 #include "ptyche/solve/solver.h"
@@ -39,25 +44,30 @@ struct SolveVerbOptions {
   std::int64_t threads = 0;
   std::map<std::string, GivenValue> of_solvers;  ///< by option
   std::filesystem::path start, output;
+  bool overwrite = false;
   bool resume = false, half_sets = false, no_check = false, no_verdict = false;
 };
+
+constexpr const char* kCheckpoint = "solve_checkpoint.h5";
+
+std::string checkpoint_name(const SolveVerbOptions& options) {
+  return options.solver.chain.empty() ? kAutomaticCheckpoint : kCheckpoint;
+}
 
 Command declare(const std::shared_ptr<SolveVerbOptions>& options);
 
 /// Throws UsageError for an option that the automatic chain chooses by itself.
 void require_automatic(const SolveVerbOptions& options) {
   SolverOptions given = options.solver, usual{.chain = {}};
-  std::vector<std::string> names =
-      changed(without(fields(given), {"fixed-probe", "interpolation", "seed", "every"}),
-              without(fields(usual), {"fixed-probe", "interpolation", "seed", "every"}));
+  std::vector<std::string> names = changed(
+      without(fields(given), {"fixed-probe", "intensities", "interpolation", "seed", "every"}),
+      without(fields(usual), {"fixed-probe", "intensities", "interpolation", "seed", "every"}));
   for (const auto& [name, value] : options.of_solvers)
     if (value.number || value.word != "auto") names.push_back(name);
   if (!names.empty())
     throw UsageError(fmt::format(
         "--{0}: --solver auto chooses it by itself; name a chain to set it, e.g. --solver ml:40",
         names.front()));
-  if (options.resume)
-    throw UsageError("--resume: --solver auto keeps no checkpoint; --start goes on from its image");
 }
 
 /// Values that follow from others. Throws InvalidInput for an option that no solver of the chain
@@ -70,13 +80,6 @@ SolveVerbOptions resolved(SolveVerbOptions options) {
     if (given.word != "auto") set_option(options.solver, name, given.word);
   }
   return options;
-}
-
-void stamp(Reconstruction& image, const SolveVerbOptions& options,
-           const std::string& options_json) {
-  image.provenance.seed = options.solver.seed;
-  image.provenance.command = "ptyche solve";
-  image.provenance.options_json = options_json;
 }
 
 /// One line per evaluation: what a person plots to see how the chain went.
@@ -93,6 +96,7 @@ void write_progress(const std::filesystem::path& folder,
 
 AutomaticOptions automatic_options(const SolveVerbOptions& options) {
   return {.fixed_probe = options.solver.fixed_probe,
+          .intensities = options.solver.intensities,
           .interpolation = options.solver.interpolation,
           .seed = options.solver.seed};
 }
@@ -124,27 +128,40 @@ struct Solved {
   JudgeOptions judge;
 };
 
+/// What a named chain did.
+Attempt attempt_of(const Chain& chain, const SolveResult& result) {
+  std::string links;
+  for (const ChainLink& link : chain)
+    links += fmt::format("{}{}:{}", links.empty() ? "" : ",", link.solver, link.epochs);
+  Attempt done{
+      .what = links, .passes = static_cast<std::int64_t>(result.image.loss.size()), .kept = true};
+  if (result.evaluations.empty()) return done;
+  done.seconds = result.evaluations.back().seconds;
+  done.held_out_deviance = result.evaluations.back().held_out_deviance_per_photon;
+  return done;
+}
+
 /// The named chain, or the automatic one.
 Solved solved(const Scan& scan, const std::optional<Reconstruction>& start,
-              const SolveVerbOptions& options, const std::string& options_json,
+              const SolveVerbOptions& options, const RunRecord& record,
               const std::filesystem::path& checkpoint) {
-  const auto stamped = [&](Reconstruction& image) { stamp(image, options, options_json); };
   if (options.solver.chain.empty()) {
-    AutomaticResult found =
-        run_automatically(scan, start, automatic_options(options), options.output, stamped);
+    AutomaticResult found = run_automatically(scan, start, automatic_options(options),
+                                              options.output, options.resume, record);
     JudgeOptions judge = judge_options(found);
     judge.own_probe = start.has_value();
-    return {{std::move(found.image), found.end, {}}, std::move(judge)};
+    return {{std::move(found.image), found.end, {}, found.seconds_before}, std::move(judge)};
   }
   SolveResult result = solve(scan, start, options.solver,
                              {.evaluated =
                                   [&](Reconstruction image, const Evaluation&) {
-                                    stamped(image);
+                                    record.stamp(image, {});
                                     write_pictures(options.output, image);
                                   },
                               .checkpoint = checkpoint,
-                              .resume = options.resume});
-  stamped(result.image);
+                              .resume = options.resume,
+                              .keep_checkpoint = true});
+  record.stamp(result.image, {attempt_of(options.solver.chain, result)});
   warn_on_error("progress.csv", [&] { write_progress(options.output, result.evaluations); });
   return {std::move(result),
           {.solver = options.solver, .converged = false, .own_probe = start.has_value()}};
@@ -159,17 +176,21 @@ ProbeChoice probe_choice(const SolveVerbOptions& options) {
 
 void run_solve(const SolveVerbOptions& options, const std::string& options_json) {
   const Stopwatch stopwatch;
+  const RunRecord record(options_json, options.solver.seed);
   use_threads(options.threads);
-  require_writable_folder(options.output);
-  std::optional<Reconstruction> start;
-  if (!options.start.empty()) start = read_reconstruction(options.start);
+  const OutputFolder folder(options.output, folder_use(options.overwrite, options.resume),
+                            image_files(checkpoint_name(options)));
+  if (!options.start.empty()) reader_of(options.start, Content::object);  // refused at once
   const FirstProbe first =
-      with_first_probe(checked_scan(options.scan, options.no_check), probe_choice(options));
+      with_first_probe(checked_scan(options.scan, options.no_check), probe_choice(options),
+                       kept_in(options.output, options.resume));
   const Scan& scan = first.scan;
+  std::optional<Reconstruction> start;
+  if (!options.start.empty()) start = read_start(options.start, scan);
   if (options.half_sets) require_halves(scan);
-  const std::filesystem::path checkpoint = options.output / "solve_checkpoint.h5";
-  const auto [result, how] = solved(scan, start, options, options_json, checkpoint);
-  Scores scores{.probe = score_of(first), .seconds = stopwatch.seconds()};
+  const std::filesystem::path checkpoint = options.output / checkpoint_name(options);
+  const auto [result, how] = solved(scan, start, options, record, checkpoint);
+  Scores scores{.probe = score_of(first), .seconds = result.seconds_before + stopwatch.seconds()};
   if (result.end == ChainEnd::diverged)
     scores.passes_before_divergence = static_cast<std::int64_t>(result.image.loss.size());
   if (options.half_sets && result.end != ChainEnd::done)
@@ -181,6 +202,9 @@ void run_solve(const SolveVerbOptions& options, const std::string& options_json)
   const bool judge = !options.no_verdict && result.end == ChainEnd::done && !interrupted();
   if (judge) scores.verdict = judged(scan, result.image, how);
   write_image(options.output, result.image, scan, scores, {});
+  // Only now: until the image is written, the checkpoint is all that there is of the work.
+  if (result.end == ChainEnd::done)
+    remove_if_possible({options.output / kFirstProbeFile, checkpoint});
   require_whole(result.end, options.output, std::filesystem::exists(checkpoint));
   if (options.half_sets && !scores.half_sets && interrupted())
     throw Interrupted("stopped during the half sets; the image of all patterns is kept in " +
@@ -260,11 +284,11 @@ std::vector<Field> solver_option_list(SolveVerbOptions& options) {
        own_option_list(options.of_solvers),
        {{.name = "start",
          .target = &options.start,
-         .help =
-             "reconstruction.h5 to start from, of ptyche or in its layout; none = a flat object"},
+         .help = "result to start from, of ptyche or another program; none = a flat object"},
         {.name = "resume",
          .target = &options.resume,
          .help = "continue from the checkpoint in the output folder, or start where there is none"},
+        overwrite_option(options.overwrite),
         {.name = "half-sets",
          .target = &options.half_sets,
          .help = "also solve the odd and the even patterns apart, each from a flat object, and "
@@ -295,7 +319,9 @@ Command declare(const std::shared_ptr<SolveVerbOptions>& options) {
       .references = {"M. Odstrcil, A. Menzel, M. Guizar-Sicairos, Opt. Express 26, 3108 (2018)",
                      "P. Thibault, M. Guizar-Sicairos, New J. Phys. 14, 063004 (2012)",
                      "P. Thibault, A. Menzel, Nature 494, 68 (2013)"},
-      .run = [options] { run_solve(resolved(*options), options_as_json(declare(options))); }};
+      .run = [options] { run_solve(resolved(*options), options_as_json(declare(options))); },
+      .basic = {"output-dir", "solver", "probe-modes", "refine-positions", "start", "overwrite",
+                "resume", "probe", "threads"}};
 }
 
 }  // namespace

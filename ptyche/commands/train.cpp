@@ -1,16 +1,17 @@
 // The first half of `reconstruct`: a scan to a model. Takes PtychoPINN's options too.
 #include <fmt/format.h>
 
-#include <cstdio>
 #include <memory>
 
 #include "ptyche/commands/command_line.h"
 #include "ptyche/commands/option_lists.h"
 #include "ptyche/commands/parse.h"
+#include "ptyche/commands/run_result.h"
 #include "ptyche/core/files.h"
 #include "ptyche/core/progress.h"
 #include "ptyche/model/model.h"
 #include "ptyche/prepare/first_probe.h"
+#include "ptyche/prepare/scan_rotation.h"
 
 namespace ptyche {
 namespace {
@@ -43,26 +44,33 @@ void resolve(TrainVerbOptions& options) {
 
 /// The image of the test scan, or of the scan itself.
 void write_stitched(const TrainVerbOptions& options, const Scan& scan, const Model& model,
-                    const Stopwatch& watch, const std::string& options_json) {
+                    const Stopwatch& watch, const RunRecord& record) {
   ReadOptions test = options.scan;
   test.file = options.test_file;
-  const Scan seen = options.test_file.empty() ? scan : read_scan(test);
+  const Scan seen = options.test_file.empty() ? scan : read_turned_scan(test);
   Reconstruction image = network_image(
       model, seen, {.precision = options.train.precision, .engine = options.train.engine});
-  fill_provenance(image, model, "ptyche train", options_json);
+  record.stamp(image, model, {});
   write_image(options.output, image, seen, {.seconds = watch.seconds()}, {});
 }
 
 void run_train(TrainVerbOptions options, const std::string& options_json) {
   const Stopwatch watch;
   resolve(options);
-  require_writable_folder(options.output);
-  const FirstProbe first = with_first_probe(read_scan(options.scan), options.probe);
+  const RunRecord record(options_json, options.train.seed);
+  const RunFiles files =
+      options.do_stitching ? joined(model_files(), image_files()) : model_files();
+  const OutputFolder folder(options.output, folder_use(options.overwrite, options.train.resume),
+                            files);
+  const FirstProbe first = with_first_probe(read_turned_scan(options.scan), options.probe,
+                                            kept_in(options.output, options.train.resume));
   const Scan scan = subsample(first.scan, options.grouping.resolved_subsample());
   const Model model = train(scan, groups_for(scan, options, options.grouping), options.train);
   write_training(options.output, model);
-  fmt::print("{}\n", (options.output / "model.ptyche").string());
-  if (options.do_stitching) write_stitched(options, scan, model, watch, options_json);
+  // Only now: until the model is written, the checkpoint is all that there is of the work.
+  remove_if_possible({options.output / kFirstProbeFile, options.train.checkpoint});
+  summarise("{}\n", (options.output / "model.ptyche").string());
+  if (options.do_stitching) write_stitched(options, scan, model, watch, record);
 }
 
 /// What a PtychoPINN user types, where it is not an option of another list.
@@ -91,7 +99,8 @@ Command declare(const std::shared_ptr<TrainVerbOptions>& options) {
               "Ctrl-C keeps a checkpoint from which --resume goes on. With --gridsize, or another "
               "network than ours, groups are chosen once, as PtychoPINN does.",
           .arguments = {{"SCAN", &options->scan.file, scan_formats() + " file", false}},
-          .options = joined({{output_dir_option(options->output, "folder for the model")},
+          .options = joined({{output_dir_option(options->output, "folder for the model"),
+                              overwrite_option(options->overwrite)},
                              fields(options->probe),
                              far_field_scan_options(options->scan),
                              fields(options->group),
@@ -101,7 +110,9 @@ Command declare(const std::shared_ptr<TrainVerbOptions>& options) {
                              ptychopinn_option_list(*options),
                              {threads_option(options->threads)}}),
           .references = {},
-          .run = [options] { run_train(*options, options_as_json(declare(options))); }};
+          .run = [options] { run_train(*options, options_as_json(declare(options))); },
+          .basic = {"output-dir", "overwrite", "resume", "epochs", "probe", "probe-modes",
+                    "refine-positions", "mask", "crop", "seed", "threads"}};
 }
 
 }  // namespace

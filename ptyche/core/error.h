@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <exception>
 #include <stdexcept>
 #include <string>
 #include <type_traits>
@@ -52,13 +53,23 @@ void require(bool condition, fmt::format_string<InMessage<Args>...> format, Args
     throw InvalidInput(fmt::format(fmt::runtime(format), in_message(std::forward<Args>(args))...));
 }
 
-/// Runs `work`; an InvalidInput that leaves it gets "context: " in front (a file, a dataset).
+/// What a user is told of an exception that comes from outside and is no fault of the program:
+/// memory that ran out (std::bad_alloc, LibTorch's own message) or a file that the system refuses.
+/// Empty for every other exception.
+std::string system_message(const std::exception& error);
+
+/// Runs `work`; an InvalidInput that leaves it gets "context: " in front (a file, a dataset), and
+/// so does what the system refuses (system_message), which becomes an InvalidInput.
 template <typename Work>
 auto with_context(const std::string& context, Work&& work) {
   try {
     return work();
   } catch (const InvalidInput& error) {
     throw InvalidInput(context + ": " + error.what());
+  } catch (const std::exception& error) {
+    const std::string refused = system_message(error);
+    if (refused.empty()) throw;
+    throw InvalidInput(context + ": " + refused);
   }
 }
 

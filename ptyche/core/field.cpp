@@ -282,6 +282,7 @@ std::string to_text(const Key& key) {
 }
 
 Key key_from(const std::string& text) {
+  require_shallow(text, "the options of the run", 16);
   try {
     return nlohmann::json::parse(text).get<Key>();
   } catch (const nlohmann::json::exception&) {

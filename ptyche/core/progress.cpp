@@ -6,27 +6,20 @@
 #include <algorithm>
 #include <cmath>
 #include <csignal>
-#include <cstdio>
 
 namespace ptyche {
 
 namespace {
 
-constexpr auto kTerminalInterval = std::chrono::milliseconds(100);
-constexpr auto kLogInterval = std::chrono::seconds(60);
+constexpr auto kBarInterval = std::chrono::milliseconds(100);
+constexpr auto kLineInterval = std::chrono::seconds(60);
 
 double seconds_between(std::chrono::steady_clock::time_point from,
                        std::chrono::steady_clock::time_point to) {
   return std::chrono::duration<double>(to - from).count();
 }
 
-thread_local int silences = 0;
-
 }  // namespace
-
-Silence::Silence() { ++silences; }
-
-Silence::~Silence() { --silences; }
 
 std::string format_duration(double seconds) {
   const auto whole = static_cast<std::int64_t>(std::llround(std::max(seconds, 0.0)));
@@ -41,22 +34,28 @@ Progress::Progress(std::string what, std::int64_t total, std::string unit)
       total_(std::max<std::int64_t>(total, 1)),
       terminal_(isatty(STDERR_FILENO) != 0),
       start_(Clock::now()),
-      last_(start_ - kLogInterval) {}
+      drawn_(start_ - kBarInterval),
+      said_(start_) {}
 
 Progress::~Progress() { finish(); }
 
 void Progress::step(std::int64_t done, std::int64_t units, const std::string& detail) {
   const auto now = Clock::now();
-  if (first_done_ < 0) {
+  const bool first = first_done_ < 0, last = done >= total_;
+  if (first) {
     first_done_ = done;
     first_units_ = units;
     start_ = now;
   }
-  const auto interval = terminal_ ? std::chrono::duration_cast<Clock::duration>(kTerminalInterval)
-                                  : std::chrono::duration_cast<Clock::duration>(kLogInterval);
-  if (done < total_ && now - last_ < interval) return;
-  last_ = now;
-  print(done, units, detail);
+  if (terminal_ && (last || now - drawn_ >= kBarInterval)) {
+    drawn_ = now;
+    print_bar(line(done, units, detail));
+  }
+  const bool after_a_minute = now - said_ >= kLineInterval;
+  if (!first && !last && !after_a_minute) return;
+  said_ = now;
+  print_message(after_a_minute && !terminal_ ? MessageLevel::info : MessageLevel::debug,
+                line(done, units, detail));
 }
 
 std::string Progress::pace(std::int64_t done, std::int64_t units) const {
@@ -68,36 +67,20 @@ std::string Progress::pace(std::int64_t done, std::int64_t units) const {
   return fmt::format("{:.0f} {}/s  {} left  ", rate, unit_, format_duration(left));
 }
 
-void Progress::print(std::int64_t done, std::int64_t units, const std::string& detail) {
-  if (silences > 0) return;
+std::string Progress::line(std::int64_t done, std::int64_t units, const std::string& detail) const {
   const auto filled = static_cast<std::size_t>(20 * done / total_);
   const std::string bar = std::string(filled, '#') + std::string(20 - filled, '.');
-  const std::string line =
-      fmt::format("{} [{}] {}/{}  {}{}", what_, bar, done, total_, pace(done, units), detail);
-  fmt::print(stderr, "{}{}{}", terminal_ ? "\r\033[K" : "", line, terminal_ ? "" : "\n");
-  std::fflush(stderr);
-  line_open_ = terminal_;
+  return fmt::format("{} [{}] {}/{}  {}{}", what_, bar, done, total_, pace(done, units), detail);
 }
 
-void Progress::finish() {
-  if (line_open_) fmt::print(stderr, "\n");
-  line_open_ = false;
-}
-
-void print_note(const std::string& text) {
-  if (silences == 0) fmt::print(stderr, "{}\n", text);
-}
-
-void print_warning(const std::string& text) {
-  if (silences == 0) fmt::print(stderr, "warning: {}\n", text);
-}
+void Progress::finish() { remove_bar(); }
 
 namespace {
 
 volatile std::sig_atomic_t signal_came = 0;
 
 extern "C" void remember(int signal) {
-  if (signal_came != 0) {
+  if (signal_came != 0 && signal != SIGHUP) {
     std::signal(signal, SIG_DFL);
     std::raise(signal);
   }
@@ -107,11 +90,16 @@ extern "C" void remember(int signal) {
 }  // namespace
 
 CatchInterrupts::CatchInterrupts()
-    : interrupt_(std::signal(SIGINT, remember)), terminate_(std::signal(SIGTERM, remember)) {}
+    : interrupt_(std::signal(SIGINT, remember)),
+      terminate_(std::signal(SIGTERM, remember)),
+      hang_up_(std::signal(SIGHUP, remember)) {
+  if (hang_up_ == SIG_IGN) std::signal(SIGHUP, SIG_IGN);
+}
 
 CatchInterrupts::~CatchInterrupts() {
   std::signal(SIGINT, interrupt_);
   std::signal(SIGTERM, terminate_);
+  std::signal(SIGHUP, hang_up_);
 }
 
 bool interrupted() { return signal_came != 0; }

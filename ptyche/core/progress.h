@@ -1,7 +1,5 @@
-// Long work: what the program says while it goes on, how long it takes, and how it is interrupted.
+// Long work: how far it is, how long it takes, and how it is interrupted.
 #pragma once
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <chrono>
@@ -11,11 +9,14 @@
 #include <utility>
 #include <vector>
 
+#include "ptyche/core/messages.h"
+
 namespace ptyche {
 
-/// Shows "what  [####....] 12/60  rate  time left  detail" on stderr, rate and time from the second
-/// step on. Construct, call `step` as
-/// work is done, and let it go out of scope (or call `finish`) to end the line.
+/// Shows "what  [####....] 12/60  rate  time left  detail", rate and time from the second step on:
+/// on a terminal a bar that is gone when the work is done, elsewhere a line a minute; the first and
+/// the last step are for those who want to follow (--verbose, --log). Construct, call `step` as
+/// work is done, and let it go out of scope (or call `finish`).
 class Progress {
  public:
   /// total  steps of the whole work, >= 1
@@ -35,44 +36,20 @@ class Progress {
   using Clock = std::chrono::steady_clock;
   /// Rate and time left; empty at the first step, before which it is not known what was done.
   std::string pace(std::int64_t done, std::int64_t units) const;
-  void print(std::int64_t done, std::int64_t units, const std::string& detail);
+  std::string line(std::int64_t done, std::int64_t units, const std::string& detail) const;
   std::string what_, unit_;
   std::int64_t total_, first_done_ = -1, first_units_ = 0;
-  bool terminal_, line_open_ = false;
-  Clock::time_point start_, last_;
+  bool terminal_;
+  Clock::time_point start_, drawn_, said_;
 };
 
 /// "45 s", "3 min 20 s", "2 h 5 min".
 std::string format_duration(double seconds);
 
-/// While one lives, its thread says nothing: notes, warnings and bars of short trial runs are not
-/// the user's. One may live inside another.
-class Silence {
- public:
-  Silence();
-  ~Silence();
-  Silence(const Silence&) = delete;
-  Silence& operator=(const Silence&) = delete;
-};
-
-void print_note(const std::string& text);     ///< "text"
-void print_warning(const std::string& text);  ///< "warning: text"
-
-/// A plain line about what is being done or was decided.
-template <typename... Args>
-void note(fmt::format_string<Args...> format, Args&&... args) {
-  print_note(fmt::format(format, std::forward<Args>(args)...));
-}
-
-/// Something the user should know although the work goes on.
-template <typename... Args>
-void warn(fmt::format_string<Args...> format, Args&&... args) {
-  print_warning(fmt::format(format, std::forward<Args>(args)...));
-}
-
-/// While one lives, SIGINT and SIGTERM are remembered instead of ending the program; a second one
-/// ends it at once. Put one around a loop that asks `interrupted`, and around nothing else: where
-/// nobody asks, a signal must end the program. One may live inside another.
+/// While one lives, SIGINT, SIGTERM and SIGHUP (unless nohup has it ignored) are remembered instead
+/// of ending the program; a second SIGINT or SIGTERM ends it at once. A dropped connection may send
+/// SIGHUP more than once: it never does. Put one around a loop that asks `interrupted`, and around
+/// nothing else: where nobody asks, a signal must end the program. One may live inside another.
 class CatchInterrupts {
  public:
   CatchInterrupts();
@@ -82,7 +59,7 @@ class CatchInterrupts {
 
  private:
   using Handler = void (*)(int);
-  Handler interrupt_, terminate_;  // those before
+  Handler interrupt_, terminate_, hang_up_;  // those before
 };
 
 /// True once a signal was remembered, and from then on. Loops ask after every step, save their

@@ -11,7 +11,7 @@
 namespace ptyche {
 namespace {
 
-constexpr double pi = std::numbers::pi;
+constexpr double kPi = std::numbers::pi;
 constexpr double kLargestMean = 0x1p62;  // above, a draw might not fit into 64 bits
 
 /// log k! less Stirling's k log k - k + log(2 pi k) / 2; k >= 1, error below 1e-11.
@@ -19,7 +19,7 @@ double stirling_error(double k) {
   if (k < 16) {
     double factorial = 1;
     for (int i = 2; i <= k; ++i) factorial *= i;
-    return std::log(factorial) - (k * std::log(k) - k + 0.5 * std::log(2 * pi * k));
+    return std::log(factorial) - (k * std::log(k) - k + 0.5 * std::log(2 * kPi * k));
   }
   const double square = k * k;
   return (1.0 / 12 - (1.0 / 360 - 1.0 / (1260 * square)) / square) / k;
@@ -31,7 +31,7 @@ double log_poisson(double k, double mean) {
   if (k == 0) return -mean;
   const double excess = (k - mean) / mean;
   const double divergence = mean * ((1 + excess) * std::log1p(excess) - excess);
-  return -divergence - 0.5 * std::log(2 * pi * k) - stirling_error(k);
+  return -divergence - 0.5 * std::log(2 * kPi * k) - stirling_error(k);
 }
 
 /// Counts the exponential waiting times that fit into `mean` (Knuth, TAOCP 2, 3.4.1); exact.
@@ -104,7 +104,7 @@ double RandomStream::uniform() {
 
 double RandomStream::normal() {
   const double radius = std::sqrt(-2 * std::log(1 - uniform()));
-  return radius * std::cos(2 * pi * uniform());
+  return radius * std::cos(2 * kPi * uniform());
 }
 
 std::int64_t RandomStream::below(std::int64_t bound) {

@@ -1,5 +1,7 @@
 #include "ptyche/data/probe.h"
 
+#include <ATen/Parallel.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -30,15 +32,58 @@ double probe_power(const at::Tensor& probe) {
   return at::view_as_real(probe).square().sum(at::kDouble).item<double>();
 }
 
+namespace {
+
+/// Adds some pixels of the frames, frame by frame: the same sum for any number of threads.
+template <typename T>
+void add_frames(const T* counts, const at::Tensor& frames, std::int64_t pixels, std::int64_t begin,
+                std::int64_t end, double* sum) {
+  const auto* const number = frames.const_data_ptr<std::int64_t>();
+  for (std::int64_t i = 0; i < frames.size(0); ++i) {
+    const T* const frame = counts + number[i] * pixels;
+    for (std::int64_t pixel = begin; pixel < end; ++pixel)
+      sum[pixel] += static_cast<double>(frame[pixel]);
+  }
+}
+
+/// The sum of the frames, where their type is one of a scan's; else undefined.
+at::Tensor sum_of_frames(const at::Tensor& counts, const at::Tensor& chosen) {
+  constexpr std::int64_t kPixelsAtOnce = 4096;  // of sums, which stay in the nearest cache
+  const at::Tensor frames = chosen.contiguous();
+  const std::int64_t pixels = counts.size(1) * counts.size(2);
+  at::Tensor sum = at::zeros({counts.size(1), counts.size(2)}, at::kDouble);
+  auto* const to = sum.mutable_data_ptr<double>();
+  const auto add = [&]<typename T>(const T* from) {
+    const std::int64_t parts = (pixels + kPixelsAtOnce - 1) / kPixelsAtOnce;
+    at::parallel_for(0, parts, 1, [&](std::int64_t first, std::int64_t last) {
+      for (std::int64_t part = first; part < last; ++part)
+        add_frames(from, frames, pixels, part * kPixelsAtOnce,
+                   std::min(pixels, (part + 1) * kPixelsAtOnce), to);
+    });
+    return sum;
+  };
+  if (!counts.is_contiguous()) return {};
+  if (counts.scalar_type() == at::kByte) return add(counts.const_data_ptr<std::uint8_t>());
+  if (counts.scalar_type() == at::kShort) return add(counts.const_data_ptr<std::int16_t>());
+  if (counts.scalar_type() == at::kInt) return add(counts.const_data_ptr<std::int32_t>());
+  if (counts.scalar_type() == at::kFloat) return add(counts.const_data_ptr<float>());
+  return {};
+}
+
+}  // namespace
+
 at::Tensor mean_pattern(const at::Tensor& counts, const at::Tensor& frames, double power) {
   require(frames.size(0) > 0, "frames: expected at least one used pattern, found none");
+  const auto number = static_cast<double>(frames.size(0));
+  if (power == 1)
+    if (const at::Tensor sum = sum_of_frames(counts, frames); sum.defined()) return sum / number;
   at::Tensor sum = at::zeros({counts.size(1), counts.size(2)}, at::kDouble);
   for (std::int64_t first = 0; first < frames.size(0); first += kSummedAtOnce) {
     const std::int64_t length = std::min(kSummedAtOnce, frames.size(0) - first);
     const at::Tensor batch = counts.index_select(0, frames.narrow(0, first, length));
     sum += (power == 1 ? batch : batch.to(at::kDouble).pow(power)).sum({0}, false, at::kDouble);
   }
-  return sum / static_cast<double>(frames.size(0));
+  return sum / number;
 }
 
 at::Tensor calibrate_probe(const at::Tensor& probe, const at::Tensor& counts,

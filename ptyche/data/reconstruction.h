@@ -56,12 +56,27 @@ struct Patches {
   Interpolation interpolation = Interpolation::probe_fourier;
 };
 
+/// One thing that was done or tried on the way to an image: what it was, what it cost, what it came
+/// to, whether it was better than all before (the last one that was is the result).
+struct Attempt {
+  std::string what;
+  std::int64_t passes = 0;  ///< over all patterns, or epochs of a training
+  double seconds = 0;
+  double held_out_deviance = 0;  ///< per photon; 0 = not measured
+  bool kept = false;
+};
+
 /// Where a result comes from; written into every file.
 struct Provenance {
   std::string source, input_hash;  ///< scan file and its SHA-256
-  std::string command;             ///< the command line
-  std::string options_json;        ///< all options as one JSON object
+  std::string command;             ///< the whole command line
+  std::string options_json;        ///< all options as they were asked for, one JSON object
   std::uint64_t seed = 0;
+  std::string version;                ///< of the program, with its commit
+  std::string date;                   ///< when it was done, UTC, ISO 8601
+  std::string machine;                ///< processor, cores, threads
+  std::vector<Attempt> attempts;      ///< what was done
+  std::vector<std::string> warnings;  ///< that were given on the way
 };
 
 /// The result: one object, the probe that goes with it, and what predicts patterns from them.
@@ -73,6 +88,9 @@ struct Reconstruction {
   at::Tensor positions;  ///< (n, 2) float64 of ALL patterns in file order, scan's pixel frame
   at::Tensor frame_use;  ///< (n) uint8 FrameUse
   at::Tensor background;  ///< (N, N) float32 counts, zero frequency at N/2; undefined = none
+  /// (n) float32 of the beam in each pattern over its mean, which multiplies what the image
+  /// foretells; NaN = the ratio of totals (patterns not used). Undefined = 1.
+  at::Tensor intensities;
   /// Object pixel (0, 0) in the scan's pixel frame, whole numbers: index = position - origin.
   std::int64_t origin_row = 0, origin_col = 0;
   Interpolation interpolation = Interpolation::probe_fourier;

@@ -20,8 +20,18 @@ double magnification(const Geometry& geometry) {
 
 }  // namespace
 
+namespace {
+
+constexpr double kPlanckTimesLight = 1.23984198e-6;  // eV m (CODATA 2018)
+
+}  // namespace
+
+double electron_wavelength_m(double voltage_v) {
+  constexpr double kRestEnergy = 510998.95;  // eV
+  return kPlanckTimesLight / std::sqrt(voltage_v * (voltage_v + 2 * kRestEnergy));
+}
+
 double wavelength_m(const Geometry& geometry) {
-  constexpr double kPlanckTimesLight = 1.23984198e-6;  // eV m (CODATA 2018)
   return geometry.energy_ev > 0 ? kPlanckTimesLight / geometry.energy_ev : 0;
 }
 
@@ -202,6 +212,17 @@ std::string fingerprint(const Scan& scan) {
                      scan.input_hash(), fingerprint(sums), fingerprint(scan.positions()),
                      fingerprint(scan.probe()), fingerprint(scan.mask()),
                      fingerprint(scan.frame_use()));
+}
+
+PositionBox position_box(const Scan& scan) {
+  const at::Tensor& all = scan.positions();
+  const at::Tensor kept = scan.frame_use().ne(static_cast<int>(FrameUse::rejected)).nonzero();
+  const PositionBox whole{all.amin(0), all.amax(0)};
+  if (kept.size(0) == 0 || kept.size(0) == all.size(0)) return whole;
+  const at::Tensor places = all.index_select(0, kept.squeeze(1));
+  const at::Tensor low = places.amin(0), high = places.amax(0);
+  const at::Tensor reach = high - low + static_cast<double>(scan.pattern_size());
+  return {at::maximum(whole.low, low - reach), at::minimum(whole.high, high + reach)};
 }
 
 }  // namespace ptyche

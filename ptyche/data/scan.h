@@ -10,13 +10,14 @@ namespace ptyche {
 
 /// Lengths in metres, energy in electronvolts; 0 = not known.
 struct Geometry {
-  double energy_ev = 0;          ///< photon energy (X-rays)
+  double energy_ev = 0;          ///< of a photon of the light's wavelength, electrons' too
   double distance_m = 0;         ///< sample to detector
   double detector_pixel_m = 0;   ///< detector pixel pitch
   double exposure_s = 0;         ///< of one pattern
   double object_pixel_m = 0;     ///< object pixel; 0 = lengths are in object pixels only
   bool near_field = false;       ///< the detector sees the sample's shadow and not its far field
   double source_distance_m = 0;  ///< near field: focus to sample; 0 = parallel light
+  double semi_angle_rad = 0;     ///< of a converging electron beam; 0 = not known
 
   bool has_object_pixel() const { return object_pixel_m > 0; }
 };
@@ -28,6 +29,10 @@ double far_field_object_pixel_m(const Geometry& geometry, std::int64_t pattern_s
 
 /// Metres; 0 where the energy is unknown.
 double wavelength_m(const Geometry& geometry);
+
+/// Relativistic wavelength of electrons, m (Kirkland, Advanced Computing in Electron Microscopy
+/// (2010), eq. 2.5); voltage > 0.
+double electron_wavelength_m(double voltage_v);
 
 /// A near-field scan in light that diverges from a focus is one in parallel light with a smaller
 /// detector pixel over a shorter distance, both divided by the magnification M = 1 + distance /
@@ -107,6 +112,14 @@ at::Tensor counts_in_fft_order(const Scan& scan, const at::Tensor& frames);
 
 /// The mask in FFT order, (N, N) bool.
 at::Tensor mask_in_fft_order(const Scan& scan);
+
+/// The smallest box around the positions, (2) float64 each. A rejected pattern that lies farther
+/// out than the box of all others is long does not count: a position that is far off must not make
+/// the canvas large.
+struct PositionBox {
+  at::Tensor low, high;
+};
+PositionBox position_box(const Scan& scan);
 
 /// Narrowest of uint8, int16, int32, float32 that holds `counts` (any real type) exactly;
 /// fractional counts stay float32.

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "ptyche/core/error.h"
+
 namespace ptyche {
 
 std::string to_string(VerdictWord word) {
@@ -13,6 +15,12 @@ std::string to_string(VerdictWord word) {
     default:
       return "failed";
   }
+}
+
+VerdictWord verdict_word_from(const std::string& word) {
+  for (const VerdictWord known : {VerdictWord::good, VerdictWord::doubtful, VerdictWord::failed})
+    if (to_string(known) == word) return known;
+  throw InvalidInput("expected good, doubtful or failed, found '" + word + "'");
 }
 
 std::string first_line(const Verdict& verdict) {

@@ -17,6 +17,8 @@ enum class VerdictWord {
   failed,    ///< the image is not of the sample, or nobody could tell
 };
 std::string to_string(VerdictWord word);
+/// Throws InvalidInput listing the words that exist.
+VerdictWord verdict_word_from(const std::string& word);
 
 /// What a verdict comes from, all dimensionless; see docs/verdict.md.
 struct VerdictEvidence {

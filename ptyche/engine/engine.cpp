@@ -20,8 +20,10 @@ std::vector<EngineCoverage> engine_coverage() {
            fmt::format("CPU ({} kernels); CUDA for the physics, the network stays on the CPU "
                        "({})",
                        cpu::kernels<float>().name, cuda::describe_device()),
-       .sizes = fmt::format("N with no prime factor above {} on the CPU, any on CUDA",
-                            cpu::kLargestRadix),
+       .sizes =
+           fmt::format("N with no prime factor above {} on the CPU (a large one is slow: its own "
+                       "length per pixel), any on CUDA",
+                       cpu::kLargestRadix),
        .limits = "first derivatives; CUDA: far field only"},
       {.engine = Engine::reference,
        .operators = "every operator, translate and warp among them",

@@ -18,12 +18,17 @@ T* pointer(const at::Tensor& tensor) {
                              : tensor.data_ptr<T>();
 }
 
-/// Whole pixels under the corners, and the rests.
-std::vector<cpu::PatchPosition> positions_of(const CanvasLayout& layout) {
+/// Whole pixels under the corners, and the rests; the beam's intensity in each pattern.
+std::vector<cpu::PatchPosition> positions_of(const CanvasLayout& layout,
+                                             const at::Tensor& intensities) {
   const at::Tensor corners = layout.corners.to(at::kDouble).contiguous();
   const at::Tensor fractions = layout.fractions.to(at::kDouble).contiguous();
   std::vector<cpu::PatchPosition> positions;
   positions.reserve(static_cast<std::size_t>(corners.size(0)));
+  const bool changes = intensities.defined() && intensities.numel() > 0;
+  const at::Tensor factors =
+      changes ? intensities.detach().to(at::kDouble).contiguous() : intensities;
+  const double* factor = changes ? factors.const_data_ptr<double>() : nullptr;
   const auto* corner = corners.data_ptr<double>();
   const auto* shift = fractions.data_ptr<double>();
   for (std::int64_t k = 0; k < corners.size(0); ++k, corner += 2, shift += 2) {
@@ -33,7 +38,8 @@ std::vector<cpu::PatchPosition> positions_of(const CanvasLayout& layout) {
                          .row_fraction = corner[0] - row,
                          .col_fraction = corner[1] - col,
                          .row_shift = shift[0],
-                         .col_shift = shift[1]});
+                         .col_shift = shift[1],
+                         .intensity = factor ? factor[k] : 1});
   }
   return positions;
 }
@@ -68,12 +74,27 @@ T* keep(const at::Tensor& tensor, std::vector<at::Tensor>& kept) {
   return pointer<T>(kept.back());
 }
 
+/// mode_power of a contiguous probe, (N, N): LibTorch's calls for it take as long as two patterns.
+template <class T>
+at::Tensor power_of(const at::Tensor& probe) {
+  const auto pixels = static_cast<std::size_t>(probe.size(1) * probe.size(2));
+  at::Tensor power = at::empty({probe.size(1), probe.size(2)}, c10::CppTypeToScalarType<T>::value);
+  T* to = pointer<T>(power);
+  const T* mode = pointer<T>(probe);
+  for (std::int64_t number = 0; number < probe.size(0); ++number, mode += 2 * pixels)
+    for (std::size_t i = 0; i < pixels; ++i)
+      to[i] =
+          (number > 0 ? to[i] : 0) + mode[2 * i] * mode[2 * i] + mode[2 * i + 1] * mode[2 * i + 1];
+  return power;
+}
+
 /// The kernels of the CPU make the weights of moved probes themselves, one at a time.
 template <class T>
 void fill_weights(const at::Tensor& probe, const at::Tensor& merged, const CanvasLayout& layout,
                   ComputeDevice device, std::vector<at::Tensor>& kept, cpu::LossInputs<T>& inputs) {
-  at::Tensor weight = mode_power(probe.detach());
-  inputs.dark_weight = kLitToMerge * weight.max().template item<double>();
+  at::Tensor weight = power_of<T>(probe.detach());
+  const T* power = pointer<T>(weight);
+  inputs.dark_weight = kLitToMerge * *std::max_element(power, power + weight.numel());
   if (inputs.moved_probe && device == ComputeDevice::cpu) return;
   if (inputs.moved_probe) {
     weight = merge_weights(probe, select_patches(layout, merged));
@@ -84,7 +105,8 @@ void fill_weights(const at::Tensor& probe, const at::Tensor& merged, const Canva
 
 /// Sizes and options.
 template <class T>
-cpu::LossInputs<T> described(const CanvasLayout& layout, const LossOptions& options) {
+cpu::LossInputs<T> described(const CanvasLayout& layout, const at::Tensor& intensities,
+                             const LossOptions& options) {
   cpu::LossInputs<T> inputs;
   inputs.size = layout.pattern_size;
   inputs.patterns = layout.corners.size(0);
@@ -97,7 +119,7 @@ cpu::LossInputs<T> described(const CanvasLayout& layout, const LossOptions& opti
   inputs.merge_floor = options.merge.floor;
   inputs.want_gradient = false;
   inputs.want_position = layout.corners.requires_grad();
-  inputs.positions = positions_of(layout);
+  inputs.positions = positions_of(layout, intensities);
   return inputs;
 }
 
@@ -110,7 +132,7 @@ cpu::LossInputs<T> fused_inputs(const at::Tensor& transmission, const at::Tensor
                                 std::vector<at::Tensor>& kept) {
   const auto real = c10::CppTypeToScalarType<T>::value;
   const at::Tensor own_probe = probe.to(transmission.scalar_type()).contiguous();
-  cpu::LossInputs<T> inputs = described<T>(layout, options);
+  cpu::LossInputs<T> inputs = described<T>(layout, measured.intensities, options);
   inputs.modes = probe.size(0);
   inputs.probe = keep<T>(own_probe, kept);
   inputs.counts = keep<T>(measured.counts.to(real), kept);
@@ -127,20 +149,22 @@ cpu::LossInputs<T> fused_inputs(const at::Tensor& transmission, const at::Tensor
 }
 
 template <class T>
-std::array<at::Tensor, 4> take_gradients(cpu::LossInputs<T>& inputs) {
+std::array<at::Tensor, 5> take_gradients(cpu::LossInputs<T>& inputs) {
   const auto real = c10::CppTypeToScalarType<T>::value, pairs = at::toComplexType(real);
   const std::int64_t n = inputs.size;
   const auto merged = inputs.patterns - std::ranges::count(inputs.patch_of, -1);
-  std::array<at::Tensor, 4> gradients{inputs.object ? at::empty({inputs.rows, inputs.cols}, pairs)
+  std::array<at::Tensor, 5> gradients{inputs.object ? at::empty({inputs.rows, inputs.cols}, pairs)
                                                     : at::empty({merged, n, n}, pairs),
                                       at::empty({inputs.modes, n, n}, pairs),
                                       inputs.background ? at::empty({n, n}, real) : at::Tensor(),
-                                      at::zeros({inputs.patterns, 4}, at::kDouble)};
+                                      at::zeros({inputs.patterns, 4}, at::kDouble),
+                                      at::zeros({inputs.patterns}, at::kDouble)};
   inputs.want_gradient = true;
   (inputs.object ? inputs.object_gradient : inputs.patch_gradient) = pointer<T>(gradients[0]);
   inputs.probe_gradient = pointer<T>(gradients[1]);
   inputs.background_gradient = pointer<T>(gradients[2]);
   inputs.position_gradient = pointer<double>(gradients[3]);
+  inputs.intensity_gradient = pointer<double>(gradients[4]);
   return gradients;
 }
 
@@ -148,7 +172,7 @@ std::array<at::Tensor, 4> take_gradients(cpu::LossInputs<T>& inputs) {
   template cpu::LossInputs<T> fused_inputs(                                         \
       const at::Tensor&, const at::Tensor&, const at::Tensor&, const CanvasLayout&, \
       const Measured&, const LossOptions&, std::vector<at::Tensor>&);               \
-  template std::array<at::Tensor, 4> take_gradients(cpu::LossInputs<T>&);
+  template std::array<at::Tensor, 5> take_gradients(cpu::LossInputs<T>&);
 PTYCHE_FUSED(float)
 PTYCHE_FUSED(double)
 #undef PTYCHE_FUSED

@@ -20,8 +20,9 @@ cpu::LossInputs<T> fused_inputs(const at::Tensor& transmission, const at::Tensor
                                 std::vector<at::Tensor>& kept);
 
 /// Asks for gradients too, and gives where they go: by transmission, probe, background (undefined
-/// where there is none) and position, (patterns, 4) as LossInputs says.
+/// where there is none), position, (patterns, 4) as LossInputs says, and intensity, (patterns)
+/// float64.
 template <class T>
-std::array<at::Tensor, 4> take_gradients(cpu::LossInputs<T>& inputs);
+std::array<at::Tensor, 5> take_gradients(cpu::LossInputs<T>& inputs);
 
 }  // namespace ptyche

@@ -38,6 +38,9 @@ void check(const CanvasLayout& layout, const at::Tensor& probe, const Measured& 
           measured.background.defined()
               ? fmt::format("{}", fmt::join(measured.background.sizes(), " x "))
               : "");
+  require(!measured.intensities.defined() || is(measured.intensities, {patterns}),
+          "loss: expected {} intensities of the beam, found {}", patterns,
+          measured.intensities.defined() ? measured.intensities.numel() : 0);
 }
 
 void check_patches(const at::Tensor& patches, const at::Tensor& merged, std::int64_t size) {
@@ -62,33 +65,35 @@ double contrast_of(const cpu::LossResult& result) {
 class FusedLoss : public torch::autograd::Function<FusedLoss> {
  public:
   /// Returns loss and contrast. The pointers stand for what is no differentiable argument; `layout`
-  /// and `measured` hold corners, fractions and background once more.
+  /// and `measured` hold corners, fractions, background and intensities once more.
   static variable_list forward(AutogradContext* context, const at::Tensor& transmission,
                                const at::Tensor& probe, const at::Tensor& background,
                                const at::Tensor& corners, const at::Tensor& fractions,
-                               const at::Tensor* merged, const CanvasLayout* layout,
-                               const Measured* measured, const LossOptions* options) {
+                               const at::Tensor& intensities, const at::Tensor* merged,
+                               const CanvasLayout* layout, const Measured* measured,
+                               const LossOptions* options) {
     const at::AutoDispatchBelowADInplaceOrView below_autograd;
     const bool gradient = transmission.requires_grad() || probe.requires_grad() ||
                           background.requires_grad() || corners.requires_grad() ||
-                          fractions.requires_grad();
+                          fractions.requires_grad() || intensities.requires_grad();
     cpu::LossResult result;
     const auto real = c10::toRealValueType(transmission.scalar_type());
     AT_DISPATCH_FLOATING_TYPES(real, "fused_loss", [&] {
       variable_list kept;
       cpu::LossInputs<scalar_t> inputs =
           fused_inputs<scalar_t>(transmission, *merged, probe, *layout, *measured, *options, kept);
-      std::array<at::Tensor, 4> slopes;
+      std::array<at::Tensor, 5> slopes;
       if (gradient) slopes = take_gradients(inputs);
       result = options->device == ComputeDevice::cuda
                    ? cuda::fused_loss(inputs)
                    : cpu::fused_loss(inputs, at::get_num_threads());
       if (!gradient) return;
-      const auto& [by_transmission, by_probe, by_background, by_position] = slopes;
+      const auto& [by_transmission, by_probe, by_background, by_position, by_intensity] = slopes;
       context->save_for_backward(
           {by_transmission, by_probe.to(probe.scalar_type()),
            by_background.defined() ? by_background.to(background.scalar_type()) : at::Tensor(),
-           by_position.slice(1, 0, 2), by_position.slice(1, 2, 4)});
+           by_position.slice(1, 0, 2), by_position.slice(1, 2, 4),
+           by_intensity.to(intensities.scalar_type())});
     });
     const at::Tensor contrast = at::scalar_tensor(contrast_of(result), at::kDouble);
     context->mark_non_differentiable({contrast});
@@ -120,11 +125,14 @@ GroupLoss group_loss(const at::Tensor& transmission, const at::Tensor& merged,
   }
   require_fused_covers(transmission, layout.pattern_size, options.device,
                        is_near_field(options.propagation));
+  require(options.device == ComputeDevice::cpu || !measured.intensities.defined(),
+          "--intensities: the GPU's kernels do not have them; {}", "--device cpu does");
   // The function's arguments are defined tensors: an empty one stands for none.
   const at::Tensor none = at::empty({0});
+  const auto or_none = [&](const at::Tensor& tensor) { return tensor.defined() ? tensor : none; };
   const variable_list out = FusedLoss::apply(
-      transmission, probe, measured.background.defined() ? measured.background : none,
-      layout.corners, layout.fractions, &merged, &layout, &measured, &options);
+      transmission, probe, or_none(measured.background), layout.corners, layout.fractions,
+      or_none(measured.intensities), &merged, &layout, &measured, &options);
   return {out[0], out[1].item<double>()};
 }
 

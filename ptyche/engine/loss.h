@@ -11,11 +11,13 @@
 namespace ptyche {
 
 /// What the patterns of a batch are compared with, all in FFT order.
-///   counts      (m, N, N) real
-///   mask        (N, N) bool, true = counted
-///   background  (N, N) counts >= 0 added to every pattern, or undefined
+///   counts       (m, N, N) real
+///   mask         (N, N) bool, true = counted
+///   background   (N, N) counts >= 0 added to every pattern, or undefined
+///   intensities  (m) > 0, of the beam in each pattern over its mean: what is expected, background
+///                included, is multiplied by it; undefined = 1
 struct Measured {
-  at::Tensor counts, mask, background;
+  at::Tensor counts, mask, background, intensities = {};
 };
 
 struct LossOptions {
@@ -41,17 +43,18 @@ struct GroupLoss {
 ///   probe    (modes, N, N) complex, sqrt(photon)
 ///   layout   where all m patterns lie; its interpolation decides who is moved between pixels,
 ///            patch or probe
-/// Differentiable in patches, probe, background, layout.corners (bilinear) and layout.fractions
-/// (probe_fourier). Probe, counts and background are taken in the precision of the patches, exactly
-/// where that is the wider one. Throws InvalidInput naming both shapes, or what the fused engine
-/// does not cover.
+/// Differentiable in patches, probe, background, intensities, layout.corners (bilinear) and
+/// layout.fractions (probe_fourier). Probe, counts and background are taken in the precision of the
+/// patches, exactly where that is the wider one. Throws InvalidInput naming both shapes, or what
+/// the fused engine does not cover.
 GroupLoss group_loss(const at::Tensor& patches, const at::Tensor& merged, const at::Tensor& probe,
                      const CanvasLayout& layout, const Measured& measured,
                      const LossOptions& options = {});
 
 /// The same for one whole object (rows, cols) that is not merged: corners (m, 2) float64 of the
 /// patterns on it, and shifts (m, 2) of the probe under probe_fourier (then the corners are whole).
-/// Differentiable in object, probe, background, corners (bilinear) and shifts (probe_fourier).
+/// Differentiable in object, probe, background, intensities, corners (bilinear) and shifts
+/// (probe_fourier).
 at::Tensor object_loss(const at::Tensor& object, const at::Tensor& probe, const at::Tensor& corners,
                        const at::Tensor& shifts, const Measured& measured,
                        const LossOptions& options = {});

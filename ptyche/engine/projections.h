@@ -61,7 +61,7 @@ struct ProjectionMemory {
   T* waves = nullptr;          ///< (patterns, modes, 2) row-major planes
   std::vector<double> misfit;  ///< (patterns) of the last pass, for those that ask
   std::vector<double> noise;   ///< (patterns) the misfit that photon noise alone leaves
-  Canvas<T> object, sums;      ///< sums over patterns: re, im, weight
+  Planes<T> object, sums;      ///< sums over patterns: re, im, weight
   std::deque<ThreadScratch<T>> threads;
   std::vector<PatternUpdate<T>> updates;  ///< (batch)
 
@@ -69,6 +69,10 @@ struct ProjectionMemory {
   void take_canvases(std::int64_t rows, std::int64_t cols);
   void take_update();
 };
+
+/// Patterns whose updates are merged, unless a caller asks for another number: enough for a few
+/// threads, and the image after as many passes is that of one after the other (docs/solvers.md).
+inline constexpr std::int64_t kPieBatch = 8;
 
 struct PieOptions {
   double object_step = 1, object_regularisation = 0.3;

@@ -162,8 +162,8 @@ const char* name_of(Half half) { return half == Half::even ? "even" : "odd"; }
 
 Reconstruction image_of(const Scan& scan, Half half, const ScanToImage& reconstruct) {
   const Scan part = half_of(scan, half);
-  note("half set: the {} patterns of {} number", part.frames_with(FrameUse::used).size(0),
-       name_of(half));
+  detail("half set: the {} patterns of {} number", part.frames_with(FrameUse::used).size(0),
+         name_of(half));
   return reconstruct(part);
 }
 

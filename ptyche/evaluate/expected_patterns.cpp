@@ -37,7 +37,8 @@ std::vector<at::Tensor> in_batches(const at::Tensor& frames, const at::Tensor& p
 }
 
 ExpectedPatterns::ExpectedPatterns(const Reconstruction& image, const Scan& scan)
-    : padded_(with_empty_space_around(image.object, margin_of(image.probe.size(-1)))),
+    : scan_(scan),
+      padded_(with_empty_space_around(image.object, margin_of(image.probe.size(-1)))),
       probe_(image.probe.to(at::kComplexDouble)),
       positions_(refined_positions(image, scan)),
       origin_(at::tensor({image.origin_row, image.origin_col}, at::kDouble)),
@@ -45,6 +46,8 @@ ExpectedPatterns::ExpectedPatterns(const Reconstruction& image, const Scan& scan
       interpolation_(image.interpolation),
       propagation_(propagation_of(image.geometry)) {
   if (image.background.defined()) background_ = to_fft_order(image.background).to(at::kDouble);
+  if (image.intensities.defined() && image.intensities.size(0) == scan.frames())
+    intensities_ = image.intensities.to(at::kDouble);
 }
 
 /// Positions as indices of the padded object. Farther out than the margin all patches are the same
@@ -56,9 +59,23 @@ at::Tensor ExpectedPatterns::indices_of(const at::Tensor& frames) const {
   return near + (index - whole) + static_cast<double>(margin_of(probe_.size(-1)));
 }
 
+/// Of frames (k), whose patterns without them are `expected` (k, N, N): (k, 1, 1).
+at::Tensor ExpectedPatterns::factors_of(const at::Tensor& frames,
+                                        const at::Tensor& expected) const {
+  const at::Tensor known = intensities_.index_select(0, frames);
+  const at::Tensor mask = mask_in_fft_order(scan_);
+  const auto total = [&](const at::Tensor& patterns) {
+    return patterns.masked_fill(mask.logical_not(), 0).sum({1, 2}, false, at::kDouble);
+  };
+  const at::Tensor ratio =
+      total(counts_in_fft_order(scan_, frames)) / total(expected).clamp_min(1e-9);
+  return at::where(known.isfinite(), known, ratio).view({-1, 1, 1});
+}
+
 at::Tensor ExpectedPatterns::of(const at::Tensor& frames) const {
-  return predict_intensity(padded_, probe_, indices_of(frames), interpolation_, background_,
-                           propagation_);
+  const at::Tensor expected = predict_intensity(padded_, probe_, indices_of(frames), interpolation_,
+                                                background_, propagation_);
+  return intensities_.defined() ? expected * factors_of(frames, expected) : expected;
 }
 
 }  // namespace ptyche

@@ -18,8 +18,10 @@ const at::Tensor& refined_positions(const Reconstruction& image, const Scan& sca
 /// Frames (k) in pieces of at most 64 whose waves under `probe` take no more than 64 MiB.
 std::vector<at::Tensor> in_batches(const at::Tensor& frames, const at::Tensor& probe);
 
-/// The counts that an image's object, probe, positions and background foretell for patterns of a
-/// scan, in float64. Beyond the object there is empty space (1 + 0i).
+/// The counts that an image's object, probe, positions, background and intensities foretell for
+/// patterns of a scan, in float64. Beyond the object there is empty space (1 + 0i). Where an image
+/// with intensities has none of a pattern, as of those held out, the pattern's own total is its
+/// measure.
 class ExpectedPatterns {
  public:
   ExpectedPatterns(const Reconstruction& image, const Scan& scan);
@@ -28,8 +30,10 @@ class ExpectedPatterns {
 
  private:
   at::Tensor indices_of(const at::Tensor& frames) const;
+  at::Tensor factors_of(const at::Tensor& frames, const at::Tensor& expected) const;
 
-  at::Tensor padded_, probe_, background_, positions_;
+  Scan scan_;
+  at::Tensor padded_, probe_, background_, positions_, intensities_;
   at::Tensor origin_, size_;  ///< of the object: (2) float64
   Interpolation interpolation_;
   Propagation propagation_;

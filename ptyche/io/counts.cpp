@@ -11,6 +11,7 @@
 #include "ptyche/core/files.h"
 #include "ptyche/core/progress.h"
 #include "ptyche/core/random.h"
+#include "ptyche/io/pattern_values.h"
 
 namespace ptyche {
 namespace {
@@ -24,11 +25,6 @@ std::string counts_because(const std::string& reason, const RawScan& raw) {
 }
 
 constexpr std::int64_t kFramesPerBatch = 32;
-/// Squares of exact roots come back this close to whole numbers (DESIGN: "One scale contract").
-constexpr double kWholeWithin = 1e-3;
-/// The square of a float32 root is off by up to 2^-23 of itself, more than that for large counts.
-constexpr double kFloat32Rounding = 1.5e-7;
-
 /// Calls `visit(first, batch)` with consecutive views of the patterns.
 template <typename Visit>
 void for_batches(const at::Tensor& patterns, const Visit& visit) {
@@ -44,12 +40,31 @@ at::Tensor invalid(const at::Tensor& values) {
                                     : negative;
 }
 
+/// Whether the patterns' own type can hold their ceiling: a tensor of unsigned numbers that are all
+/// small has the signed type of as many bits.
+bool can_hold_ceiling(const at::Tensor& patterns, double ceiling) {
+  if (patterns.is_floating_point()) return true;
+  const double largest =
+      patterns.scalar_type() == at::kByte
+          ? 255
+          : integer_ceiling(static_cast<std::int64_t>(patterns.element_size()), true);
+  return ceiling <= largest;
+}
+
+/// Where a batch stands at the ceiling, bool. Compared as integers where it is one: half the time.
+at::Tensor at_ceiling(const at::Tensor& batch, double ceiling) {
+  const bool as_double = batch.is_floating_point() || ceiling > 9e18;  // beyond int64
+  return as_double ? batch.to(at::kDouble).eq(ceiling)
+                   : batch.eq(static_cast<std::int64_t>(ceiling));
+}
+
 /// A detector writes its type's largest value into its gaps: such pixels hold no counts.
 void mask_blind_pixels(RawScan& raw) {
-  if (raw.ceiling <= 0 || raw.frames() < 2) return;
+  if (raw.ceiling <= 0 || raw.frames() < 2 || !can_hold_ceiling(raw.patterns, raw.ceiling)) return;
   at::Tensor blind = raw.mask.clone();
-  for_batches(raw.patterns, [&](std::int64_t, const at::Tensor& batch) {
-    blind.logical_and_(batch.to(at::kDouble).eq(raw.ceiling).all(0));
+  for_batches(raw.patterns, [&](std::int64_t first, const at::Tensor& batch) {
+    if (first == 0 || blind.any().item<bool>())
+      blind.logical_and_(at_ceiling(batch, raw.ceiling).all(0));
   });
   const auto number = blind.sum().item<std::int64_t>();
   if (number == 0) return;
@@ -58,63 +73,39 @@ void mask_blind_pixels(RawScan& raw) {
   raw.mask = raw.mask.logical_and(blind.logical_not());
 }
 
-/// Whatever the mask hides at the type's largest value was not counted either.
-void clear_blind_pixels(RawScan& raw) {
-  if (raw.ceiling <= 0) return;
-  const at::Tensor hidden = raw.mask.logical_not();
-  if (!hidden.any().item<bool>()) return;
-  for_batches(raw.patterns, [&](std::int64_t, at::Tensor batch) {
-    batch.masked_fill_(batch.to(at::kDouble).eq(raw.ceiling).logical_and_(hidden), 0);
-  });
+ValueRules rules_of(const RawScan& raw) {
+  const bool has_ceiling = raw.ceiling > 0 && can_hold_ceiling(raw.patterns, raw.ceiling);
+  return {raw.mask.contiguous(), has_ceiling ? raw.ceiling : -1};
 }
 
-/// Throws unless all counted pixels are valid; clears the invalid ones among the others.
-void settle_invalid_pixels(RawScan& raw) {
+/// Says how many counted pixels are invalid, and where the first one is.
+[[noreturn]] void refuse_invalid(const RawScan& raw) {
   std::int64_t number = 0, negative = 0, first_frame = -1;
-  for_batches(raw.patterns, [&](std::int64_t first, at::Tensor batch) {
-    const at::Tensor bad = invalid(batch);
-    if (!bad.any().item<bool>()) return;
-    const at::Tensor counted = bad.logical_and(raw.mask);
+  for_batches(raw.patterns, [&](std::int64_t first, const at::Tensor& batch) {
+    const at::Tensor counted = invalid(batch).logical_and(raw.mask);
     const auto here = counted.sum().item<std::int64_t>();
     number += here;
     negative += counted.logical_and(batch.lt(0)).sum().item<std::int64_t>();
-    if (here > 0 && first_frame < 0) {
+    if (here > 0 && first_frame < 0)
       first_frame = first + at::nonzero(counted.flatten(1).any(1))[0].item<std::int64_t>();
-    }
-    batch.masked_fill_(bad, 0);
   });
-  require(
-      number == 0,
+  throw InvalidInput(fmt::format(
       "{}: expected finite values >= 0, found {} NaN, infinite or negative values ({} negative), "
       "the first in pattern {}; detector gaps can be left out with --mask FILE",
-      raw.patterns_name, number, negative, first_frame);
+      raw.patterns_name, number, negative, first_frame));
 }
 
-bool all_near_whole(const at::Tensor& squares) {
-  const at::Tensor off = (squares - squares.round()).abs();
-  return off.le(squares.mul(kFloat32Rounding).clamp_min(kWholeWithin)).all().item<bool>();
-}
-
-ValueKind kind_of(const RawScan& raw) {
-  ValueKind kind;
-  if (!raw.patterns.is_floating_point()) return kind;
-  for_batches(raw.patterns, [&](std::int64_t, const at::Tensor& batch) {
-    if (!kind.whole && !kind.whole_squares) return;
-    const at::Tensor values = batch.to(at::kDouble).mul(raw.mask);
-    kind.whole = kind.whole && at::equal(values, values.round());
-    kind.whole_squares = kind.whole_squares && all_near_whole(values.square());
-  });
-  return kind;
-}
-
-/// Squares in place, batch by batch. Integers become float64 first, which holds their squares.
-void square_patterns(RawScan& raw, bool whole) {
-  if (!raw.patterns.is_floating_point()) raw.patterns = raw.patterns.to(at::kDouble);
-  for_batches(raw.patterns, [&](std::int64_t, at::Tensor batch) {
-    const at::Tensor squares = batch.to(at::kDouble).square();
-    batch.copy_(whole ? squares.round() : squares);
-  });
-  raw.ceiling = 0;  // it was that of the amplitudes
+/// The narrowest type that holds the counts exactly, see in_smallest_exact_type.
+CountRules count_rules(const ValueSurvey& values, bool amplitude) {
+  CountRules how{.square = amplitude, .round = amplitude && values.whole_squares};
+  const bool whole = amplitude ? values.whole_squares : values.whole && values.whole_hidden;
+  const double largest = amplitude ? std::round(values.largest * values.largest) : values.largest;
+  how.type = !whole                  ? at::kFloat
+             : largest <= 255        ? at::kByte
+             : largest <= 32767      ? at::kShort
+             : largest <= 2147483647 ? at::kInt
+                                     : at::kFloat;
+  return how;
 }
 
 }  // namespace
@@ -139,17 +130,24 @@ DomainChoice choose_domain(const std::string& wanted, const RawScan& raw, const 
 
 Counts take_counts(RawScan& raw, const ReadOptions& options) {
   mask_blind_pixels(raw);
-  clear_blind_pixels(raw);
-  settle_invalid_pixels(raw);
-  const ValueKind kind = kind_of(raw);
+  raw.patterns = raw.patterns.contiguous();
+  const ValueRules rules = rules_of(raw);
+  const bool may_be_roots = raw.patterns.is_floating_point() && raw.domain != Domain::counts;
+  const ValueSurvey values =
+      survey(raw.patterns, rules, may_be_roots || options.domain == "amplitude");
+  if (!values.valid) refuse_invalid(raw);
+  const ValueKind kind{values.whole, values.whole_squares};
   const DomainChoice choice = choose_domain(options.domain, raw, kind);
   const bool amplitude = choice.domain == Domain::amplitude;
   if (choice.guessed) {
     note("{} is read as {}: {} (--domain counts|amplitude decides otherwise)", raw.patterns_name,
          amplitude ? "amplitude" : "counts", choice.reason);
   }
-  if (amplitude) square_patterns(raw, kind.whole_squares);
-  Counts counts{in_smallest_exact_type(raw.patterns), !amplitude || kind.whole_squares};
+  if (amplitude) raw.ceiling = 0;  // it was that of the amplitudes
+  const CountRules how = count_rules(values, amplitude);
+  const bool as_it_is = !amplitude && !values.cleared && raw.patterns.scalar_type() == how.type;
+  Counts counts{as_it_is ? raw.patterns : converted(raw.patterns, rules, how),
+                !amplitude || kind.whole_squares};
   raw.patterns = at::Tensor();
   return counts;
 }
@@ -168,14 +166,8 @@ struct FrameSums {
 };
 
 FrameSums sum_frames(const at::Tensor& counts, const at::Tensor& mask, double ceiling) {
-  std::vector<at::Tensor> sums, ties;
-  for_batches(counts, [&](std::int64_t, const at::Tensor& patterns) {
-    const at::Tensor batch = patterns.to(at::kDouble).mul(mask);
-    sums.push_back(batch.sum({1, 2}));
-    // float32 rounds the largest 32 bit number up by less than this.
-    ties.push_back(batch.ge(ceiling * (1 - 1e-7)).sum({1, 2}).to(at::kDouble));
-  });
-  return {at::cat(sums), at::cat(ties)};
+  const at::Tensor sums = frame_sums(counts, mask, ceiling);
+  return {sums.select(1, 0).contiguous(), sums.select(1, 1).contiguous()};
 }
 
 std::vector<std::int64_t> numbers_of(const at::Tensor& flags) {
@@ -215,7 +207,11 @@ at::Tensor rejected_frames(const FrameSums& sums, double ceiling, std::int64_t p
 }
 
 std::vector<std::int64_t> listed_frames(const std::string& file, std::int64_t frames) {
-  const auto json = nlohmann::json::parse(read_bytes(file), nullptr, false);
+  constexpr std::int64_t kLargestList = 32 << 20;  // a few million numbers
+  constexpr int kDeepest = 64;
+  const std::string text = read_bytes(file, kLargestList);
+  require_shallow(text, file, kDeepest);
+  const auto json = nlohmann::json::parse(text, nullptr, false);
   require(!json.is_discarded(), "{}: expected JSON, found something else", file);
   require(
       json.is_object() && json.contains("heldout_indices") && json["heldout_indices"].is_array(),

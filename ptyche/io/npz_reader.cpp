@@ -4,16 +4,18 @@
 #include "ptyche/core/error.h"
 #include "ptyche/core/progress.h"
 #include "ptyche/data/array.h"
-#include "ptyche/io/numpy.h"
 #include "ptyche/io/readers.h"
+#include "ptyche/storage/numpy.h"
 
 namespace ptyche {
 namespace {
 
 constexpr double kClearlyBrighter = 1.2;  ///< times the other; less is chance
 
+/// Some tools write only where the scan began: NAME_start.
 at::Tensor read_coordinates(const NpzFile& file, const std::string& name) {
-  const std::string found = file.first_of({name});
+  const std::string found =
+      file.has(name) || !file.has(name + "_start") ? file.first_of({name}) : name + "_start";
   const at::Tensor values = file.read(found).values.squeeze();
   require(values.dim() <= 1 && !values.is_complex(),
           "{}: expected (M), one number a pattern, found {}", name, describe(values));
@@ -63,6 +65,14 @@ at::Tensor frames_first(const at::Tensor& array, std::int64_t frames, const std:
   return last ? patterns.permute({2, 0, 1}) : patterns;
 }
 
+/// The patterns, to be read in parts, where their header alone tells which axis counts them.
+std::unique_ptr<FrameStack> stack_of_frames(const NpzFile& file, const std::string& name,
+                                            std::int64_t frames) {
+  const std::vector<std::int64_t> shape = file.header(name).shape;
+  if (shape.size() != 3 || (shape[0] == frames) == (shape[2] == frames)) return nullptr;
+  return file.frames(name, shape[2] == frames);
+}
+
 /// (M) int64, which scan each pattern is of; undefined = not in the file.
 at::Tensor read_scan_index(const NpzFile& file, std::int64_t frames) {
   if (!file.has("scan_index")) return {};
@@ -77,7 +87,8 @@ at::Tensor read_scan_index(const NpzFile& file, std::int64_t frames) {
 at::Tensor read_truth(const NpzFile& file) {
   if (!file.has("objectGuess")) return {};
   const at::Tensor object = file.read("objectGuess").values.squeeze();
-  require(object.dim() == 2, "objectGuess: expected (rows, cols), found {}", describe(object));
+  require(object.dim() == 2 && object.numel() > 0, "objectGuess: expected (rows, cols), found {}",
+          describe(object));
   const at::Tensor truth = object.to(at::kComplexFloat).contiguous();
   const double spread = at::abs(truth - truth.mean()).max().item<double>();
   if (!(spread > 1e-6 * at::abs(truth).max().item<double>())) return {};
@@ -109,9 +120,11 @@ RawScan read_npz_scan(const std::filesystem::path& path) {
   require(x.size(0) == y.size(0), "ycoords: expected {} values like xcoords, found {}", x.size(0),
           y.size(0));
   raw.positions = at::stack({y, x}, 1);
-  const FileArray patterns = file.read(raw.patterns_name);
-  raw.patterns = frames_first(patterns.values, x.size(0), raw.patterns_name);
-  raw.ceiling = patterns.ceiling;
+  raw.take(stack_of_frames(file, raw.patterns_name, x.size(0)), [&] {
+    FileArray patterns = file.read(raw.patterns_name);
+    patterns.values = frames_first(patterns.values, x.size(0), raw.patterns_name);
+    return patterns;
+  });
   if (file.has("probeGuess")) {
     raw.probe = as_probe(file.read("probeGuess").values, "probeGuess");
   }

@@ -5,14 +5,16 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <numbers>
 #include <vector>
 
 #include "ptyche/core/error.h"
 #include "ptyche/core/progress.h"
 #include "ptyche/data/array.h"
 #include "ptyche/data/probe.h"
-#include "ptyche/io/file_array.h"
-#include "ptyche/io/numpy.h"
+#include "ptyche/io/units.h"
+#include "ptyche/storage/file_array.h"
+#include "ptyche/storage/numpy.h"
 
 namespace ptyche {
 namespace {
@@ -43,10 +45,7 @@ void choose_scan(RawScan& raw, std::int64_t scan_index) {
   if (chosen.size(0) < raw.frames())
     note("scan {}: {} of the file's {} patterns, counted from 0 among themselves", scan_index,
          chosen.size(0), raw.frames());
-  raw.patterns = raw.patterns.index_select(0, chosen);
-  raw.positions = raw.positions.index_select(0, chosen);
-  if (raw.true_positions.defined()) raw.true_positions = raw.true_positions.index_select(0, chosen);
-  raw.scan_index = raw.scan_index.index_select(0, chosen);
+  raw.keep(chosen);
 }
 
 // Detector.
@@ -66,35 +65,63 @@ std::int64_t largest_even_square(double row, double col, std::int64_t rows, std:
   return 2 * std::min(std::min(r, rows - r), std::min(c, cols - c));
 }
 
+/// A padded detector is at most so many times as wide: more is a slip.
+constexpr std::int64_t kMostPadding = 4;
+
 Window square_at(std::int64_t row, std::int64_t col, std::int64_t size) {
   return {row, row + size, col, col + size};
 }
 
+/// Where the zero frequency is in raw.patterns: the user says, or the file, or the middle.
+DetectorCentre centre_of(const RawScan& raw, const ReadOptions& options) {
+  if (options.centre) return *options.centre;
+  if (raw.centre_row >= 0) return {raw.centre_row, raw.centre_col};
+  return {static_cast<double>(raw.patterns.size(1) / 2),
+          static_cast<double>(raw.patterns.size(2) / 2)};
+}
+
+bool has_centre(const RawScan& raw, const ReadOptions& options) {
+  return options.centre.has_value() || raw.centre_row >= 0;
+}
+
+/// May reach beyond the detector.
 Window window_of(const RawScan& raw, const ReadOptions& options) {
   const std::int64_t rows = raw.patterns.size(1), cols = raw.patterns.size(2);
-  const DetectorCentre middle{static_cast<double>(rows / 2), static_cast<double>(cols / 2)};
-  const DetectorCentre centre = options.centre.value_or(middle);
+  const DetectorCentre centre = centre_of(raw, options);
   const double row = std::round(centre.row), col = std::round(centre.col);
   require(
       row >= 0 && row < static_cast<double>(rows) && col >= 0 && col < static_cast<double>(cols),
       "--center: expected a pixel of the {} x {} detector, found {},{}", rows, cols, centre.row,
       centre.col);
-  if (options.crop == 0 && !options.centre) return square_at(0, 0, std::min(rows, cols));
+  if (options.crop == 0 && !has_centre(raw, options)) return square_at(0, 0, std::min(rows, cols));
   const std::int64_t size =
       options.crop > 0 ? options.crop : largest_even_square(row, col, rows, cols);
-  const Window window = square_at(static_cast<std::int64_t>(row) - size / 2,
-                                  static_cast<std::int64_t>(col) - size / 2, size);
-  require(
-      size >= 2 && window.row_begin >= 0 && window.col_begin >= 0 && window.row_end <= rows &&
-          window.col_end <= cols,
-      "--crop: expected {0} x {0} pixels around {1},{2} inside the {3} x {4} detector, found {5}",
-      size, row, col, rows, cols, "a window that leaves it");
-  return window;
+  require(size >= 2 && size <= kMostPadding * std::max(raw.rows(), raw.cols()),
+          "--crop: expected 2 to {} pixels of the {} x {} detector, found {}",
+          kMostPadding * std::max(raw.rows(), raw.cols()), raw.rows(), raw.cols(), size);
+  return square_at(static_cast<std::int64_t>(row) - size / 2,
+                   static_cast<std::int64_t>(col) - size / 2, size);
+}
+
+/// Zeros, which the mask leaves out, where the window reaches beyond the detector.
+void pad_to(RawScan& raw, Window& window) {
+  const std::int64_t rows = raw.patterns.size(1), cols = raw.patterns.size(2);
+  const std::vector<std::int64_t> border{std::max<std::int64_t>(-window.col_begin, 0),
+                                         std::max<std::int64_t>(window.col_end - cols, 0),
+                                         std::max<std::int64_t>(-window.row_begin, 0),
+                                         std::max<std::int64_t>(window.row_end - rows, 0)};
+  if (std::all_of(border.begin(), border.end(), [](std::int64_t width) { return width == 0; }))
+    return;
+  note("patterns of {} x {} are padded to {} x {} around the zero frequency; the border is masked",
+       raw.rows(), raw.cols(), window.rows(), window.cols());
+  raw.patterns = at::constant_pad_nd(raw.patterns, border, 0);
+  raw.mask = at::constant_pad_nd(raw.mask, border, false);
+  window = square_at(window.row_begin + border[2], window.col_begin + border[0], window.rows());
 }
 
 void require_probe_fits(const RawScan& raw, std::int64_t kept) {
   if (!raw.probe.defined() || raw.probe.size(1) == kept) return;
-  const std::int64_t rows = raw.patterns.size(1), cols = raw.patterns.size(2);
+  const std::int64_t rows = raw.rows(), cols = raw.cols();
   const std::string crop =
       kept == rows && kept == cols ? "" : fmt::format(" or ({0}, {0}) like what is kept", kept);
   require(raw.probe.size(1) == rows && rows == cols,
@@ -104,7 +131,7 @@ void require_probe_fits(const RawScan& raw, std::int64_t kept) {
 
 /// Whether lengths in pixels are already those of the `kept` x `kept` window: the probe's are.
 bool in_pixels_of_the_window(const RawScan& raw, std::int64_t kept) {
-  const bool whole = raw.patterns.size(1) == kept && raw.patterns.size(2) == kept;
+  const bool whole = raw.rows() == kept && raw.cols() == kept;
   return !whole && !raw.positions_in_metres && raw.probe.defined() && raw.probe.size(1) == kept;
 }
 
@@ -135,15 +162,15 @@ void choose_mask(RawScan& raw, const std::string& choice) {
 }
 
 void crop_detector(RawScan& raw, const ReadOptions& options) {
-  const bool whole = options.crop == 0 && !options.centre.has_value() &&
-                     raw.patterns.size(1) == raw.patterns.size(2);
+  const std::int64_t rows = raw.rows(), cols = raw.cols();
+  const bool centred = has_centre(raw, options);
+  const bool whole = options.crop == 0 && !centred && rows == cols;
   require(whole || !(raw.geometry.near_field || options.near_field),
           "{}: expected square patterns, no --crop and no --center for a near-field scan, whose "
           "pixels are the object's, found {}",
           raw.patterns_name, describe(raw.patterns));
-  const std::int64_t rows = raw.patterns.size(1), cols = raw.patterns.size(2);
-  const Window window = window_of(raw, options);
-  require(rows == cols || options.crop > 0 || options.centre.has_value(),
+  Window window = window_of(raw, options);
+  require(rows == cols || options.crop > 0 || centred,
           "{}: expected square patterns, found {}; --crop N keeps a square", raw.patterns_name,
           describe(raw.patterns));
   require(window.rows() % 2 == 0,
@@ -155,6 +182,7 @@ void crop_detector(RawScan& raw, const ReadOptions& options) {
   require(rows == cols || raw.positions_in_metres || lengths_fit,
           "{}: expected square patterns, positions in metres or a probe of what is kept, found {}",
           raw.patterns_name, describe(raw.patterns));
+  pad_to(raw, window);
   raw.patterns = cut(raw.patterns, window);
   raw.mask = cut(raw.mask, window).contiguous();
   if (raw.probe.defined() && raw.probe.size(1) != window.rows()) {
@@ -173,6 +201,42 @@ namespace {
 
 /// A scan wider than this is in another unit: no object of that size could be held.
 constexpr double kWidestScan_px = 1e5;
+constexpr std::int64_t kPatternsOfTheDisk = 200;
+constexpr double kSmallestDisk_px = 2;  // a radius of fewer says nothing about an angle
+
+/// Radius in pixels of the disk that the mean of the patterns (n, N, N) lights: its pixels above
+/// half of the level that a twentieth of them exceeds.
+double bright_disk_radius(const at::Tensor& patterns, const at::Tensor& mask) {
+  const std::int64_t every = std::max<std::int64_t>(1, patterns.size(0) / kPatternsOfTheDisk);
+  const at::Tensor mean = patterns.slice(0, 0, {}, every).to(at::kDouble).mean(0);
+  const at::Tensor values = std::get<0>(mean.masked_select(mask).sort(0, /*descending=*/true));
+  const auto level = values[values.size(0) / 20].item<double>();
+  return std::sqrt(values.gt(level / 2).sum().item<double>() / std::numbers::pi);
+}
+
+/// What an electron microscope's numbers say: the wavelength, and the angle of a detector pixel as
+/// far as the beam's own angle tells it, written as a pixel's size at one metre.
+void apply_electrons(RawScan& raw, const ReadOptions& options) {
+  Geometry& geometry = raw.geometry;
+  if (options.voltage_v > 0)
+    geometry.energy_ev = photon_energy_ev(electron_wavelength_m(options.voltage_v));
+  if (options.semi_angle_rad <= 0) return;
+  geometry.semi_angle_rad = options.semi_angle_rad;
+  const bool known = (geometry.distance_m > 0 || options.distance_m > 0) &&
+                     (geometry.detector_pixel_m > 0 || options.detector_pixel_m > 0);
+  if (known || geometry.has_object_pixel()) return;
+  const double radius = bright_disk_radius(raw.patterns, raw.mask);
+  require(radius >= kSmallestDisk_px,
+          "--semi-angle: expected patterns with a bright disk of at least {} px of radius, found "
+          "{:.1f}; "
+          "--distance and --detector-pixel say what a pixel is",
+          kSmallestDisk_px, radius);
+  geometry.distance_m = 1;
+  geometry.detector_pixel_m = options.semi_angle_rad / radius;
+  geometry.object_pixel_m = object_pixel_m(geometry, raw.patterns.size(1));
+  note("the bright disk of {:.3g} mrad has a radius of {:.1f} px: {:.3g} mrad per detector pixel",
+       1e3 * options.semi_angle_rad, radius, 1e3 * geometry.detector_pixel_m);
+}
 
 void apply_geometry_options(Geometry& geometry, const ReadOptions& options, std::int64_t size) {
   const bool changed = options.energy_ev > 0 || options.distance_m > 0 ||
@@ -226,6 +290,7 @@ void settle_positions(RawScan& raw, const ReadOptions& options) {
   require(at::isfinite(raw.positions).all().item<bool>(),
           "{}: expected finite positions, found {} that are not", raw.positions_name,
           at::isfinite(raw.positions).logical_not().sum().item<std::int64_t>());
+  apply_electrons(raw, options);
   const double pixel = raw.geometry.object_pixel_m;
   apply_geometry_options(raw.geometry, options, raw.patterns.size(1));
   if (raw.positions_in_metres && pixel > 0 &&
@@ -235,7 +300,7 @@ void settle_positions(RawScan& raw, const ReadOptions& options) {
     require(
         raw.geometry.has_object_pixel(),
         "{}: positions are in metres, expected a known object pixel, found none: give --energy, "
-        "--distance and --detector-pixel",
+        "--distance and --detector-pixel, of electrons --voltage and --semi-angle",
         raw.positions_name);
     raw.positions = raw.positions / raw.geometry.object_pixel_m;
     raw.positions_in_metres = false;

@@ -1,15 +1,21 @@
 #include "ptyche/io/product.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <charconv>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "ptyche/core/error.h"
 #include "ptyche/core/files.h"
 #include "ptyche/data/array.h"
 #include "ptyche/data/scan.h"
-#include "ptyche/io/hdf5.h"
 #include "ptyche/io/readers.h"
+#include "ptyche/storage/hdf5.h"
+#include "ptyche/storage/layout.h"
+#include "ptyche/storage/with_file.h"
 
 namespace ptyche {
 namespace {
@@ -110,8 +116,49 @@ at::Tensor ours_or(const Hdf5File& file, const std::string& name, at::Tensor oth
   return values.to(otherwise.scalar_type()).contiguous();
 }
 
+std::string run_json(const Provenance& provenance) {
+  nlohmann::ordered_json json{{"version", provenance.version},
+                              {"date", provenance.date},
+                              {"machine", provenance.machine},
+                              {"warnings", provenance.warnings}};
+  for (const Attempt& each : provenance.attempts)
+    json["attempts"].push_back({{"what", each.what},
+                                {"passes", each.passes},
+                                {"seconds", each.seconds},
+                                {"held_out_deviance_per_photon", each.held_out_deviance},
+                                {"kept", each.kept}});
+  return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+Attempt attempt_from(const nlohmann::json& json) {
+  return {.what = json.value("what", ""),
+          .passes = json.value("passes", std::int64_t{0}),
+          .seconds = json.value("seconds", 0.0),
+          .held_out_deviance = json.value("held_out_deviance_per_photon", 0.0),
+          .kept = json.value("kept", false)};
+}
+
+/// Nothing where another program, or an earlier version, wrote the file.
+void read_run(const std::string& text, Provenance& provenance) {
+  if (text.empty()) return;
+  require_shallow(text, "ptyche: run", 16);
+  try {
+    const nlohmann::json json = nlohmann::json::parse(text);
+    provenance.version = json.value("version", "");
+    provenance.date = json.value("date", "");
+    provenance.machine = json.value("machine", "");
+    provenance.warnings = json.value("warnings", std::vector<std::string>());
+    for (const nlohmann::json& each : json.value("attempts", nlohmann::json::array()))
+      provenance.attempts.push_back(attempt_from(each));
+  } catch (const nlohmann::json::exception& error) {
+    throw InvalidInput(
+        fmt::format("ptyche: run: expected a record in JSON, found {}", error.what()));
+  }
+}
+
 Provenance read_provenance(const Hdf5File& file) {
   Provenance provenance;
+  read_run(file.text("ptyche", "run").value_or(""), provenance);
   provenance.source = file.text("ptyche", "source").value_or("");
   provenance.input_hash = file.text("ptyche", "input_hash").value_or("");
   provenance.command = file.text("ptyche", "command").value_or("");
@@ -134,6 +181,9 @@ void read_our_group(const Hdf5File& file, Reconstruction& image) {
   if (file.has("ptyche/background")) {
     image.background = ours_or(file, "ptyche/background", at::zeros({size, size}, at::kFloat));
   }
+  if (file.has("ptyche/intensities"))
+    image.intensities =
+        ours_or(file, "ptyche/intensities", at::ones({image.positions.size(0)}, at::kFloat));
 }
 
 void read_losses(const Hdf5File& file, Reconstruction& image) {
@@ -148,7 +198,9 @@ Reconstruction read_content(const Hdf5File& file) {
   image.object = read_object(file);
   image.probe = read_probe(file);
   read_positions(file, image);
-  image.geometry.energy_ev = file.number("/", "probe_energy_eV").value_or(0);
+  // ptychodus calls it photon_energy_eV since 1.6.
+  const auto older = file.number("/", "probe_energy_eV");
+  image.geometry.energy_ev = file.number("/", "photon_energy_eV").value_or(older.value_or(0));
   image.geometry.distance_m = file.number("/", "detector_object_distance_m").value_or(0);
   image.geometry.exposure_s = file.number("/", "exposure_time_s").value_or(0);
   image.coverage = at::ones(image.object.sizes(), at::kFloat);
@@ -162,7 +214,7 @@ Reconstruction read_content(const Hdf5File& file) {
 }  // namespace
 
 Reconstruction read_reconstruction(const std::filesystem::path& path) {
-  return with_context(path.string(), [&] { return read_content(Hdf5File::open(path)); });
+  return with_file(path, [&] { return read_content(Hdf5File::open(path)); });
 }
 
 Reader product_reader() {
@@ -191,6 +243,10 @@ void write_root_attributes(Hdf5File& file, const Reconstruction& image) {
   file.set("/", "comments", "written by ptyche " + version() + " from " + image.provenance.source);
   file.set("/", "detector_object_distance_m", image.geometry.distance_m);
   file.set("/", "probe_energy_eV", image.geometry.energy_ev);
+  // What ptychodus 1.7 looks for: the energy's newer name, and where the focus is.
+  file.set("/", "photon_energy_eV", image.geometry.energy_ev);
+  file.set("/", "focus_object_distance_m", image.geometry.source_distance_m);
+  file.set("/", "far_field", std::int64_t{!image.geometry.near_field});
   file.set("/", "exposure_time_s", image.geometry.exposure_s);
   file.set("/", "probe_photon_count",
            at::abs(image.probe).square().sum(at::kDouble).item<double>());
@@ -201,6 +257,14 @@ void write_positions(Hdf5File& file, const Reconstruction& image, double pixel) 
   file.write("probe_position_indexes", at::arange(n, at::kLong));
   file.write("probe_position_x_m", image.positions.select(1, 1) * pixel);
   file.write("probe_position_y_m", image.positions.select(1, 0) * pixel);
+}
+
+/// What of an image must be finite if the file is to be read again.
+void require_finite(const Reconstruction& image) {
+  finite_complex(image.object, "object");
+  finite_complex(image.probe, "probe");
+  require(at::isfinite(image.positions).all().item<bool>(),
+          "probe_position_x_m: expected finite values, found {}", "NaN or infinity");
 }
 
 void write_object(Hdf5File& file, const Reconstruction& image, double pixel) {
@@ -229,6 +293,7 @@ void write_provenance(Hdf5File& file, const Reconstruction& image) {
   file.set("ptyche", "input_hash", provenance.input_hash);
   file.set("ptyche", "command", provenance.command);
   file.set("ptyche", "options", provenance.options_json);
+  file.set("ptyche", "run", run_json(provenance));
   // As text: HDF5's signed numbers end at 2^63.
   file.set("ptyche", "seed", std::to_string(provenance.seed));
 }
@@ -246,11 +311,36 @@ void write_our_group(Hdf5File& file, const Reconstruction& image) {
   file.write("ptyche/frame_use", image.frame_use);
   file.write("ptyche/frame_used", image.frame_use.eq(static_cast<std::int64_t>(FrameUse::used)));
   if (image.background.defined()) file.write("ptyche/background", image.background);
+  if (image.intensities.defined()) file.write("ptyche/intensities", image.intensities);
+}
+
+void write_verdict(Hdf5File& file, const Verdict& verdict) {
+  file.set("ptyche/scores", "verdict", to_string(verdict.word));
+  file.set("ptyche/scores", "verdict_reasons", fmt::format("{}", fmt::join(verdict.reasons, "\n")));
+  if (!verdict.map.defined()) return;
+  file.write("ptyche/verdict_map", verdict.map);
+  file.set("ptyche/verdict_map", "first_row", verdict.window.row_begin);
+  file.set("ptyche/verdict_map", "first_col", verdict.window.col_begin);
+}
+
+/// The map and where it lies; nothing where there is none.
+void read_verdict_map(const Hdf5File& file, Verdict& verdict) {
+  if (!file.has("ptyche/verdict_map")) return;
+  verdict.map = file.read("ptyche/verdict_map").values.to(at::kFloat);
+  require(verdict.map.dim() == 2 && verdict.map.numel() > 0,
+          "ptyche/verdict_map: expected (rows, cols), found {}", describe(verdict.map));
+  const auto first = [&](const char* name) {
+    return whole_number(required_number(file, "ptyche/verdict_map", name), name, 0, 1'000'000'000);
+  };
+  verdict.window.row_begin = first("first_row");
+  verdict.window.col_begin = first("first_col");
+  verdict.window.row_end = verdict.window.row_begin + verdict.map.size(0);
+  verdict.window.col_end = verdict.window.col_begin + verdict.map.size(1);
 }
 
 void write_scores(Hdf5File& file, const Scores& scores) {
   file.write_text("ptyche/scores", scores_json(scores));
-  if (scores.verdict) file.set("ptyche/scores", "verdict", to_string(scores.verdict->word));
+  if (scores.verdict) write_verdict(file, *scores.verdict);
   for (const NamedScore& score : named_scores(scores)) {
     file.set("ptyche/scores", score.name, score.value);
   }
@@ -263,6 +353,7 @@ void write_reconstruction(const std::filesystem::path& path, const Reconstructio
   write_atomically(path, [&](const std::filesystem::path& temporary) {
     Hdf5File file = Hdf5File::create(temporary);
     const double pixel = pixel_of(image.geometry);
+    require_finite(image);
     write_root_attributes(file, image);
     write_positions(file, image, pixel);
     write_object(file, image, pixel);
@@ -270,6 +361,31 @@ void write_reconstruction(const std::filesystem::path& path, const Reconstructio
     write_our_group(file, image);
     if (scores != nullptr) write_scores(file, *scores);
     file.close();
+  });
+}
+
+StoredScores read_stored_scores(const std::filesystem::path& path) {
+  return with_file(path, [&] {
+    const Hdf5File file = Hdf5File::open(path);
+    StoredScores stored;
+    if (!file.has("ptyche/scores")) return stored;
+    const auto number = [&](const char* name) {
+      return file.number("ptyche/scores", name).value_or(0);
+    };
+    stored.seconds = number("time.seconds");
+    const auto word = file.text("ptyche/scores", "verdict");
+    if (!word) return stored;
+    Verdict verdict;
+    verdict.word = verdict_word_from(*word);
+    verdict.expected_error = number("verdict.expected_error");
+    verdict.low = number("verdict.expected_error_low");
+    verdict.high = number("verdict.expected_error_high");
+    verdict.patterns = static_cast<std::int64_t>(number("verdict.patterns"));
+    std::istringstream reasons(file.text("ptyche/scores", "verdict_reasons").value_or(""));
+    for (std::string line; std::getline(reasons, line);) verdict.reasons.push_back(line);
+    read_verdict_map(file, verdict);
+    stored.verdict = verdict;
+    return stored;
   });
 }
 

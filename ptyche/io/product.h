@@ -8,6 +8,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,14 @@ void write_reconstruction(const std::filesystem::path& file, const Reconstructio
 /// file, dataset, expected and found, also for an object or probe that is not finite and a probe
 /// without light.
 Reconstruction read_reconstruction(const std::filesystem::path& file);
+
+/// What a product says of how its image was judged, and how long it took.
+struct StoredScores {
+  std::optional<Verdict> verdict;  ///< with its map, if there was one; without the evidence
+  double seconds = 0;
+};
+/// Nothing where there are no scores. Throws InvalidInput as read_reconstruction does.
+StoredScores read_stored_scores(const std::filesystem::path& file);
 
 /// One JSON object, numbers under the names of named_scores ("held_out.r_factor": 0.08, ...; null
 /// for a number that is not finite), with a verdict its word and reasons under "verdict" and

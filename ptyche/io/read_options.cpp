@@ -35,6 +35,54 @@ TextTarget centre_target(std::optional<DetectorCentre>& centre) {
 
 std::vector<Field> fields(ReadOptions& options) {
   return {
+      {.name = "format",
+       .target = &options.format,
+       .help = "how the file is read: a format's name or a recipe's file (.toml); empty = by its "
+               "content (docs/formats.md)"},
+      {.name = "patterns",
+       .target = &options.patterns,
+       .help =
+           "where the patterns lie, instead of a format: [FILE:]NAME, a path of an HDF5 file or "
+           "an array's name"},
+      {.name = "positions",
+       .target = &options.positions,
+       .help = "where the positions lie: [FILE:]X,[FILE:]Y in metres; *1e-6 behind a name brings "
+               "micrometres to them, *px says object pixels"},
+      {.name = "scan-shape",
+       .target = &options.scan_shape,
+       .help = "rows x columns of a raster without written positions, such as 16x32"},
+      {.name = "scan-step",
+       .target = &options.scan_step_m,
+       .unit = "m",
+       .help = "from one point of that raster to the next",
+       .range = {0}},
+      {.name = "flyback",
+       .target = &options.flyback,
+       .help = "patterns at the end of each row of the raster, recorded while the beam flew back: "
+               "left out. The shape may count them or not",
+       .range = {0, 1e6},
+       .aliases = {"skip-columns"}},
+      {.name = "scan-rotation",
+       .target = &options.scan_rotation,
+       .help =
+           "degrees, of the raster's columns against the detector's, towards its rows; auto: found "
+           "from where the patterns' light is deflected to, a transposed detector too"},
+      {.name = "voltage",
+       .target = &options.voltage_v,
+       .unit = "V",
+       .help = "electrons: acceleration voltage, instead of an energy",
+       .range = {0}},
+      {.name = "semi-angle",
+       .target = &options.semi_angle_rad,
+       .unit = "rad",
+       .help = "electrons: convergence semi-angle; with the bright disk's radius it gives the "
+               "detector's pixel where nothing else does",
+       .range = {0, 0.5}},
+      {.name = "orientation",
+       .target = &options.orientation,
+       .help = "turns the patterns: 4 transpose + 2 rows reversed + 1 columns reversed, as PtyPy "
+               "counts; -1 = as the file says",
+       .range = {-1, 7}},
       {.name = "domain",
        .target = &options.domain,
        .help = "what the file's patterns are, where it does not say",
@@ -47,12 +95,20 @@ std::vector<Field> fields(ReadOptions& options) {
        .target = &options.scan_index,
        .help = "which scan, where the file's array scan_index numbers several; -1 = there is one",
        .range = {-1, 1e9}},
+      {.name = "frames",
+       .target = &options.frames,
+       .help = "only these patterns: FIRST:END[:STEP], counted from 0, END not among them"},
       {.name = "crop",
        .target = &options.crop,
        .unit = "px",
-       .help = "keep the central N x N detector pixels; 0 = all",
+       .help = "keep N x N detector pixels around the zero frequency, padded where the detector "
+               "ends before; 0 = all",
        .range = {0, 1e6},
-       .aliases = {"N"}},
+       .aliases = {"N", "size"}},
+      {.name = "bin",
+       .target = &options.bin,
+       .help = "sums of B x B detector pixels, after --crop; a sum with a masked pixel is masked",
+       .range = {1, 64}},
       {.name = "center",
        .target = centre_target(options.centre),
        .unit = "px",

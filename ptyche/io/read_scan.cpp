@@ -1,15 +1,25 @@
 #include "ptyche/io/read_scan.h"
 
 #include <algorithm>
+#include <cmath>
+#include <future>
 #include <utility>
 
 #include "ptyche/core/error.h"
 #include "ptyche/core/files.h"
 #include "ptyche/core/progress.h"
 #include "ptyche/data/probe.h"
+#include "ptyche/io/bin_patterns.h"
+#include "ptyche/io/choose_reader.h"
 #include "ptyche/io/counts.h"
+#include "ptyche/io/detector_frame.h"
+#include "ptyche/io/load_patterns.h"
 #include "ptyche/io/prepare.h"
 #include "ptyche/io/readers.h"
+#include "ptyche/io/scan_identity.h"
+#include "ptyche/storage/arrays.h"
+#include "ptyche/storage/numpy.h"
+#include "ptyche/storage/with_file.h"
 
 namespace ptyche {
 namespace fs = std::filesystem;
@@ -55,21 +65,61 @@ void warn_without_overlap(const RawScan& raw, const at::Tensor& used, const at::
       raw.positions_name, step, diameter < size ? "probe's diameter" : "pattern's size", diameter);
 }
 
-ScanFields prepare(RawScan raw, const ReadOptions& options) {
+enum class Extent { all, sample };
+
+struct Prepared {
+  ScanFields fields;
+  at::Tensor positions;         ///< of all patterns, if the fields are of some
+  std::vector<fs::path> files;  ///< read beside the scan's own
+};
+
+/// Of a few patterns dark ones say nothing about the scan: they are all used.
+at::Tensor frame_use_of(const RawScan& raw, const Counts& counts, const ReadOptions& options,
+                        Extent extent) {
+  if (extent == Extent::sample) return at::zeros({counts.counts.size(0)}, at::kByte);
+  return choose_frames(counts.counts, raw.mask, raw.positions, counts.absolute ? raw.ceiling : 0,
+                       options);
+}
+
+/// Patterns, whole or some, of one scan, in our frame and without what is not kept.
+at::Tensor read_patterns(RawScan& raw, ReadOptions& options, Extent extent) {
   require(raw.frames() >= 1, "{}: expected at least 1 pattern, found none", raw.patterns_name);
+  settle_places(raw, options);
   choose_scan(raw, options.scan_index);
+  choose_patterns(raw, options.frames);
+  settle_centre(raw, options);
+  settle_bins(raw, options);
+  at::Tensor sample;
+  if (extent == Extent::sample) {
+    sample = sampled_patterns(raw);
+    const at::Tensor positions = raw.positions, true_positions = raw.true_positions;
+    raw.keep(sample);
+    raw.positions = positions;
+    raw.true_positions = true_positions;
+  }
+  load_patterns(raw, options);
+  settle_detector(raw, options.orientation);
   choose_mask(raw, options.mask);
   crop_detector(raw, options);
   settle_positions(raw, options);
+  return sample;
+}
+
+Prepared prepare(RawScan raw, ReadOptions options, Extent extent) {
+  const at::Tensor sample = read_patterns(raw, options, extent);
+  Prepared prepared{{}, raw.positions, raw.files};
+  if (sample.defined()) {
+    raw.positions = raw.positions.index_select(0, sample);
+    raw.true_positions = at::Tensor();
+  }
   Counts counts = take_counts(raw, options);
-  ScanFields fields;
-  fields.frame_use = choose_frames(counts.counts, raw.mask, raw.positions,
-                                   counts.absolute ? raw.ceiling : 0, options);
+  ScanFields& fields = prepared.fields;
+  fields.frame_use = frame_use_of(raw, counts, options, extent);
+  bin_patterns(raw, counts.counts, options.bin);
   const at::Tensor used = at::nonzero(fields.frame_use.eq(0)).flatten();
   if (!counts.absolute) set_scale(counts.counts, raw, used, options.nphotons);
-  fields.probe_given = raw.probe.defined();
   fields.probe = settle_probe(raw, counts.counts, used, options.photons);
-  warn_without_overlap(raw, used, fields.probe);
+  if (extent == Extent::all) warn_without_overlap(raw, used, fields.probe);
   fields.counts = std::move(counts.counts);
   fields.positions = raw.positions;
   fields.mask = raw.mask;
@@ -78,7 +128,7 @@ ScanFields prepare(RawScan raw, const ReadOptions& options) {
   fields.geometry = raw.geometry;
   fields.probe_given = raw.probe.defined();
   fields.probe_calibrated = raw.probe_calibrated;
-  return fields;
+  return prepared;
 }
 
 }  // namespace
@@ -89,14 +139,55 @@ Scan read_scan(const ReadOptions& options) { return read_scan(options, readers()
 
 Scan read_scan(const ReadOptions& options, const std::vector<Reader>& formats) {
   require_in_range(options);
-  const Reader& reader = reader_of(options.file, Content::scan, formats);
-  return with_context(options.file.string(), [&] {
-    ScanFields fields = prepare(reader.read_scan(options.file), options);
+  const Reader reader = chosen_reader(options, formats);
+  return with_file(options.file, [&] {
+    const fs::path file = scan_file_in(options.file);
+    // Beside the reading: it takes as long as the reading of a plain file.
+    std::future<std::string> hash = std::async(std::launch::async, hash_of_scan, file, options);
+    ScanFields fields;
+    std::vector<fs::path> beside;
+    try {
+      Prepared prepared = prepare(reader.read_scan(file), options, Extent::all);
+      fields = std::move(prepared.fields);
+      beside = prepared.files;
+    } catch (const InvalidInput&) {
+      hash.get();  // a broken seal explains more
+      throw;
+    }
     fields.source = options.file.string();
-    fields.input_hash = sha256_of_file(options.file);
+    fields.input_hash = hash_with(hash.get(), beside);
     // Scans of one file must not pass for one another.
     if (options.scan_index >= 0) fields.input_hash += fmt::format("#{}", options.scan_index);
+    if (!options.frames.empty()) fields.input_hash += fmt::format("#{}", options.frames);
+    if (options.bin > 1) fields.input_hash += fmt::format("#bin{}", options.bin);
     return Scan(std::move(fields));
+  });
+}
+
+std::vector<std::int64_t> scan_numbers(const ReadOptions& options) {
+  const fs::path file = scan_file_in(options.file);
+  if (!not_a_file(file).empty() || kind_of_file(file) != "NPZ") return {};
+  return with_file(options.file, [&]() -> std::vector<std::int64_t> {
+    const NpzFile arrays(file);
+    if (!arrays.has("scan_index")) return {};
+    const at::Tensor index = arrays.read("scan_index").values.reshape(-1).to(at::kLong);
+    const at::Tensor numbers = std::get<0>(at::_unique(index.contiguous()));
+    return {numbers.const_data_ptr<std::int64_t>(),
+            numbers.const_data_ptr<std::int64_t>() + numbers.numel()};
+  });
+}
+
+ScanSample read_scan_sample(const ReadOptions& options) {
+  const Stopwatch watch;
+  require_in_range(options);
+  const Reader reader = chosen_reader(options, readers());
+  return with_file(options.file, [&] {
+    const fs::path file = scan_file_in(options.file);
+    Prepared prepared = prepare(reader.read_scan(file), options, Extent::sample);
+    prepared.fields.source = options.file.string();
+    std::string fingerprint = fingerprint_of_file(file);
+    return ScanSample{Scan(std::move(prepared.fields)), prepared.positions, std::move(fingerprint),
+                      watch.seconds()};
   });
 }
 

@@ -19,13 +19,25 @@ struct DetectorCentre {
 /// All that a user can say about how a file is to be understood; each default is "as in the file".
 struct ReadOptions {
   std::filesystem::path file;
-  std::string domain = "auto";           ///< auto | counts | amplitude
-  std::string mask = "file";             ///< file | none | path of an .npy/.npz with (N, N) bool
-  std::int64_t scan_index = -1;          ///< of several scans in one NPZ file; -1 = there is one
-  std::int64_t crop = 0;                 ///< keep the central crop x crop detector pixels; 0 = all
+  std::string format;      ///< a format's name or a recipe's file (.toml); empty = recognised
+  std::string patterns;    ///< [FILE:]NAME[*FACTOR] instead of a format, see place.h
+  std::string positions;   ///< one such place for x and y, or two with a comma between
+  std::string scan_shape;  ///< "16x32": rows and columns of a raster
+  double scan_step_m = 0;  ///< between neighbours of that raster
+  std::string scan_rotation = "0";  ///< degrees, of the raster against the detector; or "auto"
+  std::int64_t orientation = -1;    ///< turns the patterns, PtyPy's number; -1 = as the file says
+  std::string domain = "auto";      ///< auto | counts | amplitude
+  std::string mask = "file";        ///< file | none | path of an .npy/.npz with (N, N) bool
+  std::int64_t scan_index = -1;     ///< of several scans in one NPZ file; -1 = there is one
+  std::string frames;               ///< FIRST:END[:STEP]; empty = all
+  std::int64_t crop = 0;            ///< keep the central crop x crop detector pixels; 0 = all
+  std::int64_t bin = 1;             ///< sums of bin x bin detector pixels
+  std::int64_t flyback = 0;         ///< patterns at the end of each row of a raster to leave out
   std::optional<DetectorCentre> centre;  ///< zero frequency, where it is not at (N/2, N/2)
   double energy_ev = 0, distance_m = 0, detector_pixel_m = 0;  ///< 0 = from the file
-  bool near_field = false;       ///< the detector sees the sample's shadow, not its far field
+  double voltage_v = 0;       ///< electrons: gives the energy; 0 = X-rays, or as in the file
+  double semi_angle_rad = 0;  ///< of their beam; measures the detector where its pixel is unknown
+  bool near_field = false;    ///< the detector sees the sample's shadow, not its far field
   double source_distance_m = 0;  ///< near field: focus to sample; 0 = from the file
   bool flip_x = false, flip_y = false, swap_xy = false;  ///< applied to the positions
   double photons = 0;   ///< photons per pattern through an empty sample; 0 = from the mean counts
@@ -57,5 +69,23 @@ Scan read_scan(const ReadOptions& options);
 
 /// The same for other formats than readers().
 Scan read_scan(const ReadOptions& options, const std::vector<Reader>& formats);
+
+/// The numbers of the scans that the file holds (NPZ with an array scan_index), ascending; empty
+/// where it does not number them. Reads no pattern where the format allows it.
+std::vector<std::int64_t> scan_numbers(const ReadOptions& options);
+
+/// What headers and a few patterns say of a scan.
+struct ScanSample {
+  Scan scan;                ///< of the few
+  at::Tensor positions;     ///< of all, (n, 2) as Scan's
+  std::string fingerprint;  ///< 16 hex digits of the file's size and of pieces all over it
+  double seconds = 0;       ///< that reading took
+
+  bool whole() const { return scan.frames() == positions.size(0); }
+};
+
+/// Reads headers, positions and some of the patterns (sampled_patterns), in little memory; none is
+/// rejected or held out. Throws as read_scan does.
+ScanSample read_scan_sample(const ReadOptions& options);
 
 }  // namespace ptyche

@@ -4,8 +4,12 @@
 #include <fstream>
 
 #include "ptyche/core/error.h"
+#include "ptyche/core/files.h"
 #include "ptyche/core/progress.h"
 #include "ptyche/data/array.h"
+#include "ptyche/io/choose_reader.h"
+#include "ptyche/io/recipe.h"
+#include "ptyche/storage/with_file.h"
 
 namespace ptyche {
 
@@ -15,21 +19,39 @@ Reader npz_reader();
 Reader cxi_reader();
 
 const std::vector<Reader>& readers() {
-  static const std::vector<Reader> all{product_reader(), npz_reader(), cxi_reader()};
+  static const std::vector<Reader> all = [] {
+    std::vector<Reader> formats;
+    for (const Recipe& recipe : shipped_recipes()) formats.push_back(reader_by(recipe));
+    for (const Reader& own : {product_reader(), npz_reader(), cxi_reader()}) formats.push_back(own);
+    return formats;
+  }();
   return all;
 }
 
 namespace {
 
-FileSample sample_of(const std::filesystem::path& file) {
-  require(std::filesystem::exists(file), "expected a file, found none");
-  require(!std::filesystem::is_directory(file), "expected a file, found a folder");
+/// A folder of TIFF images is a file of many patterns.
+bool holds_images(const std::filesystem::path& folder) {
+  for (const auto& entry : std::filesystem::directory_iterator(folder))
+    if (const std::string end = entry.path().extension().string(); end == ".tif" || end == ".tiff")
+      return true;
+  return false;
+}
+
+FileSample sample_of(const std::filesystem::path& given) {
+  const std::filesystem::path file = scan_file_in(given);
+  if (std::error_code unknown; std::filesystem::is_directory(file, unknown)) {
+    require(holds_images(file), "expected a file, found a folder");
+    return {file, "folder", std::nullopt};
+  }
+  const std::string other = not_a_file(file);
+  require(other.empty(), "expected a file, found {}", other);
   std::ifstream in(file, std::ios::binary);
   require(in.is_open(), "expected a readable file, found one that cannot be opened");
   FileSample sample{file, std::string(512, '\0'), std::nullopt};
   in.read(sample.start.data(), static_cast<std::streamsize>(sample.start.size()));
   sample.start.resize(static_cast<std::size_t>(in.gcount()));
-  if (is_hdf5(file)) sample.hdf5.emplace(Hdf5File::open(file));
+  if (is_hdf5(file)) sample.hdf5.emplace(Hdf5File::open(file, SealCheck::later));
   return sample;
 }
 
@@ -57,17 +79,25 @@ std::string alternatives(const std::vector<std::string>& words) {
 /// The formats with such content by name, or as "name (signature)".
 std::string listed(Content content, const std::vector<Reader>& formats, bool signatures) {
   std::vector<std::string> words;
-  for (const Reader& reader : formats)
-    if (holds(reader, content))
+  std::size_t recipes = 0;
+  for (const Reader& reader : formats) {
+    if (!holds(reader, content)) continue;
+    if (reader.by_recipe)
+      ++recipes;
+    else
       words.push_back(signatures ? fmt::format("{} ({})", reader.name, reader.signature)
                                  : reader.name);
+  }
+  if (recipes > 0) words.push_back(fmt::format("one of {} more (docs/formats.md)", recipes));
   return alternatives(words);
 }
 
 /// What the file is instead.
 std::string found_instead(const FileSample& sample, const std::vector<Reader>& formats) {
   if (const Reader* other = recognising(sample, Content::any, formats)) return other->name;
-  if (sample.hdf5) return "HDF5 with " + list_of(sample.hdf5->datasets());
+  if (sample.hdf5)
+    return "HDF5 with " + list_of(sample.hdf5->datasets()) +
+           "; --patterns and --positions say where things lie";
   return "none of them in the first bytes";
 }
 
@@ -93,7 +123,52 @@ std::string format_names(Content content, const std::vector<Reader>& formats) {
 
 Reconstruction read_object_file(const std::filesystem::path& file) {
   const Reader& reader = reader_of(file, Content::object);
-  return with_context(file.string(), [&] { return reader.read_object(file); });
+  return with_file(file, [&] {
+    Reconstruction image = reader.read_object(file);
+    require(image.object.defined(), "expected an object, found a probe alone");
+    return image;
+  });
+}
+
+std::int64_t RawScan::frames() const {
+  if (patterns.defined()) return patterns.size(0);
+  return chosen.defined() ? chosen.size(0) : stack->frames();
+}
+
+std::int64_t RawScan::rows() const {
+  if (detector_rows > 0) return detector_rows;
+  return patterns.defined() ? patterns.size(1) : stack->shape().rows;
+}
+
+std::int64_t RawScan::cols() const {
+  if (detector_cols > 0) return detector_cols;
+  return patterns.defined() ? patterns.size(2) : stack->shape().cols;
+}
+
+void RawScan::keep(const at::Tensor& numbers) {
+  const std::int64_t all = frames();
+  const auto select = [&](at::Tensor& values) {
+    if (values.defined() && values.dim() > 0 && values.size(0) == all)
+      values = values.index_select(0, numbers);
+  };
+  if (monitor.defined()) monitor = monitor.reshape(-1);
+  if (patterns.defined())
+    patterns = patterns.index_select(0, numbers);
+  else
+    chosen = chosen.defined() ? chosen.index_select(0, numbers) : numbers;
+  for (at::Tensor* values : {&positions, &true_positions, &scan_index, &monitor}) select(*values);
+}
+
+void RawScan::take(std::unique_ptr<FrameStack> frames,
+                   const std::function<FileArray()>& otherwise) {
+  if (frames != nullptr) {
+    ceiling = frames->shape().ceiling;
+    stack = std::move(frames);
+    return;
+  }
+  FileArray array = otherwise();
+  patterns = array.values;
+  ceiling = array.ceiling;
 }
 
 void RawScan::forget_truth(const std::string& reason) {

@@ -7,27 +7,38 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "ptyche/data/reconstruction.h"
 #include "ptyche/data/scan.h"
-#include "ptyche/io/hdf5.h"
+#include "ptyche/storage/hdf5.h"
 
 namespace ptyche {
+
+/// One of the eight ways to lay an image: transposed first, then rows reversed, then columns.
+struct Turn {
+  bool transpose = false, reverse_rows = false, reverse_cols = false;
+  bool operator==(const Turn&) const = default;
+  bool nothing() const { return *this == Turn{}; }
+};
 
 /// Whether a file's patterns are photon counts or their square roots.
 enum class Domain { unknown, counts, amplitude };
 
 /// A scan file's arrays in our layout and order, before any option or guess has touched the values.
-/// Only patterns and positions are always there; the others are undefined where the file has none.
+/// Only patterns are always there; the others are undefined where the file has none.
 struct RawScan {
-  at::Tensor patterns;        ///< (n, rows, cols) any real type, zero frequency in the middle
-  at::Tensor positions;       ///< (n, 2) float64 (row, col), in object pixels or in metres
-  at::Tensor probe;           ///< (modes, N, N) complex64
-  at::Tensor mask;            ///< (rows, cols) bool, true = counted
-  at::Tensor truth;           ///< (H, W) complex64 in the frame of the positions
+  at::Tensor patterns;  ///< (n, rows, cols) any real type, zero frequency in the middle
+  /// The patterns before they are read: `patterns` is undefined then, and load_patterns reads them.
+  std::shared_ptr<const FrameStack> stack;
+  at::Tensor chosen;     ///< (n) int64 ascending: those of `stack` that are wanted; undefined = all
+  at::Tensor positions;  ///< (n, 2) float64 (row, col), in object pixels or in metres
+  at::Tensor probe;      ///< (modes, N, N) complex64
+  at::Tensor mask;       ///< (rows, cols) bool, true = counted
+  at::Tensor truth;      ///< (H, W) complex64 in the frame of the positions
   at::Tensor true_positions;  ///< (n, 2) float64 (row, col), in object pixels
   at::Tensor scan_index;      ///< (n) int64, which of several scans a pattern is of
   std::string patterns_name, positions_name, probe_name;  ///< the datasets, for messages
@@ -37,8 +48,30 @@ struct RawScan {
   Geometry geometry;
   Domain domain = Domain::unknown;
   std::string domain_reason;  ///< why `domain` is what it is, in words
+  // How the detector lies and what it adds; settle_detector takes these out.
+  at::Tensor dark, flat;       ///< (rows, cols) or (k, rows, cols) real
+  at::Tensor monitor;          ///< (n) light that fell on the sample, in any unit
+  bool clip_negative = false;  ///< values below zero are a detector's noise
+  bool zero_at_corner = false;
+  Turn turn;                                ///< brings the patterns to our frame
+  double centre_row = -1, centre_col = -1;  ///< pixel of the zero frequency; -1 = the middle
+  std::vector<std::int64_t> raster;  ///< rows and columns that were scanned; empty = not known
+  std::vector<std::filesystem::path> files;  ///< beside the scan's own that were read
+  std::string missing_positions;  ///< where there are none: why, and what a user can give
 
-  std::int64_t frames() const { return patterns.size(0); }
+  /// Of the detector, where the patterns were cut while they were read; 0 = as the patterns'.
+  std::int64_t detector_rows = 0, detector_cols = 0;
+
+  std::int64_t frames() const;
+  /// Of the detector, whatever of it is kept.
+  std::int64_t rows() const;
+  std::int64_t cols() const;
+
+  /// Keeps some patterns, numbers (k) int64 ascending, and what goes with each.
+  void keep(const at::Tensor& numbers);
+
+  /// The stack, or what stands for it where the array can only be read whole.
+  void take(std::unique_ptr<FrameStack> frames, const std::function<FileArray()>& otherwise);
 
   /// Drops what is known of the true object and positions, and says why, where there is any.
   void forget_truth(const std::string& reason);
@@ -56,12 +89,13 @@ struct FileSample {
 struct Reader {
   std::string name;       ///< as in "NPZ or CXI file"
   std::string signature;  ///< how a file is recognised, in words: "a zip archive"
-  std::function<bool(const FileSample&)> recognises;
+  std::function<bool(const FileSample&)> recognises = {};
   /// The file's scan; empty where the format holds none. Throws InvalidInput naming the dataset.
-  std::function<RawScan(const std::filesystem::path&)> read_scan;
+  std::function<RawScan(const std::filesystem::path&)> read_scan = {};
   /// The image of the object that the file holds, see read_object_file; empty where the format has
   /// none. Throws InvalidInput naming the dataset.
-  std::function<Reconstruction(const std::filesystem::path&)> read_object;
+  std::function<Reconstruction(const std::filesystem::path&)> read_object = {};
+  bool by_recipe = false;  ///< see recipe.h; messages count these and do not list them
 };
 
 /// All formats.

@@ -13,11 +13,14 @@
 #include "ptyche/core/error.h"
 #include "ptyche/core/files.h"
 #include "ptyche/core/progress.h"
+#include "ptyche/data/array.h"
 #include "ptyche/data/probe.h"
 #include "ptyche/nn/patch_network.h"
 #include "ptyche/physics/canvas.h"
 #include "ptyche/physics/forward_model.h"
 #include "ptyche/physics/resample.h"
+#include "ptyche/storage/layout.h"
+#include "ptyche/storage/with_file.h"
 
 namespace ptyche {
 
@@ -62,6 +65,19 @@ at::Tensor shared_out(const at::Tensor& patches, const Scan& scan, const at::Ten
   return 1 + translate(each, shifts).flatten(0, 1);
 }
 
+/// The network's patches (k, N, N) for channels (k, c, N, N) of any N: they are continued at their
+/// edges up to a size that it can halve at every level, and the patches are cut to N again.
+at::Tensor patches_of_any_size(const Model& model, const at::Tensor& channels) {
+  const std::int64_t multiple = required_multiple(model.network_options), size = channels.size(3);
+  const std::int64_t more = (multiple - size % multiple) % multiple, before = more / 2;
+  if (more == 0) return model.network->forward(channels);
+  const at::Tensor padded =
+      at::replication_pad2d(channels.contiguous(), {before, more - before, before, more - before});
+  return model.network->forward(padded.contiguous(at::MemoryFormat::ChannelsLast))
+      .narrow(1, before, size)
+      .narrow(2, before, size);
+}
+
 }  // namespace
 
 Model new_model(const Scan& scan, const at::Tensor& probe, const NetworkOptions& network,
@@ -72,12 +88,6 @@ Model new_model(const Scan& scan, const at::Tensor& probe, const NetworkOptions&
   // First of all the network: one of a fixed ladder names the sizes that it knows.
   model.network =
       with_context(scan.source(), [&] { return make_network(model.network_options, seed); });
-  const std::int64_t multiple = required_multiple(model.network_options);
-  require(scan.pattern_size() % multiple == 0,
-          "{}: patterns of {} x {} pixels do not fit the network {}, which needs a multiple of {}; "
-          "--crop {} would",
-          scan.source(), scan.pattern_size(), scan.pattern_size(), network.name, multiple,
-          scan.pattern_size() / multiple * multiple);
   model.stem_probe = probe.clone();
   model.probe = probe.clone();
   // PtychoPINN's networks know patterns whose squares add up to (N / 2)^2.
@@ -112,9 +122,10 @@ void require_far_field(const Scan& scan) {
 }
 
 Scan placed_by(const Model& model, const Scan& scan) {
-  const bool moved = model.moves.defined() && model.input_hash == scan.input_hash() &&
-                     model.moves.sizes() == scan.positions().sizes();
-  return moved ? scan.with_positions(scan.positions() + model.moves) : scan;
+  const bool moved = model.position_corrections.defined() &&
+                     model.input_hash == scan.input_hash() &&
+                     model.position_corrections.sizes() == scan.positions().sizes();
+  return moved ? scan.with_positions(scan.positions() + model.position_corrections) : scan;
 }
 
 at::Tensor patches_of(const Model& model, const Scan& scan, const at::Tensor& frames,
@@ -126,11 +137,11 @@ at::Tensor patches_of(const Model& model, const Scan& scan, const at::Tensor& fr
   require(channels.size(0) % together == 0,
           "network {}: expected patterns in groups of {}, found {} patterns",
           model.network_options.name, together, channels.size(0));
-  if (together == 1) return model.network->forward(channels);
+  if (together == 1) return patches_of_any_size(model, channels);
   const at::Tensor patches =
-      model.network->forward(channels.contiguous()
-                                 .view({-1, together, channels.size(2), channels.size(3)})
-                                 .contiguous(at::MemoryFormat::ChannelsLast));
+      patches_of_any_size(model, channels.contiguous()
+                                     .view({-1, together, channels.size(2), channels.size(3)})
+                                     .contiguous(at::MemoryFormat::ChannelsLast));
   const bool shared = model.network->patches_per_input() < together;
   return shared ? shared_out(patches, scan, frames) : patches;
 }
@@ -216,8 +227,63 @@ void apply_options(Model& model, const nlohmann::json& options) {
   from_json(fields(model.stem_options), options.at("stem"));
   model.input_scale = options.at("input_scale");
   model.photons = options.value("photons", 0.0);
+  require(options.at("seed").is_number_unsigned(), "{}/options: expected a seed >= 0, found {}",
+          kGroup, options.at("seed").dump());
   model.seed = options.at("seed");
   model.input_hash = options.at("input_hash");
+  require(model.input_scale > 0 && model.input_scale < kLargestNumber && model.photons >= 0 &&
+              model.photons < kLargestNumber,
+          "{}/options: expected an input_scale above 0 and photons >= 0, found {} and {}", kGroup,
+          model.input_scale, model.photons);
+}
+
+// A network of a file is bounded by the file before it is built: these many levels and stem steps
+// are more than any that is trained (3 and 2).
+constexpr std::size_t kMostLevels = 16, kMostStemSteps = 64;
+
+/// Throws InvalidInput for a network that cannot be the one whose weights the file holds, before
+/// memory is taken for it.
+void require_network_of(const NetworkOptions& network, const StemOptions& stem, std::int64_t size,
+                        std::int64_t stored_bytes) {
+  const std::int64_t widest = network.name == "unet" && !network.widths.empty()
+                                  ? *std::ranges::max_element(network.widths)
+                                  : 32 * network.filters_scale;
+  require(network.widths.size() <= kMostLevels && stem.steps.size() <= kMostStemSteps,
+          "options: expected at most {} levels and {} stem steps, found {} and {}", kMostLevels,
+          kMostStemSteps, network.widths.size(), stem.steps.size());
+  const double least_bytes = 4.0 * static_cast<double>(widest) * static_cast<double>(widest);
+  require(least_bytes <= static_cast<double>(stored_bytes),
+          "options: expected a network that fits into {} bytes, found one of {} features",
+          stored_bytes, widest);
+  const std::int64_t channels = completed(network, size, stem).channels;
+  require(network.channels == channels, "options: expected a network of {} channels, found {}",
+          channels, network.channels);
+}
+
+/// The arrays of a model with patterns of N x N pixels.
+struct ModelLayout {
+  DatasetLayout stem_probe, probe, background, moves, history;
+
+  explicit ModelLayout(std::int64_t size)
+      : stem_probe{path_of("stem_probe"), at::kComplexFloat, {kAnyLength, size, size}},
+        probe{path_of("probe"), at::kComplexFloat, {kAnyLength, size, size}},
+        background{path_of("background"), at::kFloat, {size, size}, 0},
+        moves{path_of("moves"),
+              at::kDouble,
+              {kAnyLength, 2},
+              -static_cast<double>(size),
+              static_cast<double>(size)},
+        history{path_of("history"), at::kDouble, {kAnyLength, 5}} {}
+};
+
+at::Tensor read_probe(const Hdf5File& file, const DatasetLayout& layout) {
+  constexpr std::int64_t kLargestSide = 16384, kMostModes = 1024;
+  at::Tensor probe = read(file, layout);
+  require(probe.size(0) >= 1 && probe.size(0) <= kMostModes && probe.size(1) == probe.size(2) &&
+              probe.size(1) >= 2 && probe.size(1) <= kLargestSide && probe.size(1) % 2 == 0,
+          "{}: expected (modes, N, N) with even N, found {}", layout.path, describe(probe));
+  require(probe_power(probe) > 0, "{}: expected light, found {}", layout.path, "all values zero");
+  return probe;
 }
 
 at::Tensor history_table(const std::vector<EpochRecord>& history) {
@@ -234,8 +300,8 @@ std::vector<EpochRecord> history_from(const at::Tensor& table) {
   std::vector<EpochRecord> history;
   for (std::int64_t row = 0; row < table.size(0); ++row) {
     const auto* value = table.data_ptr<double>() + row * table.size(1);
-    history.push_back(
-        {static_cast<std::int64_t>(value[0]), value[1], value[2], value[3], value[4]});
+    history.push_back({whole_number(value[0], path_of("history") + ": epoch", 0, 1'000'000'000),
+                       value[1], value[2], value[3], value[4]});
   }
   return history;
 }
@@ -243,11 +309,8 @@ std::vector<EpochRecord> history_from(const at::Tensor& table) {
 void read_weights(const Hdf5File& file, PatchNetwork& network) {
   const at::NoGradGuard no_grad;
   for (auto& parameter : network.named_parameters()) {
-    const at::Tensor stored = file.read(path_of("weights/" + parameter.key())).values;
-    require(stored.sizes() == parameter.value().sizes(), "weights/{}: expected shape {}, found {}",
-            parameter.key(), fmt::join(parameter.value().sizes(), " x "),
-            fmt::join(stored.sizes(), " x "));
-    parameter.value().copy_(stored);
+    const std::string path = path_of("weights/" + parameter.key());
+    parameter.value().copy_(read(file, like(parameter.value(), path)));
   }
 }
 
@@ -258,13 +321,16 @@ void write_model_to(Hdf5File& file, const Model& model) {
   file.set(kGroup, "format_version", kFormatVersion);
   file.set(kGroup, "options", options_json(model).dump());
   file.set(kGroup, "version", version());
-  file.write(path_of("stem_probe"), model.stem_probe);
-  file.write(path_of("probe"), model.probe);
-  if (model.background.defined()) file.write(path_of("background"), model.background);
-  if (model.moves.defined()) file.write(path_of("moves"), model.moves);
-  if (!model.history.empty()) file.write(path_of("history"), history_table(model.history));
-  for (const auto& parameter : model.network->named_parameters())
-    file.write(path_of("weights/" + parameter.key()), parameter.value().detach().contiguous());
+  const ModelLayout layout(model.pattern_size());
+  write(file, layout.stem_probe, model.stem_probe);
+  write(file, layout.probe, model.probe);
+  if (model.background.defined()) write(file, layout.background, model.background);
+  if (model.position_corrections.defined()) write(file, layout.moves, model.position_corrections);
+  if (!model.history.empty()) write(file, layout.history, history_table(model.history));
+  for (const auto& parameter : model.network->named_parameters()) {
+    const at::Tensor values = parameter.value().detach().contiguous();
+    write(file, like(values, path_of("weights/" + parameter.key())), values);
+  }
 }
 
 Model read_model_from(const Hdf5File& file) {
@@ -273,17 +339,20 @@ Model read_model_from(const Hdf5File& file) {
   require(*format == kFormatVersion, "expected model format {}, found {}; trained by ptyche {}",
           kFormatVersion, *format, file.text(kGroup, "version").value_or("unknown"));
   Model model;
+  const std::string options = file.text(kGroup, "options").value_or("");
+  require_shallow(options, "options", 16);
   try {
-    apply_options(model, nlohmann::json::parse(file.text(kGroup, "options").value_or("")));
+    apply_options(model, nlohmann::json::parse(options));
   } catch (const nlohmann::json::exception& error) {
     throw InvalidInput(fmt::format("{}/options cannot be understood: {}", kGroup, error.what()));
   }
-  model.stem_probe = file.read(path_of("stem_probe")).values;
-  model.probe = file.read(path_of("probe")).values;
-  if (file.has(path_of("background"))) model.background = file.read(path_of("background")).values;
-  if (file.has(path_of("moves"))) model.moves = file.read(path_of("moves")).values;
-  if (file.has(path_of("history")))
-    model.history = history_from(file.read(path_of("history")).values);
+  model.probe = read_probe(file, ModelLayout(kAnyLength).probe);
+  const ModelLayout layout(model.pattern_size());
+  model.stem_probe = read_probe(file, layout.stem_probe);
+  model.background = read_if_there(file, layout.background);
+  model.position_corrections = read_if_there(file, layout.moves);
+  if (file.has(layout.history.path)) model.history = history_from(read(file, layout.history));
+  require_network_of(model.network_options, model.stem_options, model.pattern_size(), file.size());
   model.network = make_network(model.network_options, model.seed);
   read_weights(file, *model.network);
   model.network->eval();
@@ -299,7 +368,7 @@ void write_model(const std::filesystem::path& file, const Model& model) {
 }
 
 Model read_model(const std::filesystem::path& file) {
-  return with_context(file.string(), [&] { return read_model_from(Hdf5File::open(file)); });
+  return with_file(file, [&] { return read_model_from(Hdf5File::open(file)); });
 }
 
 void write_training(const std::filesystem::path& folder, const Model& model) {

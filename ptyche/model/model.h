@@ -12,9 +12,9 @@
 #include "ptyche/core/field.h"
 #include "ptyche/data/reconstruction.h"
 #include "ptyche/data/scan.h"
-#include "ptyche/io/hdf5.h"
 #include "ptyche/nn/network_options.h"
 #include "ptyche/nn/physics_stem.h"
+#include "ptyche/storage/hdf5.h"
 
 namespace ptyche {
 
@@ -31,20 +31,18 @@ struct EpochRecord {
   double learning_rate = 0;    ///< of the network, at the end of the epoch
 };
 
-/// network      frozen weights, channels_last
-/// stem_probe   (modes, N, N) complex64, the probe inside the physics stem; frozen at training time
-/// probe        (modes, N, N) complex64, the probe that was trained with the network
-/// background   (N, N) float32 counts, zero frequency at N/2, trained too; undefined = none
-/// moves        (n, 2) float64 px, what training added to the positions of its own scan; undefined
-///              = nothing
-/// input_scale  what sqrt(counts) is multiplied by, frozen at training time
-/// photons      power of the scan's calibrated probe, photons per pattern; 0 = not known
+/// A trained network with what it needs to know of its scan.
 struct Model {
   NetworkOptions network_options;
   StemOptions stem_options;
-  std::shared_ptr<PatchNetwork> network;
-  at::Tensor stem_probe, probe, background, moves;
-  double input_scale = 1, photons = 0;
+  std::shared_ptr<PatchNetwork> network;  ///< frozen weights, channels_last
+  at::Tensor stem_probe;  ///< (modes, N, N) complex64, inside the physics stem; frozen in training
+  at::Tensor probe;       ///< (modes, N, N) complex64, trained with the network
+  at::Tensor background;  ///< (N, N) float32 counts, zero frequency at N/2; undefined = none
+  at::Tensor position_corrections;  ///< (n, 2) float64 px, what training added to the positions of
+                                    ///< its own scan; undefined = nothing
+  double input_scale = 1;           ///< what sqrt(counts) is multiplied by, frozen in training
+  double photons = 0;  ///< power of the scan's calibrated probe, per pattern; 0 = not known
   std::uint64_t seed = 1;
   std::string input_hash;  ///< SHA-256 of the scan it was trained on
   std::vector<EpochRecord> history;
@@ -118,7 +116,9 @@ void write_model(const std::filesystem::path& file, const Model& model);
 /// model.ptyche and history.csv, one line per epoch, into a folder.
 void write_training(const std::filesystem::path& folder, const Model& model);
 
-/// Throws InvalidInput if the file is not a model, of another format version, or incomplete.
+/// Throws InvalidInput if the file is not a model, of another format version, or incomplete, and
+/// for arrays of another shape or type than the model's, numbers that are not finite or out of
+/// range, and a network larger than the file.
 Model read_model(const std::filesystem::path& file);
 
 /// The same into and from an open file, beside other things (a checkpoint's training state).

@@ -60,7 +60,7 @@ void require_own_options(const NetworkOptions& options);
 NetworkOptions completed(const NetworkOptions& asked, std::int64_t pattern_size,
                          const StemOptions& stem);
 
-/// Side lengths must be multiples of this for the network to halve them at every level. Throws
+/// Sides that are a multiple of this can be halved at every level of the network. Throws
 /// InvalidInput naming the networks that exist.
 std::int64_t required_multiple(const NetworkOptions& options);
 

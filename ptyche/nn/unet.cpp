@@ -97,7 +97,9 @@ void UNet::check(const NetworkOptions& options) {
 }
 
 std::int64_t UNet::required_multiple(const NetworkOptions& options) {
-  return options.stride << (options.widths.size() - 1);
+  const std::size_t levels =
+      std::min<std::size_t>(std::max<std::size_t>(options.widths.size(), 1), 32);
+  return options.stride << (levels - 1);  // none and too many are refused elsewhere
 }
 
 void UNet::draw_weights(torch::nn::Module& network, std::uint64_t seed) {

@@ -2,6 +2,7 @@
 // one that the optics' numbers describe.
 #pragma once
 
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
@@ -26,10 +27,17 @@ struct FirstProbe {
   double seconds = 0;                    ///< that it took
 };
 
+/// Where what a search finds is kept, and whether it is taken from there if it is there.
+struct KeepProbe {
+  std::filesystem::path file = {};  ///< empty = nothing is kept; left for the caller to remove
+  bool resume = false;
+};
+
 /// The scan with the probe of the choice, its power that of the counts; says which. Throws
 /// InvalidInput for a file without a probe of the patterns' size, for optics whose numbers are
 /// missing or whose probe does not fit the window, and where find_probe does.
-FirstProbe with_first_probe(const Scan& scan, const ProbeChoice& choice);
+FirstProbe with_first_probe(const Scan& scan, const ProbeChoice& choice,
+                            const KeepProbe& keep = {});
 
 /// What its search came to; nothing where there was none.
 std::optional<ProbeScore> score_of(const FirstProbe& first);

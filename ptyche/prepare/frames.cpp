@@ -16,20 +16,16 @@ constexpr double kEmpty = 0.05, kHuge = 5;
 constexpr double kUsualLow = 0.3, kUsualHigh = 3;
 // 1 - cos(frame, median frame) over its median, in frames of a usual total; and in spreads above
 // it.
+constexpr double kUnlike = 1.8, kUnlikeSpreads = 6, kUnlikeLeast = 0.05;
 // And over that of the four nearest frames, in the median: a patch of the sample that is unlike the
 // others has neighbours.
 constexpr double kUnlikeNeighbours = 1.5;
-constexpr double kUnlike = 1.8, kUnlikeSpreads = 6, kUnlikeLeast = 0.05;
 // Share of frames that is said: single ones do no harm.
 constexpr double kGarbage = 0.01;
 // Up to this share, empty frames are the tail of a beam that fluctuates.
 constexpr double kBeamTail = 0.06, kBeamFluctuates = 0.15;
 constexpr std::int64_t kBatch = 64, kMedianFrames = 150;
 constexpr std::int64_t kMostValues = 100'000'000;  // .3 s
-
-at::Tensor usable_frames(const Scan& scan) {
-  return at::nonzero(scan.frame_use().ne(static_cast<int>(FrameUse::rejected))).flatten();
-}
 
 /// Of every frame (k): its total, and a sum with weights that no two frames share by chance.
 struct Sums {

@@ -5,6 +5,7 @@
 #include <numbers>
 
 #include "ptyche/core/error.h"
+#include "ptyche/physics/forward_model.h"
 #include "ptyche/simulate/probes.h"
 
 namespace ptyche {
@@ -67,7 +68,7 @@ at::Tensor lens_probe(const Scan& scan, const Optics& optics, double wavelength,
     phase = phase + coefficient * zernike(noll++, share.clamp_max(1.2), q.angle);
   require_inside(phase, passes.gt(0.5));
   const at::Tensor wave = at::polar(passes, phase);
-  return at::fft_fftshift(at::fft_ifft2(at::fft_ifftshift(wave)));
+  return to_centred(propagate_far_field_adjoint(to_fft_order(wave)));
 }
 
 void require_given(double value, const char* option, const std::string& kind) {
@@ -89,10 +90,10 @@ at::Tensor zone_plate(const Scan& scan, const Optics& optics) {
 }
 
 at::Tensor electron_probe(const Scan& scan, const Optics& optics) {
-  require_given(optics.voltage_v, "voltage", "electron");
-  require_given(optics.semi_angle_rad, "semi-angle", "electron");
-  return lens_probe(scan, optics, electron_wavelength_m(optics.voltage_v), optics.semi_angle_rad,
-                    0);
+  const Geometry& geometry = scan.geometry();
+  require_given(wavelength_m(geometry), "voltage", "electron");
+  require_given(geometry.semi_angle_rad, "semi-angle", "electron");
+  return lens_probe(scan, optics, wavelength_m(geometry), geometry.semi_angle_rad, 0);
 }
 
 at::Tensor beam_in_contact(const Scan& scan, const Optics& optics, const std::string& kind) {
@@ -134,16 +135,6 @@ std::vector<Field> fields(Optics& optics) {
        .unit = "m",
        .help = "zone-plate: diameter of its central stop",
        .range = {0}},
-      {.name = "voltage",
-       .target = &optics.voltage_v,
-       .unit = "V",
-       .help = "electron: acceleration voltage",
-       .range = {0}},
-      {.name = "semi-angle",
-       .target = &optics.semi_angle_rad,
-       .unit = "rad",
-       .help = "electron: convergence semi-angle",
-       .range = {0}},
       {.name = "cs", .target = &optics.cs_m, .unit = "m", .help = "electron: spherical aberration"},
       {.name = "defocus",
        .target = &optics.defocus_m,
@@ -165,11 +156,6 @@ std::vector<Field> fields(Optics& optics) {
 const std::vector<std::string>& optics_kinds() {
   static const std::vector<std::string> kinds{"zone-plate", "electron", "disk", "gaussian"};
   return kinds;
-}
-
-double electron_wavelength_m(double voltage_v) {
-  constexpr double kPlanckTimesLight = 1.23984198e-6, kRestEnergy = 510998.95;  // eV m, eV
-  return kPlanckTimesLight / std::sqrt(voltage_v * (voltage_v + 2 * kRestEnergy));
 }
 
 at::Tensor probe_of_optics(const std::string& kind, const Optics& optics, const Scan& scan) {

@@ -6,6 +6,7 @@
 
 #include "ptyche/data/array.h"
 #include "ptyche/data/probe.h"
+#include "ptyche/physics/forward_model.h"
 
 namespace ptyche {
 namespace {
@@ -32,11 +33,14 @@ at::Tensor chosen_frames(const at::Tensor& frames, const at::Tensor& positions, 
 
 }  // namespace
 
+at::Tensor usable_frames(const Scan& scan) {
+  return at::nonzero(scan.frame_use().ne(static_cast<int>(FrameUse::rejected))).flatten();
+}
+
 Patterns patterns_of(const Scan& scan) {
-  const at::Tensor usable =
-      at::nonzero(scan.frame_use().ne(static_cast<int>(FrameUse::rejected))).flatten();
   Patterns part;
-  part.frames = chosen_frames(usable, scan.positions(), most_patterns(scan.pattern_size()));
+  part.frames =
+      chosen_frames(usable_frames(scan), scan.positions(), most_patterns(scan.pattern_size()));
   part.mask = scan.mask();
   part.counts = scan.counts().index_select(0, part.frames).to(at::kFloat);
   if (!part.mask.all().item<bool>()) part.counts.mul_(part.mask);
@@ -129,10 +133,8 @@ std::array<double, 2> peak_between_pixels(const at::Tensor& correlation) {
 }
 
 at::Tensor far_field_of(const at::Tensor& probe) {
-  const at::Tensor wave =
-      at::fft_fft2(at::fft_ifftshift(probe.to(at::kComplexDouble), at::IntArrayRef{-2, -1}), {},
-                   {-2, -1}, "ortho");
-  return at::fft_fftshift(mode_power(wave));
+  const at::Tensor wave = propagate_far_field(to_fft_order(probe.to(at::kComplexDouble)));
+  return to_centred(mode_power(wave));
 }
 
 }  // namespace ptyche

@@ -25,6 +25,9 @@ struct Patterns {
 };
 Patterns patterns_of(const Scan& scan);
 
+/// Numbers of the frames that are not rejected, held-out ones among them, (k) int64.
+at::Tensor usable_frames(const Scan& scan);
+
 /// The patterns numbered `which` (m) int64 among them.
 Patterns some_of(const Patterns& patterns, const at::Tensor& which);
 

@@ -14,6 +14,7 @@
 #include "ptyche/data/array.h"
 #include "ptyche/data/probe.h"
 #include "ptyche/evaluate/evaluate.h"
+#include "ptyche/physics/forward_model.h"
 #include "ptyche/prepare/shadow_defocus.h"
 #include "ptyche/solve/solve.h"
 
@@ -26,7 +27,9 @@ constexpr std::int64_t kHeldOutOneIn = 8, kFirstHeldOut = 3;
 // The shadow gives |c| too large: by 10 % far from focus, by up to 2 near it or with spherical
 // aberration.
 constexpr double kOfFirstPeak[] = {1, 0.7, 0.5}, kOfOtherPeaks[] = {1, 0.7};
-constexpr double kSameDefocus = 1.6;  // ratio
+// Ratio within which two defoci lead to the same image, and within which one need not be tried
+// beside the other.
+constexpr double kSameDefocus = 1.6, kTriedDefocus = 1.4;
 constexpr double kHopeless = 0.3;  // of what the best explains beyond the mean pattern, behind it
 constexpr double kEnoughPhotons = 1.1;  // mean pattern's deviance over the noise
 constexpr double kDone = 1.1;           // deviance over the noise
@@ -36,6 +39,9 @@ constexpr double kSure = 0.5;                              // explained
 constexpr double kKnowsNothing = 0.1, kShadowDecides = 6;  // explained; standard errors
 constexpr double kOwnIsGood = 0.75;    // explained by a heat from the scan's probe: no search
 constexpr double kOwnIsBeaten = 0.95;  // deviance of another start over that of the scan's probe
+
+/// Of one sign, and neither more than `ratio` times the other.
+bool are_alike(double a, double b, double ratio) { return a / b > 1 / ratio && a / b < ratio; }
 
 /// Where a short solve begins.
 struct Start {
@@ -148,8 +154,8 @@ class Search {
   /// Modulus sqrt(mean pattern): smeared by the sample's scatter, which the solves mend.
   Start lens(double defocus) const {
     const at::Tensor wave = at::polar((mean_ * few_.mask()).sqrt(), defocus * square_);
-    return {fmt::format("defocus {:.1f}", defocus),
-            at::fft_fftshift(at::fft_ifft2(at::fft_ifftshift(wave))).unsqueeze(0), defocus};
+    const at::Tensor near = to_centred(propagate_far_field_adjoint(to_fft_order(wave)));
+    return {fmt::format("defocus {:.1f}", defocus), near.unsqueeze(0), defocus};
   }
 
   Start disc(double radius) const {
@@ -192,8 +198,7 @@ class Search {
 
   void add_peak(const ShadowPeak& peak) {
     const bool known = std::ranges::any_of(peaks_, [&](const ShadowPeak& other) {
-      const double ratio = peak.defocus / other.defocus;
-      return ratio > 0.6 && ratio < 1.6;
+      return are_alike(peak.defocus, other.defocus, kSameDefocus);
     });
     if (!known) peaks_.push_back(peak);
   }
@@ -205,7 +210,7 @@ class Search {
     for (const double phase : {2., -2., 4., -4., 8., -8.}) {
       const double c = phase / (rim * rim);
       const bool tried = std::ranges::any_of(peaks_, [&](const ShadowPeak& peak) {
-        return c / peak.defocus > 0.7 && c / peak.defocus < 1.4;
+        return are_alike(c, peak.defocus, kTriedDefocus);
       });
       if (!tried) all.push_back(lens(c));
     }
@@ -251,9 +256,7 @@ class Search {
   }
 
   static bool same_valley(const Start& a, const Start& b) {
-    if (!a.defocus || !b.defocus) return false;
-    const double ratio = *a.defocus / *b.defocus;
-    return ratio > 1 / kSameDefocus && ratio < kSameDefocus;
+    return a.defocus && b.defocus && are_alike(*a.defocus, *b.defocus, kSameDefocus);
   }
 
   /// The best, and the best from another valley, each by two chains from its first probe: what the

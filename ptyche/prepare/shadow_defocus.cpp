@@ -13,6 +13,7 @@ namespace ptyche {
 namespace {
 
 constexpr double kLitShare = 0.1;  // of the aperture's bright part
+constexpr double kBlurReach = 3;   // standard deviations
 constexpr std::size_t kMostPairs = 800;
 constexpr std::int64_t kPairsAtOnce = 50;
 constexpr double kNearest = 0.5, kFarthest = 2.3;  // steps between the positions of a pair
@@ -67,12 +68,12 @@ Window bounds_of(const at::Tensor& lit) {
 at::Tensor details(const at::Tensor& counts, const at::Tensor& mean, const at::Tensor& lit,
                    double sigma) {
   const at::Tensor inside = lit.to(at::kDouble);
-  const at::Tensor spread = gaussian_filter(inside, sigma) + 1e-9;
+  const at::Tensor spread = gaussian_filter(inside, sigma, kBlurReach) + 1e-9;
   const at::Tensor unit = at::where(lit, mean.clamp_min(1e-9).rsqrt(), at::zeros_like(mean));
   at::Tensor found = at::empty(counts.sizes(), at::kFloat);
   side_by_side(counts.size(0), [&](std::int64_t i) {
     at::Tensor change = (counts[i].to(at::kDouble) - mean) * unit;
-    change = (change - gaussian_filter(change, sigma, 3) / spread) * inside;
+    change = (change - gaussian_filter(change, sigma, kBlurReach) / spread) * inside;
     const double deviation = change.square().sum().item<double>() / inside.sum().item<double>();
     found[i].copy_(change / (std::sqrt(deviation) + 1e-12));
   });

@@ -7,13 +7,13 @@
 
 #include "ptyche/core/error.h"
 #include "ptyche/data/array.h"
-#include "ptyche/io/numpy.h"
 #include "ptyche/physics/canvas.h"
 #include "ptyche/physics/forward_model.h"
 #include "ptyche/ptychopinn/operators.h"
 #include "ptyche/simulate/objects.h"
 #include "ptyche/simulate/probes.h"
 #include "ptyche/simulate/simulate.h"
+#include "ptyche/storage/numpy.h"
 
 namespace ptyche {
 namespace {

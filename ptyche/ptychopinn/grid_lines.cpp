@@ -11,10 +11,10 @@
 #include "ptyche/group/fixed_groups.h"
 #include "ptyche/group/make_groups.h"
 #include "ptyche/infer/infer.h"
-#include "ptyche/io/numpy.h"
 #include "ptyche/model/model.h"
 #include "ptyche/ptychopinn/study.h"
 #include "ptyche/stitch/stitch.h"
+#include "ptyche/storage/numpy.h"
 
 namespace ptyche {
 namespace {

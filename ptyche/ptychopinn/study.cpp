@@ -4,10 +4,10 @@
 
 #include "ptyche/core/error.h"
 #include "ptyche/evaluate/image_error.h"
-#include "ptyche/io/numpy.h"
 #include "ptyche/nn/patch_network.h"
 #include "ptyche/report/canvas.h"
 #include "ptyche/report/result_figures.h"
+#include "ptyche/storage/numpy.h"
 
 namespace ptyche {
 namespace {

@@ -2,11 +2,13 @@
 
 #include <cairo.h>
 #include <fmt/format.h>
+#include <fontconfig/fontconfig.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <filesystem>
 
 #include "ptyche/core/error.h"
 
@@ -36,6 +38,21 @@ at::Tensor packed_pixels(const at::Tensor& rgb) {
 cairo_status_t append_bytes(void* target, const unsigned char* bytes, unsigned length) {
   static_cast<std::string*>(target)->append(reinterpret_cast<const char*>(bytes), length);
   return CAIRO_STATUS_SUCCESS;
+}
+
+/// A package has its own fonts beside the program (cmake/Install.cmake): its pictures need none of
+/// the system and look the same everywhere. Without a package the system's are used.
+bool use_own_fonts() {
+  std::error_code none;
+  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", none),
+                              fonts = program.parent_path().parent_path() / "fonts";
+  if (!std::filesystem::is_directory(fonts, none)) return false;
+  FcConfig* const own = FcConfigCreate();
+  for (const auto& font : std::filesystem::directory_iterator(fonts, none))
+    FcConfigAppFontAddFile(own, reinterpret_cast<const FcChar8*>(font.path().c_str()));
+  FcConfigSetCurrent(own);
+  FcConfigDestroy(own);  // the library holds it, too
+  return true;
 }
 
 }  // namespace
@@ -107,6 +124,7 @@ void Canvas::fill(const Rectangle& where, double grey, double opacity) {
 }
 
 void Canvas::set_font(const TextStyle& style) {
+  [[maybe_unused]] static const bool own_fonts = use_own_fonts();
   cairo_select_font_face(context_.get(), "sans-serif", CAIRO_FONT_SLANT_NORMAL,
                          style.bold ? CAIRO_FONT_WEIGHT_BOLD : CAIRO_FONT_WEIGHT_NORMAL);
   cairo_set_font_size(context_.get(), style.size);

@@ -261,8 +261,8 @@ void draw_axes(Canvas& canvas, const Figure& figure, const Panel& panel, const R
   const auto rows = static_cast<double>(panel.rgb.size(0));
   const auto cols = static_cast<double>(panel.rgb.size(1));
   const bool physical = figure.pixel_m > 0;
-  const LengthUnit unit =
-      physical ? length_unit(std::max(rows, cols) * figure.pixel_m) : LengthUnit{"object pixel", 1};
+  const LengthUnit unit = physical ? length_unit(std::max(rows, cols) * figure.pixel_m)
+                                   : LengthUnit{figure.axis_unit, 1};
   const double pixel = physical ? figure.pixel_m / unit.metres : 1;
   const double bottom = where.y + where.height, mark = 0.35 * em, thin = em / 14;
   const Axis across{panel.first_col, cols, pixel, where.width};
@@ -297,9 +297,27 @@ void draw_scale_bar(Canvas& canvas, double sheet_pixel_m, const Rectangle& where
   canvas.text(label, middle, box.y + 0.85 * em, style);
 }
 
+/// Lines that lead to dots, small enough that neighbours stay apart.
+void draw_marks(Canvas& canvas, const Panel& panel, const Rectangle& where) {
+  const double scale = where.width / static_cast<double>(panel.rgb.size(1));
+  const auto x_of = [&](double col) { return where.x + (col - panel.first_col + 0.5) * scale; };
+  const auto y_of = [&](double row) { return where.y + (row - panel.first_row + 0.5) * scale; };
+  const double few = std::sqrt(static_cast<double>(std::max<std::size_t>(panel.marks.size(), 1)));
+  const double size = std::clamp(0.22 * where.width / few, 3.0, 14.0);
+  const Colour line{0.835, 0.369, 0}, dot{0, 0.447, 0.698};  // vermilion and blue of Okabe & Ito
+  for (const Mark& mark : panel.marks)
+    canvas.path({{x_of(mark.from_col), y_of(mark.from_row)}, {x_of(mark.col), y_of(mark.row)}},
+                {.width = 0.5 * size, .colour = line});
+  for (const Mark& mark : panel.marks) {
+    const double x = x_of(mark.col), y = y_of(mark.row);
+    canvas.path({{x - size / 2, y}, {x + size / 2, y}}, {.width = size, .colour = dot});
+  }
+}
+
 void draw_panel(Canvas& canvas, const Figure& figure, const Panel& panel, const Rectangle& where,
                 double em) {
   canvas.image(reduced(panel.rgb, where), where);
+  draw_marks(canvas, panel, where);
   draw_axes(canvas, figure, panel, where, em);
   canvas.text(panel.title, where.x + where.width / 2, where.y - 0.9 * em,
               {.size = em, .anchor = Anchor::centre});

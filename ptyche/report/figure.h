@@ -60,19 +60,26 @@ ValueRange common_range(const std::vector<at::Tensor>& images);
 /// always.
 double bright_level(const at::Tensor& values);
 
+/// A point of the object, and a line that leads to it; in object pixels.
+struct Mark {
+  double from_row = 0, from_col = 0, row = 0, col = 0;
+};
+
 /// One picture of a figure.
 struct Panel {
   std::string title;                    ///< above the picture; may be empty
   at::Tensor rgb;                       ///< (rows, cols, 3) sRGB in 0..1; row 0 is drawn at the top
   double first_row = 0, first_col = 0;  ///< object pixel of rgb[0][0]; the axes count from pixel 0
+  std::vector<Mark> marks = {};         ///< drawn on it
 };
 
 struct Figure {
   std::string title;
   std::vector<Panel> panels;  ///< at least one, all of the same shape
-  double pixel_m = 0;  ///< > 0: axes in nm, µm or mm and a scale bar; 0: axes in object pixels
+  double pixel_m = 0;  ///< > 0: axes in nm, µm or mm and a scale bar; 0: axes in `axis_unit`
   std::variant<ColourBar, ColourWheel> key;
   std::int64_t most_across = 3;  ///< panels that stand in a row, >= 1
+  std::string axis_unit = "object pixel";
 };
 
 /// The figure as the bytes of a PNG file. Small pictures are enlarged by a whole factor; a picture

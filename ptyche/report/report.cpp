@@ -1,98 +1,31 @@
 #include "ptyche/report/report.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <functional>
 #include <optional>
-#include <string_view>
 #include <utility>
 
 #include "ptyche/core/error.h"
 #include "ptyche/core/files.h"
+#include "ptyche/data/probe.h"
 #include "ptyche/report/canvas.h"
 #include "ptyche/report/html.h"
+#include "ptyche/report/page.h"
 #include "ptyche/report/result_figures.h"
+#include "ptyche/report/scan_figures.h"
 
 namespace ptyche {
 namespace {
 
-/// How the report looks: one style sheet for desk, phone and paper, light and dark.
-constexpr std::string_view kPageStyle = R"css(
-:root { --ink: #1c2024; --soft: #5c6670; --line: #d9dee3; --paper: #ffffff; --accent: #2a5d9f; }
-@media (prefers-color-scheme: dark) {
-  :root { --ink: #e6e9ec; --soft: #a0a9b2; --line: #3a424a; --paper: #14181c; --accent: #86b7f0; }
-}
-* { box-sizing: border-box; }
-html { -webkit-text-size-adjust: 100%; }
-body { margin: 0 auto; padding: 1.5rem clamp(0.9rem, 3vw, 2rem) 3rem; max-width: 76rem;
-       color: var(--ink); background: var(--paper); line-height: 1.5;
-       font-family: system-ui, -apple-system, "Segoe UI", Roboto, "DejaVu Sans", sans-serif; }
-h1 { font-size: 1.6rem; line-height: 1.2; margin: 0 0 0.5rem; overflow-wrap: anywhere; }
-h2 { font-size: 1.2rem; margin: 2.4rem 0 0.8rem; padding-bottom: 0.25rem;
-     border-bottom: 1px solid var(--line); }
-p { max-width: 46rem; }
-.headline { font-size: 1.15rem; margin: 0 0 1.4rem; }
-.pictures { display: grid; gap: 1.2rem; align-items: start;
-            grid-template-columns: repeat(auto-fit, minmax(min(100%, 24rem), 1fr)); }
-figure { margin: 0; max-width: 46rem; }
-img { display: block; width: 100%; height: auto; background: #ffffff;
-      border: 1px solid var(--line); border-radius: 4px; }
-figcaption { margin-top: 0.5rem; font-size: 0.88rem; color: var(--soft); }
-table { border-collapse: collapse; width: 100%; margin: 0 0 1.6rem; font-size: 0.93rem; }
-caption { text-align: left; font-weight: 600; padding: 0.3rem 0; }
-th, td { text-align: left; font-weight: 400; vertical-align: top; padding: 0.28rem 0.9rem 0.28rem 0;
-         border-bottom: 1px solid var(--line); overflow-wrap: anywhere; }
-thead th { color: var(--soft); font-size: 0.82rem; }
-.scores th[scope=row], .options th { width: 24rem; }
-.scores th[scope=row], .options, pre { font-family: ui-monospace, "DejaVu Sans Mono", monospace;
-                                       font-size: 0.85rem; }
-.scores td:nth-child(2) { width: 7rem; font-variant-numeric: tabular-nums; font-weight: 600; }
-.scores td:nth-child(3) { color: var(--soft); }
-.facts th { width: 14rem; color: var(--soft); }
-pre { white-space: pre-wrap; overflow-wrap: anywhere; }
-.plot { display: block; width: 100%; max-width: 46rem; height: auto; }
-.plot text { fill: var(--ink); font-size: 13px; }
-.plot .grid { stroke: var(--line); fill: none; }
-.plot .axis { stroke: var(--soft); fill: none; }
-.plot .curve { stroke: var(--accent); stroke-width: 2; fill: none; stroke-linejoin: round; }
-.plot .dot { fill: var(--accent); }
-footer { margin-top: 2.5rem; font-size: 0.85rem; color: var(--soft); }
-@media (max-width: 40rem) {
-  .scores thead { display: none; }
-  .scores tr { display: grid; grid-template-columns: 1fr auto; column-gap: 1rem;
-               padding: 0.35rem 0; border-bottom: 1px solid var(--line); }
-  .scores th, .scores td { border: 0; padding: 0; width: auto !important; }
-  .scores th[scope=row] { grid-column: 1 / -1; font-size: 0.8rem; }
-  .scores td:nth-child(2) { order: 1; }
-  .options th { width: 55%; }
-  .facts th { width: 38%; }
-  .plot text { font-size: 19px; }
-}
-@media print {
-  :root { --ink: #000000; --soft: #444444; --line: #bbbbbb; --paper: #ffffff; --accent: #1c4a86; }
-  @page { margin: 15mm; }
-  body { padding: 0; max-width: none; font-size: 10pt; }
-  .pictures { grid-template-columns: 1fr 1fr; }
-  figure, tr, .plot { break-inside: avoid; }
-  h2, caption { break-after: avoid; }
-}
-)css";
-
-/// Pictures that stand side by side under one heading.
-struct PictureRow {
-  std::string title, text;  ///< the text stands above the pictures; both may be empty
-  std::vector<Picture> pictures;
-};
-
-std::string paragraph(const std::string& text) {
-  return text.empty() ? "" : "<p>" + escape_html(text) + "</p>\n";
-}
+// What the page says.
 
 std::string loss_html(const std::vector<double>& loss) {
   try {
-    return line_plot_svg({"Training loss over the epochs", "epoch", "loss per photon", loss});
+    return line_plot_svg({"Loss over the passes", "pass", "loss per photon", loss});
   } catch (const InvalidInput&) {
-    return "";  // nothing was trained
+    return "";  // nothing was solved
   }
 }
 
@@ -116,81 +49,196 @@ std::string patterns_text(const at::Tensor& frame_use) {
   return text;
 }
 
-std::string object_text(const Reconstruction& image) {
-  if (!image.object.defined()) return "";
-  const Geometry& geometry = image.geometry;
-  return fmt::format("{} pixels of {}", fmt::join(image.object.sizes(), " \u00d7 "),
-                     geometry.has_object_pixel() ? format_length(geometry.object_pixel_m)
-                                                 : std::string("unknown size"));
+/// "12.3 keV" of 12300 and "eV"; lengths and doses likewise are written where they are known.
+std::string energy_text(double energy_ev) {
+  return energy_ev >= 1000 ? format_number(energy_ev / 1000) + " keV"
+                           : format_number(energy_ev) + " eV";
 }
 
-std::string provenance_html(const Reconstruction& image) {
+void add(std::vector<NamedNumber>& numbers, bool known, const std::string& name,
+         const std::string& value, const std::string& note = "") {
+  if (known) numbers.push_back({name, value, note});
+}
+
+void add_setting(std::vector<NamedNumber>& numbers, const Geometry& geometry) {
+  constexpr double kPlanckTimesLight_eVm = 1.23984198e-6;
+  add(numbers, geometry.energy_ev > 0, "energy", energy_text(geometry.energy_ev));
+  // Electrons have another wavelength at an energy; these are below a tenth of a MeV only for
+  // light.
+  add(numbers, geometry.energy_ev > 0 && geometry.energy_ev < 5e4, "wavelength",
+      format_length(kPlanckTimesLight_eVm / std::max(geometry.energy_ev, 1e-30)));
+  add(numbers, geometry.distance_m > 0, "distance to the detector",
+      format_number(geometry.distance_m) + " m");
+  add(numbers, geometry.detector_pixel_m > 0, "detector pixel",
+      format_length(geometry.detector_pixel_m));
+  add(numbers, geometry.has_object_pixel(), "object pixel", format_length(geometry.object_pixel_m));
+}
+
+void add_object(std::vector<NamedNumber>& numbers, const Reconstruction& image) {
+  if (!image.object.defined()) return;
+  const double pixel = image.geometry.object_pixel_m;
+  const bool known = image.geometry.has_object_pixel();
+  const auto length = [&](int axis) {
+    return format_length(pixel * static_cast<double>(image.object.size(axis)));
+  };
+  add(numbers, true, "image", fmt::format("{} px", fmt::join(image.object.sizes(), " \u00d7 ")),
+      known ? length(0) + " \u00d7 " + length(1) : "");
+}
+
+void add_light(std::vector<NamedNumber>& numbers, const Scan& scan) {
+  const at::Tensor used = scan.frames_with(FrameUse::used);
+  if (used.numel() == 0) return;
+  const double counts = mean_pattern(scan.counts(), used)
+                            .masked_fill(scan.mask().logical_not(), 0)
+                            .sum()
+                            .item<double>();
+  const double step = median_step_px(scan.positions());
+  add(numbers, true, "dose", format_number(counts) + " counts a pattern",
+      step > 0 ? format_number(counts / (step * step)) + " per object pixel" : "");
+}
+
+void add_probe(std::vector<NamedNumber>& numbers, const Reconstruction& image) {
+  if (!image.probe.defined() || probe_power(image.probe) <= 0) return;
+  const double diameter = probe_diameter_px(image.probe);
+  const double pixel = image.geometry.object_pixel_m;
+  const std::string px = fmt::format("{:.1f} px", diameter);
+  const std::int64_t modes = image.probe.size(0);
+  add(numbers, true, "probe, 90 % of its light within",
+      image.geometry.has_object_pixel() ? format_length(diameter * pixel) : px,
+      fmt::format("{}{} mode{}", image.geometry.has_object_pixel() ? px + ", " : "", modes,
+                  modes == 1 ? "" : "s"));
+  const double step = image.positions.defined() ? median_step_px(image.positions) : 0;
+  add(numbers, step > 0, "step to the nearest neighbour", fmt::format("{:.2f} px", step),
+      fmt::format("overlap {:.0f} % of the probe", 100 * std::max(0.0, 1 - step / diameter)));
+}
+
+void add_freedom(std::vector<NamedNumber>& numbers, const Reconstruction& image,
+                 const std::optional<Scan>& scan) {
+  if (scan) {
+    const Movement moved = movement(image, *scan);
+    add(numbers, true, "positions",
+        moved.largest_px > 0 ? fmt::format("moved by {:.2g} px", moved.rms_px) : "not moved",
+        moved.largest_px > 0 ? fmt::format("root mean square; {:.2g} px at most", moved.largest_px)
+                             : "");
+  }
+  if (image.background.defined()) {
+    const double background = image.background.sum().item<double>();
+    add(numbers, true, "background",
+        fmt::format("{:.2g} % of the light",
+                    100 * background / std::max(background + probe_power(image.probe), 1e-30)));
+  }
+  if (image.intensities.defined()) {
+    const at::Tensor known = image.intensities.masked_select(at::isfinite(image.intensities));
+    add(numbers, known.numel() > 1, "intensity of the beam",
+        fmt::format("changes by {:.2g} %", 100 * known.std().item<double>()),
+        "fitted in each pattern");
+  }
+}
+
+void add_resolution(std::vector<NamedNumber>& numbers, const Reconstruction& image,
+                    const Scores& scores) {
+  if (!scores.half_sets) return;
+  const double cycles = scores.half_sets->error.frc.half_bit;
+  add(numbers, cycles > 0, "resolution, half period",
+      image.geometry.has_object_pixel()
+          ? format_length(0.5 * image.geometry.object_pixel_m / std::max(cycles, 1e-9))
+          : fmt::format("{:.2f} px", 0.5 / std::max(cycles, 1e-9)),
+      "half sets, half-bit criterion");
+}
+
+void add_fit(std::vector<NamedNumber>& numbers, const Scores& scores) {
+  const std::optional<DataFit>& fit = scores.held_out ? scores.held_out : scores.used;
+  if (!fit) return;
+  const std::string patterns = scores.held_out ? "held-out patterns" : "patterns used";
+  const auto beside = [](double floor, const std::optional<double>& mean) {
+    return fmt::format("photon noise {:.3g}{}", floor,
+                       mean ? fmt::format(", mean pattern {:.3g}", *mean) : "");
+  };
+  const bool trivial = scores.trivial.has_value();
+  add(numbers, true, "R-factor of " + patterns, fmt::format("{:.3g}", fit->r_factor),
+      beside(fit->r_factor_floor,
+             trivial ? std::optional(scores.trivial->mean_pattern_r_factor) : std::nullopt));
+  add(numbers, true, "Poisson deviance of " + patterns,
+      fmt::format("{:.3g} per photon", fit->deviance_per_photon),
+      beside(fit->deviance_per_photon_floor,
+             trivial ? std::optional(scores.trivial->mean_pattern_deviance_per_photon)
+                     : std::nullopt));
+}
+
+std::vector<NamedNumber> numbers_of(const Reconstruction& image, const Scores& scores,
+                                    const std::optional<Scan>& scan) {
+  std::vector<NamedNumber> numbers;
+  add_setting(numbers, image.geometry);
+  add_object(numbers, image);
+  add(numbers, image.frame_use.defined(), "patterns", patterns_text(image.frame_use));
+  if (scan) add_light(numbers, *scan);
+  add_probe(numbers, image);
+  add_freedom(numbers, image, scan);
+  add_resolution(numbers, image, scores);
+  add_fit(numbers, scores);
+  return numbers;
+}
+
+std::string attempts_html(const std::vector<Attempt>& attempts) {
+  std::vector<TableRow> rows;
+  for (const Attempt& each : attempts)
+    rows.push_back({each.what, std::to_string(each.passes),
+                    each.seconds > 0 ? fmt::format("{:.1f}", each.seconds) : "",
+                    each.held_out_deviance > 0 ? fmt::format("{:.4g}", each.held_out_deviance) : "",
+                    each.kept ? "yes" : "no"});
+  if (rows.empty()) return "";
+  return table_html("stages", "",
+                    {"step", "passes", "seconds", "deviance of held-out patterns", "kept"}, rows);
+}
+
+std::string provenance_html(const Reconstruction& image, const Scores& scores) {
   const Provenance& from = image.provenance;
-  const Geometry& geometry = image.geometry;
   std::vector<TableRow> rows = {
+      {"command", from.command},
       {"scan", from.source},
       {"SHA-256 of the scan", from.input_hash},
-      {"patterns", patterns_text(image.frame_use)},
-      {"object", object_text(image)},
-      {"photon energy",
-       geometry.energy_ev > 0 ? format_number(geometry.energy_ev / 1000) + " keV" : ""},
-      {"distance to the detector",
-       geometry.distance_m > 0 ? format_number(geometry.distance_m) + " m" : ""},
-      {"between pixels", to_string(image.interpolation)},
+      {"date", from.date},
+      {"time", scores.seconds > 0 ? format_duration(scores.seconds) + ", without the verdict" : ""},
+      {"machine", from.machine},
+      {"Ptyche", from.version},
       {"seed", std::to_string(from.seed)},
-      {"Ptyche", version() + ", commit " + commit()},
-      {"command", from.command}};
+      {"between pixels", to_string(image.interpolation)}};
   std::erase_if(rows, [](const TableRow& row) { return row[1].empty(); });
   return table_html("facts", "", {}, rows);
 }
 
-std::string page_head(const std::string& title) {
-  return "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-         "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-         "<meta name=\"color-scheme\" content=\"light dark\">\n<title>" +
-         escape_html(title) + "</title>\n<style>\n" + std::string(kPageStyle) +
-         "</style>\n</head>\n";
+std::string verdict_html(const Scores& scores) {
+  if (!scores.verdict) return "<p class=\"verdict\">This image was not judged.</p>\n";
+  const std::string word = to_string(scores.verdict->word);
+  const std::string text = verdict_text(*scores.verdict);
+  return fmt::format("<p class=\"verdict {0}\"><strong>{0}</strong>{1}</p>\n", word,
+                     escape_html(text.substr(word.size())));
 }
 
-/// A whole page that loads nothing: `headline` stands below the title, `body` is HTML.
-std::string html_page(const std::string& title, const std::string& headline,
-                      const std::string& body) {
-  return page_head(title) + "<body>\n<header>\n<h1>" + escape_html(title) +
-         "</h1>\n<p class=\"headline\">" + escape_html(headline) + "</p>\n</header>\n<main>\n" +
-         body + "</main>\n<footer>Written by Ptyche " + escape_html(version()) +
-         "</footer>\n</body>\n</html>\n";
+std::string warnings_html(const std::vector<std::string>& warnings) {
+  std::string html;
+  for (const std::string& warning : warnings) html += "<li>" + escape_html(warning) + "</li>\n";
+  return html.empty() ? "" : "<ul class=\"warnings\">\n" + html + "</ul>\n";
 }
 
-/// A heading and what stands under it; empty where there is no content (HTML).
-std::string section_html(const std::string& title, const std::string& content) {
-  if (content.empty()) return "";
-  const std::string heading = title.empty() ? "" : "<h2>" + escape_html(title) + "</h2>\n";
-  return "<section>\n" + heading + content + "</section>\n";
-}
-
-/// The row's text and pictures under its title; empty where there is no picture.
-std::string pictures_html(const PictureRow& row) {
-  if (row.pictures.empty()) return "";
-  std::string html = paragraph(row.text) + "<div class=\"pictures\">\n";
-  for (const Picture& picture : row.pictures) html += figure_html(picture);
-  return section_html(row.title, html + "</div>\n");
-}
-
-/// Everything on one page that loads nothing: pictures (the first row is the image itself),
-/// headline, scores with their meaning, loss curve, options, provenance. A part that is missing is
-/// left out.
+/// Everything on one page that loads nothing, the verdict first; the first row of pictures is the
+/// image itself. A part that is missing is left out.
 std::string report_page(const Reconstruction& image, const Scores& scores,
-                        const std::vector<PictureRow>& pictures) {
+                        const ReportContent& content, const std::vector<PictureRow>& pictures) {
   const std::string scan = std::filesystem::path(image.provenance.source).filename().string();
-  const std::string title = scan.empty() ? "Ptyche reconstruction" : scan + ": reconstruction";
-  std::string body;
-  for (const PictureRow& row : pictures) body += pictures_html(row);
-  body += section_html("Scores", score_tables(named_scores(scores)));
-  body += section_html("Training", loss_html(image.loss));
-  body += section_html("Where it comes from", provenance_html(image));
-  body += section_html("Options", options_html(image.provenance.options_json));
-  const std::string verdict = scores.verdict ? verdict_text(*scores.verdict) + " " : "";
-  return html_page(title, verdict + headline(scores), body);
+  std::string body = verdict_html(scores);
+  if (scores.used) body += "<p class=\"headline\">" + escape_html(headline(scores)) + "</p>\n";
+  body += warnings_html(image.provenance.warnings);
+  for (std::size_t row = 0; row < pictures.size(); ++row) {
+    body += pictures_html(pictures[row]);
+    if (row == 0) body += section_html("", numbers_html(numbers_of(image, scores, content.scan)));
+  }
+  body += section_html("What was done", attempts_html(image.provenance.attempts) +
+                                            loss_html(image.loss) + provenance_html(image, scores));
+  body += folded_html("All scores", score_tables(named_scores(scores)));
+  body += folded_html("All options, as they were asked for",
+                      options_html(image.provenance.options_json));
+  return html_page(scan.empty() ? "Ptyche reconstruction" : scan + ": reconstruction", body);
 }
 
 // Files.
@@ -215,29 +263,6 @@ class ReportFiles {
 
 Picture drawn(const CaptionedFigure& figure) {
   return {render_png(figure.figure), figure.alt, figure.caption};
-}
-
-/// Draws one figure and adds it to `row`; `what` names it in a warning.
-void add_picture(PictureRow& row, const std::string& what,
-                 CaptionedFigure (*figure_of)(const Reconstruction&), const Reconstruction& image) {
-  warn_on_error(what, [&] { row.pictures.push_back(drawn(figure_of(image))); });
-}
-
-/// As above, and writes the picture to `file`, which also names it in a warning.
-void add_and_write(ReportFiles& files, PictureRow& row, const std::filesystem::path& file,
-                   CaptionedFigure (*figure_of)(const Reconstruction&),
-                   const Reconstruction& image) {
-  const std::size_t before = row.pictures.size();
-  add_picture(row, file.filename().string(), figure_of, image);
-  if (row.pictures.size() == before) return;
-  files.write(file, row.pictures.back().png);
-}
-
-PictureRow extra_row(const ExtraImage& extra) {
-  PictureRow row{extra.title, extra.caption, {}};
-  add_picture(row, extra.title + ", phase", phase_figure, extra.image);
-  add_picture(row, extra.title + ", amplitude", amplitude_figure, extra.image);
-  return row;
 }
 
 /// Draws a picture, adds it to `row` and writes it to `file`.
@@ -271,6 +296,62 @@ PictureRow resolution_row(ReportFiles& files, const std::filesystem::path& folde
   return row;
 }
 
+/// What makes it impossible is said by the figures themselves.
+Drawing drawing_or_usual(const Reconstruction& image, const std::optional<Window>& empty) {
+  try {
+    return drawing_of(image, empty);
+  } catch (const InvalidInput&) {
+    return {.empty = empty};
+  }
+}
+
+PictureRow image_row(ReportFiles& files, const std::filesystem::path& folder,
+                     const Reconstruction& image, const Drawing& how) {
+  PictureRow row;
+  add_to(files, row, folder / "phase.png", [&] { return drawn(phase_figure(image, how)); });
+  add_to(files, row, folder / "amplitude.png", [&] { return drawn(amplitude_figure(image, how)); });
+  return row;
+}
+
+/// Drawn like the image of the report, so that the two can be compared.
+PictureRow extra_row(const ExtraImage& extra, Drawing how) {
+  PictureRow row{extra.title, extra.caption, {}};
+  // Its own object may be cropped elsewhere, and has its own scale.
+  how.crop.reset();
+  how.empty_amplitude.reset();
+  warn_on_error(extra.title, [&] {
+    row.pictures.push_back(drawn(phase_figure(extra.image, how)));
+    row.pictures.push_back(drawn(amplitude_figure(extra.image, how)));
+  });
+  return row;
+}
+
+PictureRow patterns_row(ReportFiles& files, const std::filesystem::path& folder,
+                        const Reconstruction& image, const Scan& scan) {
+  PictureRow row{"Patterns", "", {}};
+  add_to(files, row, folder / "patterns.png", [&] {
+    const PatternFigures shown = pattern_figures(image, scan);
+    return Picture{render_stacked_png(shown.figures), shown.alt, shown.caption};
+  });
+  return row;
+}
+
+/// Where the patterns lie, how much light that gives, and where the image is sure.
+PictureRow places_row(ReportFiles& files, const std::filesystem::path& folder,
+                      const Reconstruction& image, const Scores& scores,
+                      const std::optional<Scan>& scan) {
+  PictureRow row{"Positions, light and certainty", "", {}};
+  if (scan)
+    add_to(files, row, folder / "positions.png",
+           [&] { return drawn(positions_figure(image, *scan)); });
+  add_to(files, row, folder / "coverage.png", [&] { return drawn(coverage_figure(image)); });
+  if (scores.verdict && scores.verdict->map.defined())
+    add_to(files, row, folder / "verdict.png",
+           [&] { return drawn(verdict_figure(image, *scores.verdict)); });
+  add_to(files, row, folder / "probe.png", [&] { return drawn(probe_figure(image)); });
+  return row;
+}
+
 }  // namespace
 
 std::string verdict_text(const Verdict& verdict) {
@@ -296,24 +377,16 @@ std::string headline(const Scores& scores) {
 }
 
 bool write_report(const std::filesystem::path& folder, const Reconstruction& image,
-                  const Scores& scores, const std::vector<ExtraImage>& extras) {
+                  const Scores& scores, const ReportContent& content) {
   ReportFiles files;
-  PictureRow object, probe{"Probe", "", {}};
-  add_and_write(files, object, folder / "phase.png", phase_figure, image);
-  add_and_write(files, object, folder / "amplitude.png", amplitude_figure, image);
-  add_and_write(files, probe, folder / "probe.png", probe_figure, image);
-  std::vector<PictureRow> rows{std::move(object)};
-  for (const ExtraImage& extra : extras) rows.push_back(extra_row(extra));
-  rows.push_back(std::move(probe));
-  if (scores.verdict && scores.verdict->map.defined()) {
-    PictureRow sure{"Where the image is sure", "", {}};
-    add_to(files, sure, folder / "verdict.png",
-           [&] { return drawn(verdict_figure(image, *scores.verdict)); });
-    rows.push_back(std::move(sure));
-  }
+  const Drawing how = drawing_or_usual(image, content.empty);
+  std::vector<PictureRow> rows{image_row(files, folder, image, how)};
+  for (const ExtraImage& extra : content.extras) rows.push_back(extra_row(extra, how));
+  if (content.scan) rows.push_back(patterns_row(files, folder, image, *content.scan));
+  rows.push_back(places_row(files, folder, image, scores, content.scan));
   rows.push_back(resolution_row(files, folder, scores));
   std::string page;
-  warn_on_error("report.html", [&] { page = report_page(image, scores, rows); });
+  warn_on_error("report.html", [&] { page = report_page(image, scores, content, rows); });
   if (!page.empty()) files.write(folder / "report.html", page);
   files.require_all();
   return !page.empty();
@@ -362,7 +435,9 @@ void write_comparison_report(const std::filesystem::path& folder, const Compared
   body += section_html("Scores", score_tables(scores));
   body += section_html("Files", table_html("facts", "", {}, {{"A", image}, {"B", reference}}));
   files.write(folder / "report.html",
-              html_page("A against B", headline_of(compared.comparison), body));
+              html_page("A against B", "<p class=\"headline\">" +
+                                           escape_html(headline_of(compared.comparison)) +
+                                           "</p>\n" + body));
   files.require_all();
 }
 

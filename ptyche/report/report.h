@@ -3,11 +3,13 @@
 
 #include <exception>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "ptyche/core/progress.h"
 #include "ptyche/data/reconstruction.h"
+#include "ptyche/data/scan.h"
 #include "ptyche/data/scores.h"
 #include "ptyche/evaluate/compare.h"
 
@@ -30,14 +32,21 @@ struct ExtraImage {
   Reconstruction image;
 };
 
-/// Writes amplitude.png, phase.png, probe.png, with a verdict verdict.png, the Fourier ring
-/// correlations that were measured (half_sets.png, truth_frc.png) and report.html (one
-/// self-contained page: pictures, loss curve, scores with their meaning, options, provenance) into
-/// `folder`. A part that cannot be drawn is a warning, never an error; whether the page was. Throws
-/// InvalidInput, after all the others were tried, for a file that could not be written (a full
-/// disk).
+/// What a report shows beside the image and its scores.
+struct ReportContent {
+  std::vector<ExtraImage> extras = {};
+  std::optional<Scan> scan = {};     ///< the image's own; none: nothing is shown beside patterns
+  std::optional<Window> empty = {};  ///< object pixels without a sample; else see open_field
+};
+
+/// Writes phase.png, amplitude.png, coverage.png, probe.png, with a scan patterns.png and
+/// positions.png, with a verdict verdict.png, the Fourier ring correlations that were measured
+/// (half_sets.png, truth_frc.png) and report.html (one self-contained page: verdict, pictures,
+/// numbers, what was done, loss curve, scores, options) into `folder`. A part that cannot be drawn
+/// is a warning, never an error; whether the page was. Throws InvalidInput, after all the others
+/// were tried, for a file that could not be written (a full disk).
 bool write_report(const std::filesystem::path& folder, const Reconstruction& image,
-                  const Scores& scores, const std::vector<ExtraImage>& extras = {});
+                  const Scores& scores, const ReportContent& content = {});
 
 /// Writes amplitude.png, phase.png (both images side by side), amplitude_difference.png,
 /// phase_difference.png, frc.png and report.html into `folder`. `image` and `reference` say which

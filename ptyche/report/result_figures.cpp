@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 #include <numbers>
+#include <optional>
 
 #include "ptyche/core/error.h"
 #include "ptyche/data/probe.h"
@@ -92,15 +93,40 @@ struct LitObject {
   Window box;
 };
 
-LitObject lit_object(const Reconstruction& image) {
+/// The part of `window` that the object has; throws where that is nothing.
+Window part_inside(const Window& window, const at::Tensor& object) {
+  const Window part{
+      std::max<std::int64_t>(window.row_begin, 0), std::min(window.row_end, object.size(0)),
+      std::max<std::int64_t>(window.col_begin, 0), std::min(window.col_end, object.size(1))};
+  require(part.rows() > 0 && part.cols() > 0,
+          "expected some of the object's {} x {} pixels, found rows {} to {} and columns {} to {}",
+          object.size(0), object.size(1), window.row_begin, window.row_end, window.col_begin,
+          window.col_end);
+  return part;
+}
+
+LitObject lit_object(const Reconstruction& image, const Drawing& how) {
   require(image.object.defined() && image.object.dim() == 2 && image.object.numel() > 0,
           "object: a non-empty (rows, cols) array expected");
   require(image.coverage.defined() && image.coverage.sizes() == image.object.sizes(),
           "coverage: the object's shape {} expected", fmt::join(image.object.sizes(), " x "));
   const at::Tensor coverage = image.coverage.detach().cpu();
-  const Window box = bounding_box(lit_above(coverage, kCroppedBelow));
+  const Window box = how.crop ? part_inside(*how.crop, image.object)
+                              : bounding_box(lit_above(coverage, kCroppedBelow));
   return {cut(image.object.detach().cpu(), box), cut(coverage <= 0, box),
           cut(lit_above(coverage, kRangedAbove), box), box};
+}
+
+/// Amplitude of the empty sample; 0 where it is not known.
+OpenField empty_of(const Reconstruction& image, const LitObject& lit, const Drawing& how) {
+  if (how.empty_amplitude) return {*how.empty_amplitude, 0};
+  if (how.empty)
+    return {cut(image.object.detach().cpu(), part_inside(*how.empty, image.object))
+                .abs()
+                .mean()
+                .item<double>(),
+            0};
+  return open_field(lit.object.abs(), lit.well_lit).value_or(OpenField{0, 0});
 }
 
 Figure object_figure(const Reconstruction& image, const LitObject& lit, const at::Tensor& values,
@@ -157,24 +183,76 @@ ColourBar phase_colours(const ValueRange& range_rad) {
   return {ColourMap::grey, range_rad.low, range_rad.high, "phase (rad)"};
 }
 
-CaptionedFigure amplitude_figure(const Reconstruction& image) {
-  const LitObject lit = lit_object(image);
-  const at::Tensor amplitude = lit.object.abs();
-  const ValueRange range = robust_range(amplitude, lit.well_lit);
-  const ColourBar bar{ColourMap::sequential, range.low, range.high, "amplitude (1 = empty)"};
+std::optional<OpenField> open_field(const at::Tensor& amplitude, const at::Tensor& mask) {
+  constexpr std::int64_t kBins = 400;
+  constexpr double kLeastShare = 1.0 / 12, kMostAbove = 0.03, kNarrow = 0.04, kBroad = 0.12;
+  const at::Tensor values =
+      amplitude.masked_select(mask.logical_and(at::isfinite(amplitude))).to(at::kFloat);
+  if (values.numel() == 0) return std::nullopt;
+  const double most = 1.2 * bright_level(values);
+  const at::Tensor bins = at::histc(values, kBins, 0, most);
+  const at::Tensor smooth = at::avg_pool1d(bins.view({1, 1, -1}), 7, 1, 3).flatten();
+  const std::int64_t top = smooth.argmax().item<std::int64_t>();
+  const double peak = (static_cast<double>(top) + 0.5) * most / kBins;
+  // Noise makes the peak broad: two and a half times the way to where it has fallen to a half.
+  const at::Tensor fallen = smooth.slice(0, top).lt(0.5 * smooth[top]).nonzero();
+  const double half =
+      fallen.size(0) > 0 ? fallen[0][0].item<double>() * most / kBins : kBroad * peak;
+  const double width = std::clamp(2.5 * half / peak, kNarrow, kBroad) * peak;
+  const at::Tensor near = (values - peak).abs() <= width;
+  const double share = near.to(at::kDouble).mean().item<double>();
+  const double above = (values > peak + width).to(at::kDouble).mean().item<double>();
+  if (share < kLeastShare || above > kMostAbove) return std::nullopt;
+  return OpenField{values.masked_select(near).median().item<double>(), share};
+}
+
+Drawing drawing_of(const Reconstruction& image, const std::optional<Window>& empty) {
+  Drawing how{.empty = empty};
+  const LitObject lit = lit_object(image, how);
+  how.crop = lit.box;
+  how.empty_amplitude = empty_of(image, lit, how).amplitude;
+  const double unit = *how.empty_amplitude > 0 ? *how.empty_amplitude : 1;
+  how.amplitude_range = robust_range(lit.object.abs() / unit, lit.well_lit);
+  how.phase_range_rad =
+      robust_range(display_phase(lit.object, lit.well_lit).phase_rad, lit.well_lit);
+  return how;
+}
+
+namespace {
+
+/// What the numbers of an amplitude mean.
+std::string scale_words(const OpenField& empty, const Drawing& how) {
+  if (empty.amplitude <= 0)
+    return "Its scale is that of the file: no part of the picture is plainly without a sample.";
+  if (how.empty || empty.share == 0) return "Scaled so that the part without a sample is 1.";
+  return fmt::format(
+      "Scaled so that the brightest even part, {:.0f} % of the picture, taken for no sample, is 1.",
+      100 * empty.share);
+}
+
+}  // namespace
+
+CaptionedFigure amplitude_figure(const Reconstruction& image, const Drawing& how) {
+  const LitObject lit = lit_object(image, how);
+  const OpenField empty = empty_of(image, lit, how);
+  const bool scaled = empty.amplitude > 0;
+  const at::Tensor amplitude = lit.object.abs() / (scaled ? empty.amplitude : 1.0);
+  const ValueRange range = how.amplitude_range.value_or(robust_range(amplitude, lit.well_lit));
+  const ColourBar bar{ColourMap::sequential, range.low, range.high,
+                      scaled ? "amplitude (1 = no sample)" : "amplitude"};
   Figure figure = object_figure(image, lit, amplitude, bar);
   figure.title = "Object amplitude";
   return {std::move(figure),
-          fmt::format("Amplitude of the object's transmission, about 1 where there is no sample. "
-                      "{} {}",
+          fmt::format("Amplitude of the object's transmission. {} {} {}", scale_words(empty, how),
                       kRangeWords, kCropWords),
           alt_text("Amplitude", lit, bar)};
 }
 
-CaptionedFigure phase_figure(const Reconstruction& image) {
-  const LitObject lit = lit_object(image);
+CaptionedFigure phase_figure(const Reconstruction& image, const Drawing& how) {
+  const LitObject lit = lit_object(image, how);
   const DisplayPhase display = display_phase(lit.object, lit.well_lit);
-  const ColourBar bar = phase_colours(robust_range(display.phase_rad, lit.well_lit));
+  const ColourBar bar =
+      phase_colours(how.phase_range_rad.value_or(robust_range(display.phase_rad, lit.well_lit)));
   const bool winds = bar.map == ColourMap::cyclic;
   Figure figure = object_figure(image, lit, display.phase_rad, bar);
   figure.title = "Object phase";
@@ -182,6 +260,17 @@ CaptionedFigure phase_figure(const Reconstruction& image) {
           fmt::format("Phase of the object's transmission. {} {} {}", removed_words(display),
                       winds ? "The colours close after a full turn." : kRangeWords, kCropWords),
           alt_text("Phase in rad", lit, bar)};
+}
+
+CaptionedFigure coverage_figure(const Reconstruction& image) {
+  const LitObject lit = lit_object(image, {});
+  const at::Tensor light = cut(image.coverage.detach().cpu(), lit.box);
+  const ColourBar bar{ColourMap::sequential, 0, 1, "light over the most"};
+  Figure figure = object_figure(image, lit, light / light.max().clamp_min(1e-30), bar);
+  figure.title = "Coverage";
+  return {std::move(figure),
+          fmt::format("How much light fell where, all patterns together. {}", kCropWords),
+          alt_text("Coverage", lit, bar)};
 }
 
 CaptionedFigure probe_figure(const Reconstruction& image) {

@@ -4,6 +4,7 @@
 
 #include <ATen/ATen.h>
 
+#include <optional>
 #include <string>
 
 #include "ptyche/data/array.h"
@@ -47,13 +48,39 @@ DisplayPhase display_phase(const at::Tensor& object, const at::Tensor& mask);
 /// more than 5 rad.
 ColourBar phase_colours(const ValueRange& range_rad);
 
-/// Amplitude |O| where the scan lights the object. Throws InvalidInput if object and coverage are
-/// not two equal (rows, cols).
-CaptionedFigure amplitude_figure(const Reconstruction& image);
+/// The amplitude of the empty sample, as a histogram tells it, and how much of the picture has it.
+struct OpenField {
+  double amplitude = 1, share = 0;
+};
+
+/// The highest peak of the histogram of `amplitude` (any shape) where `mask` is true, if at least a
+/// twelfth of the values lie within its width (4 to 12 % of it, by how broad noise makes it) and at
+/// most 3 % above that: nothing is brighter than no sample. Nothing where there is no such peak.
+std::optional<OpenField> open_field(const at::Tensor& amplitude, const at::Tensor& mask);
+
+/// How an image is drawn; what is not given is found in the image itself.
+struct Drawing {
+  std::optional<Window> crop = {};  ///< in object pixels; else where light fell
+  std::optional<ValueRange> amplitude_range = {};
+  std::optional<ValueRange> phase_range_rad = {};
+  std::optional<Window> empty = {};  ///< where there is no sample; else the histogram's open field
+  std::optional<double> empty_amplitude = {};  ///< 0 = not known; else as above
+};
+
+/// The same crop, colours and scale for every image that is drawn like this one.
+Drawing drawing_of(const Reconstruction& image, const std::optional<Window>& empty = {});
+
+/// Amplitude |O| where the scan lights the object, over that of the empty sample where it is known.
+/// Throws InvalidInput if object and coverage are not two equal (rows, cols), or no pixel is in
+/// what is said to be empty.
+CaptionedFigure amplitude_figure(const Reconstruction& image, const Drawing& how = {});
 
 /// Phase of O, without its mean and its linear ramp; over the full circle of colours where it
 /// winds. Throws as above.
-CaptionedFigure phase_figure(const Reconstruction& image);
+CaptionedFigure phase_figure(const Reconstruction& image, const Drawing& how = {});
+
+/// How much light fell where, over the most. Throws as above.
+CaptionedFigure coverage_figure(const Reconstruction& image);
 
 /// The probe's modes (at most 6), each in its own brightness, with their share of the power.
 /// Throws InvalidInput if the probe is not (modes, N, N).

@@ -13,7 +13,7 @@
 #include "ptyche/core/error.h"
 #include "ptyche/core/random.h"
 #include "ptyche/data/array.h"
-#include "ptyche/io/file_array.h"
+#include "ptyche/storage/file_array.h"
 
 namespace ptyche {
 

@@ -6,6 +6,8 @@
 #include <array>
 #include <cmath>
 
+#include "ptyche/storage/layout.h"
+
 namespace ptyche {
 namespace {
 
@@ -137,17 +139,34 @@ void adam_step(at::Tensor& value, const at::Tensor& gradient, ComplexAdam& momen
     step_all<float, 1>(value, gradient, moments, rate, options);
 }
 
-void write_adam(Hdf5File& file, const std::string& path, const ComplexAdam& moments) {
-  if (moments.steps == 0) return;
-  file.write(path + "/mean", moments.mean);
-  file.write(path + "/square", moments.square);
-  file.write(path + "/steps", at::tensor({moments.steps}, at::kLong));
+namespace {
+
+constexpr double kMostSteps = 1e12;
+constexpr double kLargestSquare = 1e38;
+
+/// Mean, square and number of steps of moments of an array like `value`.
+std::array<DatasetLayout, 3> moments_of(const std::string& path, const at::Tensor& value) {
+  const std::vector<std::int64_t> shape = value.sizes().vec();
+  return {like(value, path + "/mean"),
+          DatasetLayout{path + "/square", c10::toRealValueType(value.scalar_type()), shape, 0,
+                        kLargestSquare},
+          DatasetLayout{path + "/steps", at::kLong, {1}, 1, kMostSteps}};
 }
 
-ComplexAdam read_adam(const Hdf5File& file, const std::string& path) {
-  if (!file.has(path + "/steps")) return {};
-  return {file.read(path + "/mean").values, file.read(path + "/square").values,
-          file.read(path + "/steps").values.item<std::int64_t>()};
+}  // namespace
+
+void write_adam(Hdf5File& file, const std::string& path, const ComplexAdam& moments) {
+  if (moments.steps == 0) return;
+  const auto [mean, square, steps] = moments_of(path, moments.mean);
+  write(file, mean, moments.mean);
+  write(file, square, moments.square);
+  write(file, steps, at::tensor({moments.steps}, at::kLong));
+}
+
+ComplexAdam read_adam(const Hdf5File& file, const std::string& path, const at::Tensor& value) {
+  if (!file.has(path + "/steps") || !value.defined()) return {};
+  const auto [mean, square, steps] = moments_of(path, value);
+  return {read(file, mean), read(file, square), read(file, steps).item<std::int64_t>()};
 }
 
 void momentum_step(at::Tensor& value, at::Tensor& velocity, const at::Tensor& along, double step,

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string>
 
-#include "ptyche/io/hdf5.h"
+#include "ptyche/storage/hdf5.h"
 
 namespace ptyche {
 
@@ -31,9 +31,9 @@ void adam_step(at::Tensor& value, const at::Tensor& gradient, ComplexAdam& momen
                const ComplexAdamOptions& options = {});
 
 /// Under `path` in a checkpoint. Nothing is written, and empty moments are read, before the first
-/// step.
+/// step. Throws InvalidInput unless they are finite and, read, of the shape of `value`.
 void write_adam(Hdf5File& file, const std::string& path, const ComplexAdam& moments);
-ComplexAdam read_adam(const Hdf5File& file, const std::string& path);
+ComplexAdam read_adam(const Hdf5File& file, const std::string& path, const at::Tensor& value);
 
 /// What is added to a value whose velocity <- momentum velocity + step along.
 enum class Momentum {

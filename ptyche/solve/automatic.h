@@ -11,6 +11,7 @@
 
 #include "ptyche/data/reconstruction.h"
 #include "ptyche/data/scan.h"
+#include "ptyche/solve/kept_attempts.h"
 #include "ptyche/solve/solve.h"
 #include "ptyche/solve/solver.h"
 
@@ -19,18 +20,9 @@ namespace ptyche {
 /// What the chain does not choose by itself.
 struct AutomaticOptions {
   bool fixed_probe = false;  ///< never move the probe
+  IntensityFreedom intensities = IntensityFreedom::automatic;
   Interpolation interpolation = Interpolation::probe_fourier;
   std::uint64_t seed = 1;
-};
-
-/// One thing that was tried: what it was, what it cost, what it came to, whether it was
-/// better than all before (the last one that was is the result).
-struct Attempt {
-  std::string what;
-  std::int64_t passes = 0;
-  double seconds = 0;
-  double held_out_deviance = 0;  ///< per photon
-  bool kept = false;
 };
 
 struct AutomaticResult {
@@ -42,6 +34,7 @@ struct AutomaticResult {
   /// the image before they came back. Undefined where none were.
   at::Tensor set_apart = {};
   Reconstruction before_them = {};
+  double seconds_before = 0;  ///< that the run had taken before it was resumed
 };
 
 /// Called with every image that is better than the one before.
@@ -59,9 +52,12 @@ using ImageWatch = std::function<void(const Reconstruction&)>;
 /// With fewer than kFewPhotons counts a pattern instead of 1 to 4: L-BFGS from a flat object with
 /// the probe held and a prior that is stiffer for the amplitude, then once with a background and
 /// once with a free probe, which must foretell much better. Throws InvalidInput like `solve`.
+/// With `keep` every attempt that has come to its end is kept, and the one under way every half
+/// minute and on Ctrl-C: resumed on the same number of threads it comes to the same image, bit for
+/// bit. Throws InvalidInput for a folder of another run.
 AutomaticResult solve_automatically(const Scan& scan, const std::optional<Reconstruction>& start,
                                     const AutomaticOptions& options = {},
-                                    const ImageWatch& better = {});
+                                    const ImageWatch& better = {}, const KeepOptions& keep = {});
 
 /// Its image alone. Throws Interrupted after Ctrl-C, InvalidInput where the chain diverges.
 Reconstruction automatic_image(const Scan& scan, const AutomaticOptions& options = {});

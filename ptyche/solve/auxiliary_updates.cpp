@@ -5,6 +5,8 @@
 
 #include "ptyche/data/probe.h"
 #include "ptyche/solve/illumination.h"
+#include "ptyche/solve/intensities.h"
+#include "ptyche/storage/layout.h"
 
 namespace ptyche {
 namespace {
@@ -48,6 +50,11 @@ void AuxiliaryUpdates::after_batch(const SolverProblem& problem, SolverState& st
   if (gradient.background_root.defined())
     adam_step(state.background_root, gradient.background_root, background_,
               problem.options.background_step * std::sqrt(problem.mean_counts()) * factor);
+  if (gradient.intensities.defined() && factor > 0)
+    state.intensities.index_copy_(
+        0, batch,
+        next_intensities(state.intensities.index_select(0, batch), gradient.intensities,
+                         problem.totals.index_select(0, batch), options_.gradient.likelihood));
   if (!position_gradient_.defined())
     position_gradient_ = at::zeros_like(state.position_corrections);
   position_gradient_.index_copy_(0, batch, gradient.positions.to(at::kDouble));
@@ -55,6 +62,7 @@ void AuxiliaryUpdates::after_batch(const SolverProblem& problem, SolverState& st
 
 void AuxiliaryUpdates::after_pass(const SolverProblem& problem, SolverState& state,
                                   const Pass& pass, double factor) {
+  normalise_intensities(state);
   const SolverOptions& options = problem.options;
   if (options.positions == PositionFreedom::none || pass.total < passes_before_moving(problem))
     return;
@@ -69,7 +77,7 @@ void AuxiliaryUpdates::after_pass(const SolverProblem& problem, SolverState& sta
 
 void AuxiliaryUpdates::after_projections(const SolverProblem& problem, SolverState& state,
                                          const Pass& pass) {
-  if (!problem.options.refines_more()) return;
+  if (!problem.options.refines_more() && !state.intensities.defined()) return;
   const double factor = pass.step_factor(problem.options.last_step);
   for (const at::Tensor& batch : shuffled_batches(problem, options_.batch, pass))
     after_batch(problem, state, batch, gradient(problem, state, batch, options_.gradient), factor);
@@ -79,13 +87,15 @@ void AuxiliaryUpdates::after_projections(const SolverProblem& problem, SolverSta
 void AuxiliaryUpdates::save(Hdf5File& file, const std::string& group) const {
   write_adam(file, group + "/background", background_);
   if (mean_position_gradient_.defined())
-    file.write(group + "/mean_position_gradient", mean_position_gradient_);
+    write(file, like(mean_position_gradient_, group + "/mean_position_gradient"),
+          mean_position_gradient_);
 }
 
-void AuxiliaryUpdates::load(const Hdf5File& file, const std::string& group) {
-  background_ = read_adam(file, group + "/background");
-  if (file.has(group + "/mean_position_gradient"))
-    mean_position_gradient_ = file.read(group + "/mean_position_gradient").values;
+void AuxiliaryUpdates::load(const Hdf5File& file, const std::string& group,
+                            const SolverState& state) {
+  background_ = read_adam(file, group + "/background", state.background_root);
+  mean_position_gradient_ =
+      read_if_there(file, like(state.position_corrections, group + "/mean_position_gradient"));
 }
 
 void constrain(const SolverProblem& problem, SolverState& state) {

@@ -27,9 +27,10 @@ std::vector<Field> fields(BatchOptions& options, const SolverOptions& common,
 /// background are refined.
 std::vector<Field> auxiliary_fields(BatchOptions& options, const SolverOptions& common);
 
-/// Background: a step of Adam per batch. Positions: the gradients of a pass are gathered and make
-/// one position_step at its end; nothing moves before a tenth of the chain's passes, at most 5, is
-/// done, for at first the image is wrong and not the positions.
+/// Background: a step of Adam per batch. Intensities, where the state has some: the best ones for
+/// the batch (next_intensities), their mean 1 after each pass. Positions: the gradients of a pass
+/// are gathered and make one position_step at its end; nothing moves before a tenth of the chain's
+/// passes, at most 5, is done, for at first the image is wrong and not the positions.
 class AuxiliaryUpdates {
  public:
   explicit AuxiliaryUpdates(const BatchOptions& options) : options_(options) {}
@@ -39,10 +40,10 @@ class AuxiliaryUpdates {
   void after_pass(const SolverProblem& problem, SolverState& state, const Pass& pass,
                   double factor);
   /// Both, by one pass over all patterns, for solvers that follow no gradient themselves; nothing
-  /// where the options free neither.
+  /// where the options free none and the state has no intensities.
   void after_projections(const SolverProblem& problem, SolverState& state, const Pass& pass);
   void save(Hdf5File& file, const std::string& group) const;
-  void load(const Hdf5File& file, const std::string& group);
+  void load(const Hdf5File& file, const std::string& group, const SolverState& state);
 
  private:
   BatchOptions options_;

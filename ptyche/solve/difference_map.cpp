@@ -4,6 +4,7 @@
 #include "ptyche/engine/projections.h"
 #include "ptyche/solve/auxiliary_updates.h"
 #include "ptyche/solve/projection_kernels.h"
+#include "ptyche/storage/layout.h"
 
 namespace ptyche {
 namespace {
@@ -56,17 +57,25 @@ class OverlapProjection : public Solver {
   void save(Hdf5File& file, const std::string& group) const override {
     auxiliary_.save(file, group);
     if (!set_ || kernels_.waves().numel() > kLargestSaved) return;
-    file.write(group + "/exit_waves", kernels_.waves());
-    file.write(group + "/misfit", kernels_.misfit());
+    const auto [waves, misfit] = layouts(group, kernels_.waves().size(0));
+    write(file, waves, kernels_.waves());
+    write(file, misfit, kernels_.misfit());
   }
-  void load(const Hdf5File& file, const std::string& group) override {
-    auxiliary_.load(file, group);
+  void load(const Hdf5File& file, const std::string& group, const SolverState& state) override {
+    auxiliary_.load(file, group, state);
     if (!file.has(group + "/exit_waves")) return;
-    loaded_ = file.read(group + "/exit_waves").values;
-    loaded_misfit_ = file.read(group + "/misfit").values;
+    const auto [waves, misfit] = layouts(group, state.position_corrections.size(0));
+    loaded_ = read(file, waves);
+    loaded_misfit_ = read(file, misfit);
   }
 
  private:
+  /// Exit waves, their misfit; how many numbers a pattern has is checked where they are loaded.
+  static std::array<DatasetLayout, 2> layouts(const std::string& group, std::int64_t patterns) {
+    return {DatasetLayout{group + "/exit_waves", at::kFloat, {patterns, kAnyLength}},
+            DatasetLayout{group + "/misfit", at::kDouble, {patterns}}};
+  }
+
   /// Exit waves of a checkpoint, once.
   void take_loaded() {
     if (!loaded_.defined()) return;

@@ -1,14 +1,17 @@
 // Maximum likelihood by whole passes: L-BFGS (Nocedal & Wright, Numerical Optimization, 2nd ed.,
 // algorithms 7.4 and 3.1) on variables that are scaled by their curvatures. Object, probe,
-// background and positions move together.
+// background, positions and intensities move together.
 #include <cmath>
 #include <deque>
 #include <memory>
 
+#include "ptyche/core/error.h"
 #include "ptyche/data/probe.h"
 #include "ptyche/solve/auxiliary_updates.h"
 #include "ptyche/solve/illumination.h"
+#include "ptyche/solve/intensities.h"
 #include "ptyche/solve/slow_waves.h"
+#include "ptyche/storage/layout.h"
 
 namespace ptyche {
 namespace {
@@ -23,14 +26,17 @@ constexpr double kRootFloor = 0.002;  // counts
 // Of the mean counts. Where there is no background its curvature is none, either; without a share
 // of the counts its unit would be huge and every step as short as the background asks.
 constexpr double kRootShare = 0.3;
+constexpr double kMostLogarithm = 5;  // of an intensity
 
-/// All variables of a state, or their slopes, in one line: (v) float32.
+/// All variables of a state, or their slopes, in one line: (v) float32. Intensities are there by
+/// their logarithms.
 at::Tensor in_line(const at::Tensor& object, const at::Tensor& probe, const at::Tensor& root,
-                   const at::Tensor& corrections) {
+                   const at::Tensor& corrections, const at::Tensor& logarithms) {
   std::vector<at::Tensor> parts{at::view_as_real(object).flatten(),
                                 at::view_as_real(probe).flatten(),
                                 corrections.flatten().to(at::kFloat)};
   if (root.defined()) parts.push_back(root.flatten());
+  if (logarithms.defined()) parts.push_back(logarithms.to(at::kFloat));
   return at::cat(parts);
 }
 
@@ -51,7 +57,19 @@ SolverState from_line(const at::Tensor& line, const SolverState& like) {
   state.position_corrections = next_part(line, from, like.position_corrections);
   if (like.background_root.defined())
     state.background_root = next_part(line, from, like.background_root);
+  if (like.intensities.defined()) {
+    const at::Tensor logarithms = next_part(line, from, like.intensities);
+    state.intensities = logarithms.clamp(-kMostLogarithm, kMostLogarithm).exp();
+    normalise_intensities(state);
+  }
   return state;
+}
+
+/// Of the loss by the logarithms of the intensities, whose mean is kept: without the part along it.
+at::Tensor slope_of_logarithms(const SolverState& state, const SolverGradient& slope) {
+  if (!slope.intensities.defined()) return {};
+  const at::Tensor by_each = slope.intensities * state.intensities;
+  return by_each - by_each.sum() * state.intensities / state.intensities.sum();
 }
 
 at::Tensor all_patterns(const SolverProblem& problem) {
@@ -84,7 +102,8 @@ at::Tensor units_of(const SolverProblem& problem, const SolverState& state, doub
   const at::Tensor root =
       state.background_root.defined() ? root_curvature(problem, state) : at::Tensor();
   return in_line(at::complex(stiffness, stiffness), at::complex(power, power).contiguous(), root,
-                 at::full_like(state.position_corrections, position_curvature(state.probe)))
+                 at::full_like(state.position_corrections, position_curvature(state.probe)),
+                 state.intensities.defined() ? problem.totals.clamp_min(1) : at::Tensor())
       .rsqrt_();
 }
 
@@ -147,34 +166,57 @@ class Lbfgs : public Solver {
 
   void save(Hdf5File& file, const std::string& group) const override {
     if (!units_.defined()) return;
-    file.write(group + "/units", units_);
-    file.write(group + "/point", point_);
-    file.write(group + "/slope", here_.slope);
-    file.write(group + "/loss", at::tensor({here_.likelihood, here_.loss, power_}, at::kDouble));
-    file.write(group + "/phase_direction", slow_.direction);
-    file.write(group + "/phase_gain", slow_.gain);
+    const Kept kept(group, point_, slow_.direction);
+    write(file, kept.units, units_);
+    write(file, kept.point, point_);
+    write(file, kept.slope, here_.slope);
+    write(file, kept.loss, at::tensor({here_.likelihood, here_.loss, power_}, at::kDouble));
+    write(file, kept.direction, slow_.direction);
+    write(file, kept.gain, slow_.gain);
     if (steps_.empty()) return;
-    file.write(group + "/steps", at::stack(std::vector<at::Tensor>(steps_.begin(), steps_.end())));
-    file.write(group + "/changes",
-               at::stack(std::vector<at::Tensor>(changes_.begin(), changes_.end())));
+    write(file, kept.steps, at::stack(std::vector<at::Tensor>(steps_.begin(), steps_.end())));
+    write(file, kept.changes, at::stack(std::vector<at::Tensor>(changes_.begin(), changes_.end())));
   }
 
-  void load(const Hdf5File& file, const std::string& group) override {
+  void load(const Hdf5File& file, const std::string& group, const SolverState& state) override {
     if (!file.has(group + "/units")) return;
-    units_ = file.read(group + "/units").values;
-    point_ = file.read(group + "/point").values;
-    const at::Tensor loss = file.read(group + "/loss").values;
-    here_ = {loss[0].item<double>(), loss[1].item<double>(), file.read(group + "/slope").values};
+    const Kept kept(group, line_of(state), state.object);
+    units_ = read(file, kept.units);
+    point_ = read(file, kept.point);
+    const at::Tensor loss = read(file, kept.loss);
+    here_ = {loss[0].item<double>(), loss[1].item<double>(), read(file, kept.slope)};
     power_ = loss[2].item<double>();
-    slow_ = {file.read(group + "/phase_direction").values, file.read(group + "/phase_gain").values};
+    slow_ = {read(file, kept.direction), read(file, kept.gain)};
     if (!file.has(group + "/steps")) return;
-    for (const at::Tensor& step : file.read(group + "/steps").values.unbind(0))
-      steps_.push_back(step);
-    for (const at::Tensor& change : file.read(group + "/changes").values.unbind(0))
-      changes_.push_back(change);
+    // Each in memory of its own, as they were: sums depend on how their operands are aligned.
+    for (const at::Tensor& step : read(file, kept.steps).unbind(0)) steps_.push_back(step.clone());
+    for (const at::Tensor& change : read(file, kept.changes).unbind(0))
+      changes_.push_back(change.clone());
+    require(steps_.size() == changes_.size() && steps_.size() <= kMemory,
+            "{}: expected at most {} steps and as many changes, found {} and {}", kept.steps.path,
+            kMemory, steps_.size(), changes_.size());
   }
 
  private:
+  /// What a checkpoint keeps of it, for a point (n) of all variables and an object (rows, cols).
+  struct Kept {
+    DatasetLayout units, point, slope, loss, direction, gain, steps, changes;
+
+    Kept(const std::string& group, const at::Tensor& line, const at::Tensor& object)
+        : units(like(line, group + "/units", 0)),
+          point(like(line, group + "/point", -kLargest, kLargest)),
+          slope(like(line, group + "/slope", -kLargest, kLargest)),
+          loss{group + "/loss", at::kDouble, {3}, -kLargest, kLargest},
+          direction(like(object, group + "/phase_direction")),
+          gain{group + "/phase_gain", at::kFloat, {object.size(0), object.size(1) / 2 + 1}},
+          steps(like(line, group + "/steps", -kLargest, kLargest)),
+          changes(like(line, group + "/changes", -kLargest, kLargest)) {
+      steps.shape.insert(steps.shape.begin(), kAnyLength);
+      changes.shape.insert(changes.shape.begin(), kAnyLength);
+    }
+    static constexpr double kLargest = 1e37;  // in units in which squares are not taken
+  };
+
   /// What is minimised, with the prior on the object, and its slope.
   struct Value {
     double likelihood = 0, loss = 0;
@@ -182,7 +224,8 @@ class Lbfgs : public Solver {
   };
 
   static at::Tensor line_of(const SolverState& state) {
-    return in_line(state.object, state.probe, state.background_root, state.position_corrections);
+    return in_line(state.object, state.probe, state.background_root, state.position_corrections,
+                   state.intensities.defined() ? state.intensities.log() : at::Tensor());
   }
 
   void start(const SolverProblem& problem, const SolverState& state) {
@@ -231,7 +274,9 @@ class Lbfgs : public Solver {
     const at::Tensor corrections = allowed_corrections(
         slope.positions.to(at::kDouble), problem.positions, problem.options.positions);
     return {slope.loss, slope.loss + prior,
-            in_line(slope.object, slope.probe, slope.background_root, corrections).mul_(units_)};
+            in_line(slope.object, slope.probe, slope.background_root, corrections,
+                    slope_of_logarithms(state, slope))
+                .mul_(units_)};
   }
 
   /// The two-loop recursion: an estimate of (Hessian)^-1 slope.

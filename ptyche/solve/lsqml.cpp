@@ -11,6 +11,8 @@
 #include "ptyche/solve/adam.h"
 #include "ptyche/solve/auxiliary_updates.h"
 #include "ptyche/solve/illumination.h"
+#include "ptyche/solve/slow_waves.h"
+#include "ptyche/storage/layout.h"
 
 namespace ptyche {
 namespace {
@@ -101,20 +103,23 @@ StepLengths best_lengths(const SolverProblem& problem, const SolverState& state,
 struct LsqmlOptions {
   /// The likelihood is the quadratic misfit that the step lengths are made for.
   BatchOptions batches = {.gradient = {.likelihood = LossKind::amplitude_square}};
-  double momentum = 0.5;  ///< 0..0.99
-  double plateau = 1e-5;  ///< 0..1; 0 = all passes are made
+  double momentum = 0.5;       ///< 0..0.99
+  double plateau = 1e-5;       ///< 0..1; 0 = all passes are made
+  double slow_momentum = 0.5;  ///< see SlowMomentum
 };
 
 std::vector<Field> fields(LsqmlOptions& o, const SolverOptions& common) {
   return joined(
       {fields(o.batches, common, "patterns per step, up to four times as many in a large scan"),
-       {momentum_field(o.momentum), plateau_field(o.plateau, /*skips_passes=*/false)}});
+       {momentum_field(o.momentum), slow_momentum_field(o.slow_momentum),
+        plateau_field(o.plateau, /*skips_passes=*/false)}});
 }
 
 class Lsqml : public Solver {
  public:
   using Options = LsqmlOptions;
-  explicit Lsqml(const Options& options) : options_(options), auxiliary_(options.batches) {}
+  explicit Lsqml(const Options& options)
+      : options_(options), auxiliary_(options.batches), slow_(options.slow_momentum) {}
 
   double pass(const SolverProblem& problem, SolverState& state, const Pass& pass) override {
     const SolverOptions& options = problem.options;
@@ -122,6 +127,7 @@ class Lsqml : public Solver {
     const double factor = pass.step_factor(options.last_step);
     start_velocities(state);
     double loss = 0;
+    slow_.before_pass(state);
     for (const at::Tensor& batch : shuffled_batches(problem, batch_of(problem), pass)) {
       const SolverGradient slope = gradient(problem, state, batch, options_.batches.gradient);
       loss += slope.loss;
@@ -130,6 +136,7 @@ class Lsqml : public Solver {
       constrain(problem, state);
     }
     auxiliary_.after_pass(problem, state, pass, factor);
+    slow_.after_pass(state);
     return loss;
   }
 
@@ -137,15 +144,17 @@ class Lsqml : public Solver {
   GradientOptions gradient_options() const override { return options_.batches.gradient; }
 
   void save(Hdf5File& file, const std::string& group) const override {
-    if (object_.defined()) file.write(group + "/object", object_);
-    if (probe_.defined()) file.write(group + "/probe", probe_);
+    if (object_.defined()) write(file, like(object_, group + "/object"), object_);
+    if (probe_.defined()) write(file, like(probe_, group + "/probe"), probe_);
     auxiliary_.save(file, group);
+    slow_.save(file, group);
   }
 
-  void load(const Hdf5File& file, const std::string& group) override {
-    if (file.has(group + "/object")) object_ = file.read(group + "/object").values;
-    if (file.has(group + "/probe")) probe_ = file.read(group + "/probe").values;
-    auxiliary_.load(file, group);
+  void load(const Hdf5File& file, const std::string& group, const SolverState& state) override {
+    object_ = read_if_there(file, like(state.object, group + "/object"));
+    probe_ = read_if_there(file, like(state.probe, group + "/probe"));
+    auxiliary_.load(file, group, state);
+    slow_.load(file, group, state);
   }
 
  private:
@@ -178,6 +187,7 @@ class Lsqml : public Solver {
   Options options_;
   at::Tensor object_, probe_;  // velocities
   AuxiliaryUpdates auxiliary_;
+  SlowMomentum slow_;
 };
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "ptyche/solve/adam.h"
 #include "ptyche/solve/auxiliary_updates.h"
 #include "ptyche/solve/illumination.h"
+#include "ptyche/solve/slow_waves.h"
 
 namespace ptyche {
 namespace {
@@ -18,6 +19,7 @@ struct MlOptions {
   /// 0..1; 0 = all passes are made: loss that hardly falls at long steps still sharpens the image
   /// (Siemens star, 100 passes: .707 of the spokes' modulation, .698 cut short at 1e-5).
   double plateau = 0;
+  double slow_momentum = 0.8;  ///< see SlowMomentum
 };
 
 std::vector<Field> fields(MlOptions& o, const SolverOptions& common) {
@@ -33,13 +35,15 @@ std::vector<Field> fields(MlOptions& o, const SolverOptions& common) {
                    .help = "step size of the probe",
                    .range = {1e-9}},
                   object_slope_field(o.object_slope),
-                  plateau_field(o.plateau, /*skips_passes=*/true)}});
+                  plateau_field(o.plateau, /*skips_passes=*/true),
+                  slow_momentum_field(o.slow_momentum)}});
 }
 
 class Ml : public Solver {
  public:
   using Options = MlOptions;
-  explicit Ml(const Options& options) : options_(options), auxiliary_(options.batches) {}
+  explicit Ml(const Options& options)
+      : options_(options), auxiliary_(options.batches), slow_(options.slow_momentum) {}
 
   double pass(const SolverProblem& problem, SolverState& state, const Pass& pass) override {
     const SolverOptions& common = problem.options;
@@ -48,6 +52,7 @@ class Ml : public Solver {
     const bool move_probe = !common.fixed_probe && pass.total > 0;
     const double slope_prior = prior_of(problem, state);
     double loss = 0;
+    slow_.before_pass(state);
     for (const at::Tensor& batch : shuffled_batches(problem, options_.batches.batch, pass)) {
       SolverGradient slope = gradient(problem, state, batch, options_.batches.gradient);
       loss += slope.loss;
@@ -59,6 +64,7 @@ class Ml : public Solver {
       constrain(problem, state);
     }
     auxiliary_.after_pass(problem, state, pass, factor);
+    slow_.after_pass(state);
     return loss;
   }
 
@@ -69,12 +75,14 @@ class Ml : public Solver {
     write_adam(file, group + "/object", object_);
     write_adam(file, group + "/probe", probe_);
     auxiliary_.save(file, group);
+    slow_.save(file, group);
   }
 
-  void load(const Hdf5File& file, const std::string& group) override {
-    object_ = read_adam(file, group + "/object");
-    probe_ = read_adam(file, group + "/probe");
-    auxiliary_.load(file, group);
+  void load(const Hdf5File& file, const std::string& group, const SolverState& state) override {
+    object_ = read_adam(file, group + "/object", state.object);
+    probe_ = read_adam(file, group + "/probe", state.probe);
+    auxiliary_.load(file, group, state);
+    slow_.load(file, group, state);
   }
 
  private:
@@ -97,6 +105,7 @@ class Ml : public Solver {
   Options options_;
   ComplexAdam object_, probe_;
   AuxiliaryUpdates auxiliary_;
+  SlowMomentum slow_;
 };
 
 }  // namespace

@@ -2,20 +2,20 @@
 // and rPIE (Maiden, Johnson & Li, Optica 4, 736 (2017), eqs. 9 and 13), whose denominators are the
 // mean of the local and the largest power, with momentum (the same, sec. 2C: mPIE). The updates of
 // some patterns are merged (engine/projections.h), so that threads can share the work.
-#include "ptyche/solve/pie.h"
-
 #include <algorithm>
 #include <span>
 
 #include "ptyche/core/random.h"
 #include "ptyche/solve/auxiliary_updates.h"
 #include "ptyche/solve/projection_kernels.h"
+#include "ptyche/solve/slow_waves.h"
+#include "ptyche/storage/layout.h"
 
 namespace ptyche {
 namespace {
 
 // Patterns between two steps of momentum: whole batches, about the hundred of the paper.
-constexpr std::size_t kMomentumPatterns = 12 * kPieBatch;
+constexpr std::size_t kMomentumPatterns = 12 * cpu::kPieBatch;
 
 std::vector<std::int64_t> order_of(std::int64_t patterns, std::uint64_t seed, std::int64_t pass) {
   return permutation(patterns,
@@ -33,8 +33,9 @@ void carry_on(at::Tensor& value, const at::Tensor& before, at::Tensor& velocity,
 
 struct PieSolverOptions {
   cpu::PieOptions steps;
-  double momentum = 0;  ///< 0..0.99
-  double plateau = 0;   ///< 0..1; 0 = all passes are made
+  double momentum = 0;         ///< 0..0.99
+  double plateau = 0;          ///< 0..1; 0 = all passes are made
+  double slow_momentum = 0.5;  ///< see SlowMomentum
   BatchOptions batches = {};
 };
 
@@ -42,7 +43,8 @@ std::vector<Field> fields(PieSolverOptions& o, const SolverOptions& common) {
   const auto of_paper = [](const char* name, double& target, const char* help) {
     return Field{.name = name, .target = &target, .help = help, .range = {0, 1}, .internal = true};
   };
-  return joined({{momentum_field(o.momentum), plateau_field(o.plateau, /*skips_passes=*/true),
+  return joined({{momentum_field(o.momentum), slow_momentum_field(o.slow_momentum),
+                  plateau_field(o.plateau, /*skips_passes=*/true),
                   of_paper("object-beta", o.steps.object_step, "step of the object"),
                   of_paper("object-alpha", o.steps.object_regularisation,
                            "share of the largest power in the object's denominator"),
@@ -55,7 +57,8 @@ std::vector<Field> fields(PieSolverOptions& o, const SolverOptions& common) {
 class PieSolver : public Solver {
  public:
   using Options = PieSolverOptions;
-  explicit PieSolver(const Options& options) : options_(options), auxiliary_(options.batches) {}
+  explicit PieSolver(const Options& options)
+      : options_(options), auxiliary_(options.batches), slow_(options.slow_momentum) {}
 
   double pass(const SolverProblem& problem, SolverState& state, const Pass& pass) override {
     cpu::PieOptions options = options_.steps;
@@ -66,12 +69,14 @@ class PieSolver : public Solver {
     const double momentum = options_.momentum;
     const std::size_t most = momentum > 0 ? kMomentumPatterns : order.size();
     double misfit = 0;
+    slow_.before_pass(state);
     for (std::size_t first = 0; first < order.size(); first += most)
       misfit += sweep(problem, state,
                       std::span(order).subspan(first).first(std::min(most, order.size() - first)),
                       options, momentum);
     constrain(problem, state);
     auxiliary_.after_projections(problem, state, pass);
+    slow_.after_pass(state);
     return misfit;
   }
 
@@ -80,15 +85,17 @@ class PieSolver : public Solver {
 
   void save(Hdf5File& file, const std::string& group) const override {
     auxiliary_.save(file, group);
-    if (object_velocity_.defined()) file.write(group + "/object_velocity", object_velocity_);
-    if (probe_velocity_.defined()) file.write(group + "/probe_velocity", probe_velocity_);
+    slow_.save(file, group);
+    if (object_velocity_.defined())
+      write(file, like(object_velocity_, group + "/object_velocity"), object_velocity_);
+    if (probe_velocity_.defined())
+      write(file, like(probe_velocity_, group + "/probe_velocity"), probe_velocity_);
   }
-  void load(const Hdf5File& file, const std::string& group) override {
-    auxiliary_.load(file, group);
-    if (file.has(group + "/object_velocity"))
-      object_velocity_ = file.read(group + "/object_velocity").values;
-    if (file.has(group + "/probe_velocity"))
-      probe_velocity_ = file.read(group + "/probe_velocity").values;
+  void load(const Hdf5File& file, const std::string& group, const SolverState& state) override {
+    auxiliary_.load(file, group, state);
+    slow_.load(file, group, state);
+    object_velocity_ = read_if_there(file, like(state.object, group + "/object_velocity"));
+    probe_velocity_ = read_if_there(file, like(state.probe, group + "/probe_velocity"));
   }
 
  private:
@@ -105,18 +112,13 @@ class PieSolver : public Solver {
   }
 
   Options options_;
-  ProjectionKernels kernels_{false, kPieBatch};
+  ProjectionKernels kernels_{false, cpu::kPieBatch};
   AuxiliaryUpdates auxiliary_;
+  SlowMomentum slow_;
   at::Tensor object_velocity_, probe_velocity_;
 };
 
 }  // namespace
-
-double pie_pass(cpu::ProjectionMemory<float>& memory, const cpu::PieOptions& options,
-                std::uint64_t seed, std::int64_t pass) {
-  return cpu::pie_sweep(
-      memory, order_of(static_cast<std::int64_t>(memory.positions.size()), seed, pass), options);
-}
 
 /// Both denominators are the largest power alone.
 SolverEntry epie_solver() {

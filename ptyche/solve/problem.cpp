@@ -14,6 +14,7 @@
 #include "ptyche/physics/forward_model.h"
 #include "ptyche/solve/auxiliary_updates.h"
 #include "ptyche/solve/illumination.h"
+#include "ptyche/solve/intensities.h"
 #include "ptyche/stitch/stitch.h"
 
 namespace ptyche {
@@ -23,19 +24,20 @@ constexpr std::int64_t kBatchPatterns = 64;
 constexpr std::int64_t kOwnRoom = 8;    // px
 constexpr double kFarthestStart = 256;  // px; beyond it a start is of another scan
 
-/// Sum of the unmasked counts, a batch of patterns at a time.
-double counted_photons(const Scan& scan, const at::Tensor& frames, const at::Tensor& mask) {
-  double photons = 0;
+/// Unmasked counts of each frame, (k) float64, a batch of patterns at a time.
+at::Tensor counted_totals(const Scan& scan, const at::Tensor& frames, const at::Tensor& mask) {
+  std::vector<at::Tensor> totals;
   for (const at::Tensor& batch : frames.split(kBatchPatterns))
-    photons += (counts_in_fft_order(scan, batch) * mask).sum(at::kDouble).item<double>();
-  return photons;
+    totals.push_back((counts_in_fft_order(scan, batch) * mask).sum({1, 2}, false, at::kDouble));
+  return at::cat(totals);
 }
 
 /// Each pattern's own error, and what a twentieth of scale, rotation and shear does at the rim.
 std::int64_t room_for(const Scan& scan, PositionFreedom freedom) {
   if (freedom == PositionFreedom::none) return 0;
   if (freedom == PositionFreedom::jitter) return kOwnRoom;
-  const at::Tensor extent = scan.positions().amax(0) - scan.positions().amin(0);
+  const PositionBox box = position_box(scan);
+  const at::Tensor extent = box.high - box.low;
   return kOwnRoom + static_cast<std::int64_t>(std::ceil(extent.max().item<double>() / 20));
 }
 
@@ -134,13 +136,15 @@ SolverProblem make_problem(const Scan& scan, const SolverOptions& options,
   check(options);
   const at::Tensor frames = scan.frames_with(FrameUse::used), mask = mask_in_fft_order(scan);
   require(frames.size(0) >= 1, "solver: expected at least one used pattern, found none");
-  const double photons = counted_photons(scan, frames, mask);
+  const at::Tensor totals = counted_totals(scan, frames, mask);
+  const auto photons = totals.sum().item<double>();
   require(photons > 0, "solver: the mask hides every photon of the {} used patterns",
           frames.size(0));
   return {.scan = scan,
           .frames = frames,
           .positions = scan.positions().index_select(0, frames),
           .mask = mask,
+          .totals = totals,
           .photons = photons,
           .options = options,
           .propagation = propagation_of(scan.geometry()),
@@ -154,8 +158,8 @@ double SolverProblem::mean_counts() const {
 
 SolverState SolverState::clone() const {
   SolverState copy = *this;
-  for (at::Tensor* tensor :
-       {&copy.object, &copy.probe, &copy.background_root, &copy.position_corrections})
+  for (at::Tensor* tensor : {&copy.object, &copy.probe, &copy.background_root,
+                             &copy.position_corrections, &copy.intensities})
     if (tensor->defined()) *tensor = tensor->clone();
   return copy;
 }
@@ -171,18 +175,22 @@ SolverGradient gradient(const SolverProblem& problem, const SolverState& state,
   const bool moved_probe = problem.options.interpolation == Interpolation::probe_fourier;
   const at::Tensor place =
       leaf(moved_probe ? rest : corners, problem.options.positions != PositionFreedom::none);
+  const at::Tensor intensities =
+      state.intensities.defined() ? leaf(state.intensities.index_select(0, batch)) : at::Tensor();
   const at::Tensor loss = object_loss(
       object, probe, moved_probe ? whole : place, moved_probe ? place : at::Tensor(),
       {.counts = counts_in_fft_order(problem.scan, problem.frames.index_select(0, batch)),
        .mask = problem.mask,
-       .background = root.defined() ? root.square() : at::Tensor()},
+       .background = root.defined() ? root.square() : at::Tensor(),
+       .intensities = intensities},
       {.engine = options.engine, .kind = options.likelihood, .propagation = problem.propagation});
   loss.backward();
   return {.loss = loss.item<double>(),
           .object = object.grad().contiguous(),
           .probe = probe.grad(),
           .background_root = root.defined() ? root.grad() : at::Tensor(),
-          .positions = place.grad().defined() ? place.grad() : at::zeros_like(place)};
+          .positions = place.grad().defined() ? place.grad() : at::zeros_like(place),
+          .intensities = intensities.defined() ? intensities.grad() : at::Tensor()};
 }
 
 GradientOptions Solver::gradient_options() const { return {}; }
@@ -246,6 +254,7 @@ SolverState start_state(const SolverProblem& problem, const std::optional<Recons
                     .probe = canvas.probe.clone().contiguous(),
                     .background_root = {},
                     .position_corrections = at::zeros_like(problem.positions),
+                    .intensities = first_intensities(problem, start),
                     .origin_row = canvas.origin_row,
                     .origin_col = canvas.origin_col};
   if (problem.options.background)
@@ -255,8 +264,10 @@ SolverState start_state(const SolverProblem& problem, const std::optional<Recons
   return state;
 }
 
-Reconstruction finished(const SolverProblem& problem, const SolverState& state,
+Reconstruction finished(const SolverProblem& problem, const SolverState& as_left,
                         const std::vector<double>& losses) {
+  SolverState state = as_left;
+  straighten_probe(problem, state);
   Reconstruction image = canvas_of(problem);
   const at::Tensor all = at::arange(problem.patterns(), at::kLong);
   const at::Tensor light = spread_at(mode_power(state.probe), whole_corners(problem, state, all),
@@ -275,6 +286,7 @@ Reconstruction finished(const SolverProblem& problem, const SolverState& state,
                     corrections_of_all(problem.scan, problem.frames, state.position_corrections);
   if (state.background_root.defined())
     image.background = to_centred(state.background_root.square()).contiguous();
+  image.intensities = intensities_of_all(problem, state);
   image.loss = losses;
   return image;
 }

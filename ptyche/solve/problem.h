@@ -21,10 +21,10 @@ namespace ptyche {
 ///   frames     (n) int64, their numbers in the scan
 ///   positions  (n, 2) float64, the given ones, scan's pixel frame
 ///   mask       (N, N) bool, FFT order
-///   photons    sum of their counts in the unmasked pixels
+///   totals     (n) float64, counts of each in the unmasked pixels; photons, their sum
 struct SolverProblem {
   Scan scan;
-  at::Tensor frames, positions, mask;
+  at::Tensor frames, positions, mask, totals;
   double photons = 0;
   SolverOptions options;
   Propagation propagation;   ///< of the scan's geometry
@@ -47,6 +47,7 @@ struct SolverState {
   at::Tensor probe;                 ///< (modes, N, N) complex64, sqrt(photon)
   at::Tensor background_root;       ///< (N, N) float32 sqrt(counts), FFT order; or undefined
   at::Tensor position_corrections;  ///< (n, 2) float64 px, refined less given position
+  at::Tensor intensities;           ///< (n) float64 of the beam over its mean; undefined = 1
   std::int64_t origin_row = 0, origin_col = 0;
 
   SolverState clone() const;
@@ -72,11 +73,12 @@ struct GradientOptions {
 std::vector<Field> fields(GradientOptions& options);
 
 /// The loss of a batch, summed over its patterns and pixels, and its gradient (dL/dRe + i dL/dIm
-/// where complex) by each array of the state. Without a background `background_root` is undefined;
-/// `positions` (k, 2) is that of the batch's patterns, 0 where positions are kept.
+/// where complex) by each array of the state. Without a background `background_root` is undefined,
+/// without intensities `intensities`, else (k) of the batch's patterns; `positions` (k, 2) is that
+/// of the batch's patterns, 0 where positions are kept.
 struct SolverGradient {
   double loss = 0;
-  at::Tensor object, probe, background_root, positions;
+  at::Tensor object, probe, background_root, positions, intensities;
 };
 
 /// batch  (k) int64, indices into problem.frames

@@ -43,11 +43,14 @@ std::vector<cpu::PatchPosition> positions_of(const SolverProblem& problem,
   require_on_canvas(problem, state, all, first, first + (problem.pattern_size() - 1) + neighbours);
   const auto* pixel = numbers<std::int64_t>(first);
   const auto* rest = numbers<double>(rests);
+  const double* factor =
+      state.intensities.defined() ? state.intensities.const_data_ptr<double>() : nullptr;
   std::vector<cpu::PatchPosition> positions;
   for (std::int64_t i = 0; i < 2 * problem.patterns(); i += 2) {
     cpu::PatchPosition position{pixel[i], pixel[i + 1]};
     (between ? position.row_fraction : position.row_shift) = rest[i];
     (between ? position.col_fraction : position.col_shift) = rest[i + 1];
+    if (factor) position.intensity = factor[i / 2];
     positions.push_back(position);
   }
   return positions;

@@ -28,19 +28,21 @@ std::int64_t refine_passes(const std::string& how, std::int64_t patterns) {
   return passes;
 }
 
-Reconstruction refine(const Scan& scan, const Reconstruction& image, const RefineOptions& how) {
+Reconstruction refine(const Scan& scan, const Reconstruction& image, const RefineOptions& how,
+                      const SolverWatch& keep) {
   if (how.passes == 0) return image;
   SolverOptions options;
   options.chain = {{"ml", how.passes}};
   options.fixed_probe = how.fixed_probe;
   options.modes = how.fixed_probe ? image.probe.size(0) : std::max(kModes, image.probe.size(0));
   options.background = how.background;
+  options.intensities = how.intensities;
   options.positions = PositionFreedom::jitter;
   options.seed = how.seed;
   set_option(options, "object-step", kObjectStep);
   set_option(options, "probe-step", kProbeStep);
   set_option(options, "batch", std::to_string(kBatch));
-  const SolveResult result = solve(scan, image, options);
+  const SolveResult result = solve(scan, image, options, keep);
   if (result.end == ChainEnd::interrupted) throw InterruptedRefinement(result.image);
   return result.image;
 }

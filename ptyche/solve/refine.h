@@ -8,6 +8,8 @@
 #include "ptyche/core/error.h"
 #include "ptyche/data/reconstruction.h"
 #include "ptyche/data/scan.h"
+#include "ptyche/solve/solve.h"
+#include "ptyche/solve/solver.h"
 
 namespace ptyche {
 
@@ -20,6 +22,7 @@ inline constexpr std::int64_t kFewestPasses = 20, kMostPasses = 200, kEnoughStep
 struct RefineOptions {
   std::int64_t passes = kFewestPasses;  ///< 0 = the image as it is
   bool fixed_probe = false, background = true;
+  IntensityFreedom intensities = IntensityFreedom::automatic;
   std::uint64_t seed = 1;
 };
 
@@ -33,8 +36,9 @@ class InterruptedRefinement : public Interrupted {
 
 /// Maximum likelihood (`ml`) from the image, its probe and background: at least three probe modes
 /// unless the probe is fixed, and each pattern's own error of position. Throws
-/// InterruptedRefinement after Ctrl-C.
+/// InterruptedRefinement after Ctrl-C. `keep` says where its state is kept, and whether it goes on
+/// from there.
 Reconstruction refine(const Scan& scan, const Reconstruction& image,
-                      const RefineOptions& options = {});
+                      const RefineOptions& options = {}, const SolverWatch& keep = {});
 
 }  // namespace ptyche

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "ptyche/data/probe.h"
+#include "ptyche/storage/layout.h"
 
 namespace ptyche {
 namespace {
@@ -47,6 +48,50 @@ at::Tensor with_slow_waves(const SlowWaves& waves, const at::Tensor& along) {
   const at::Tensor phase = at::fft_irfft2(at::fft_rfft2(at::imag(turned).contiguous()) * waves.gain,
                                           at::IntArrayRef(along.sizes()));
   return at::complex(at::real(turned).contiguous(), phase) * waves.direction;
+}
+
+at::Tensor slow_share(const SlowWaves& waves) { return 1 - waves.gain.reciprocal(); }
+
+void SlowMomentum::before_pass(SolverState& state) {
+  if (coefficient_ == 0) return;
+  if (velocity_.defined()) {
+    const at::Tensor turn = coefficient_ * velocity_;
+    state.object = state.object * at::polar(at::ones_like(turn), turn);
+  }
+  before_ = state.object.clone();
+}
+
+void SlowMomentum::after_pass(const SolverState& state) {
+  if (coefficient_ == 0) return;
+  const at::Tensor turned = at::angle(state.object * before_.conj());
+  const at::Tensor slow = at::fft_irfft2(at::fft_rfft2(turned) * slow_share(slow_waves(state)),
+                                         at::IntArrayRef(turned.sizes()));
+  velocity_ = velocity_.defined() ? slow + coefficient_ * velocity_ : slow;
+}
+
+namespace {
+
+DatasetLayout velocity_layout(const std::string& group, at::IntArrayRef sizes) {
+  return {group + "/slow_velocity", at::kFloat, sizes.vec()};
+}
+
+}  // namespace
+
+void SlowMomentum::save(Hdf5File& file, const std::string& group) const {
+  if (velocity_.defined()) write(file, velocity_layout(group, velocity_.sizes()), velocity_);
+}
+
+void SlowMomentum::load(const Hdf5File& file, const std::string& group, const SolverState& state) {
+  velocity_ = read_if_there(file, velocity_layout(group, state.object.sizes()));
+}
+
+Field slow_momentum_field(double& coefficient) {
+  return {.name = "slow-momentum",
+          .target = &coefficient,
+          .help =
+              "momentum coefficient, from pass to pass, of the phase's waves that are longer "
+              "than the probe, which the steps leave behind; 0 = none",
+          .range = {0, 0.99}};
 }
 
 }  // namespace ptyche

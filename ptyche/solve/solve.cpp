@@ -1,6 +1,7 @@
 #include "ptyche/solve/solve.h"
 
 #include <ATen/core/grad_mode.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -12,19 +13,23 @@
 
 #include "ptyche/core/error.h"
 #include "ptyche/core/files.h"
+#include "ptyche/core/output_folder.h"
 #include "ptyche/core/progress.h"
+#include "ptyche/data/array.h"
 #include "ptyche/data/probe.h"
 #include "ptyche/data/scan.h"
 #include "ptyche/evaluate/evaluate.h"
-#include "ptyche/io/hdf5.h"
 #include "ptyche/solve/auxiliary_updates.h"
 #include "ptyche/solve/illumination.h"
+#include "ptyche/solve/intensities.h"
 #include "ptyche/solve/problem.h"
+#include "ptyche/storage/hdf5.h"
+#include "ptyche/storage/layout.h"
+#include "ptyche/storage/with_file.h"
 
 namespace ptyche {
 namespace {
 
-constexpr double kCheckpointSeconds = 30;
 constexpr double kDivergence = 4;  // times the least loss of the link
 // Loss per photon, about what the mean pattern leaves over. A link that begins with an image that
 // fits better may undo that for a while: its first steps are its longest.
@@ -33,6 +38,11 @@ constexpr std::int64_t kStartPatterns = 64;  // patterns that tell how good the 
 constexpr std::int64_t kPassesBeforeModes = 3;
 constexpr std::size_t kPlateauPasses = 10;
 constexpr std::int64_t kStillPasses = 5;
+// Passes after which the image tells whether the beam changes; again at the end of every link.
+constexpr std::int64_t kPassesBeforeIntensities = 10;
+// intensity_spread then: at most .028 in 12 good scans, at least .045 where the beam changes by 15
+// %.
+constexpr double kBeamChanges = 0.035;
 
 constexpr const char* kGroup = "chain";
 constexpr const char* kSolver = "chain/solver";
@@ -55,61 +65,63 @@ struct ChainState {
   at::Tensor earlier_object;            ///< kStillPasses or less ago, in this link; or undefined
 };
 
-/// What two runs must share if one is to go on with the other's checkpoint.
-struct RunKey {
-  std::string scan, start;
-  Key options;
+/// The arrays of a state in `group`.
+struct StateLayout {
+  DatasetLayout object, probe, corrections, origin, root, intensities;
+
+  /// Of a state like `state`, with any number of probe modes, its corrections within `room_px`.
+  StateLayout(const std::string& group, const SolverState& state, double room_px)
+      : object(like(state.object, group + "/object")),
+        probe(like(state.probe, group + "/probe")),
+        corrections(
+            like(state.position_corrections, group + "/position_corrections", -room_px, room_px)),
+        origin{group + "/origin", at::kLong, {2}},
+        root{group + "/background_root", at::kFloat, {state.probe.size(-1), state.probe.size(-1)}},
+        intensities{group + "/intensities", at::kDouble, {state.position_corrections.size(0)}, 0} {
+    probe.shape.front() = kAnyLength;
+  }
 };
 
-RunKey run_key(const SolverProblem& problem, const std::optional<Reconstruction>& start) {
-  const auto* there = std::get_if<NearField>(&problem.propagation);
-  const NearField near = there ? *there : NearField{};
-  return {.scan = fmt::format("{} near {} {} {}", fingerprint(problem.scan), near.wavelength_m,
-                              near.pixel_m, near.distance_m),
-          .start =
-              start ? fmt::format("{:.17g}", fingerprint(start->object) + fingerprint(start->probe))
-                    : "flat",
-          .options = key_of(problem.options)};
+void write_state(Hdf5File& file, const std::string& group, const SolverState& state,
+                 double room_px) {
+  const StateLayout layout(group, state, room_px);
+  write(file, layout.object, state.object);
+  write(file, layout.probe, state.probe);
+  write(file, layout.corrections, state.position_corrections);
+  write(file, layout.origin, at::tensor({state.origin_row, state.origin_col}, at::kLong));
+  if (state.background_root.defined()) write(file, layout.root, state.background_root);
+  if (state.intensities.defined()) write(file, layout.intensities, state.intensities);
 }
 
-/// Throws InvalidInput that names all that differs.
-void require_same_run(const Hdf5File& file, const RunKey& key) {
-  const auto options = file.text(kGroup, "options");
-  require(
-      options.has_value(), "{}",
-      "expected the state of a chain of solvers, found another file or that of another version; "
-      "remove it");
-  std::vector<std::string> found = differences(key.options, key_from(*options));
-  if (file.text(kGroup, "scan").value_or("") != key.scan)
-    found.insert(found.begin(), "the scan, or how it is read, is another one");
-  if (file.text(kGroup, "start").value_or("") != key.start)
-    found.insert(found.begin(), "--start is another image");
-  require(found.empty(),
-          "the checkpoint is of another run: {}; remove it or repeat the options of that run",
-          fmt::join(found, "; "));
-}
-
-void write_state(Hdf5File& file, const std::string& group, const SolverState& state) {
-  file.write(group + "/object", state.object);
-  file.write(group + "/probe", state.probe);
-  file.write(group + "/position_corrections", state.position_corrections);
-  file.write(group + "/origin", at::tensor({state.origin_row, state.origin_col}, at::kLong));
-  if (state.background_root.defined())
-    file.write(group + "/background_root", state.background_root);
-}
-
-SolverState read_state(const Hdf5File& file, const std::string& group) {
-  const at::Tensor origin = file.read(group + "/origin").values;
-  SolverState state{.object = file.read(group + "/object").values,
-                    .probe = file.read(group + "/probe").values,
-                    .background_root = {},
-                    .position_corrections = file.read(group + "/position_corrections").values,
+/// A state of the same scan, canvas and freedom as `first`, with at most `modes` probe modes.
+SolverState read_state(const Hdf5File& file, const std::string& group, const SolverState& first,
+                       double room_px, std::int64_t modes) {
+  const StateLayout layout(group, first, room_px);
+  const at::Tensor origin = read(file, layout.origin);
+  SolverState state{.object = read(file, layout.object),
+                    .probe = read(file, layout.probe),
+                    .background_root = read_if_there(file, layout.root),
+                    .position_corrections = read(file, layout.corrections),
+                    .intensities = read_if_there(file, layout.intensities),
                     .origin_row = origin[0].item<std::int64_t>(),
                     .origin_col = origin[1].item<std::int64_t>()};
-  if (file.has(group + "/background_root"))
-    state.background_root = file.read(group + "/background_root").values;
+  require(state.probe.size(0) >= 1 && state.probe.size(0) <= modes,
+          "{}: expected 1 to {} modes, found {}", layout.probe.path, modes, state.probe.size(0));
+  require(probe_power(state.probe) > 0, "{}: expected light, found {}", layout.probe.path,
+          "all values zero");
+  require(state.origin_row == first.origin_row && state.origin_col == first.origin_col,
+          "{}: expected {}, {}, found {}, {}", layout.origin.path, first.origin_row,
+          first.origin_col, state.origin_row, state.origin_col);
+  require(state.background_root.defined() == first.background_root.defined(),
+          "{}: expected {}, found {}", layout.root.path,
+          first.background_root.defined() ? "one" : "none",
+          first.background_root.defined() ? "none" : "one");
   return state;
 }
+
+const DatasetLayout kCounters{"chain/counters", at::kDouble, {7}};
+const DatasetLayout kLosses{"chain/losses", at::kDouble, {kAnyLength}};
+const DatasetLayout kEvaluations{"chain/evaluations", at::kDouble, {kAnyLength, 5}};
 
 at::Tensor counters(const ChainState& chain) {
   return at::tensor(
@@ -117,6 +129,23 @@ at::Tensor counters(const ChainState& chain) {
        static_cast<double>(chain.total), chain.best_loss, static_cast<double>(chain.has_best),
        static_cast<double>(chain.stretch), chain.seconds},
       at::kDouble);
+}
+
+/// Throws InvalidInput unless they are those of a chain that has not come to its end.
+void read_counters(const Hdf5File& file, const Chain& links, ChainState& chain) {
+  const at::Tensor values = read(file, kCounters);
+  const auto* value = values.const_data_ptr<double>();
+  const auto whole = [&](int index, const char* what, std::int64_t most) {
+    return whole_number(value[index], fmt::format("{}: {}", kCounters.path, what), 0, most);
+  };
+  const auto last = static_cast<std::int64_t>(links.size()) - 1;
+  chain.link = static_cast<std::size_t>(whole(0, "link of the chain", last));
+  chain.epoch = whole(1, "pass of the link", links[chain.link].epochs);
+  chain.total = whole(2, "passes", passes_of(links));
+  chain.best_loss = value[3];
+  chain.has_best = whole(4, "whether there is a best state", 1) == 1;
+  chain.stretch = whole(5, "passes since the schedule was shortened", chain.total);
+  chain.seconds = std::max(value[6], 0.0);
 }
 
 /// One row per evaluation: (evaluations, 5) float64.
@@ -129,66 +158,62 @@ at::Tensor table_of(const std::vector<Evaluation>& evaluations) {
   return at::tensor(numbers, at::kDouble).view({-1, 5});
 }
 
-std::vector<Evaluation> evaluations_from(const at::Tensor& table) {
+std::vector<Evaluation> evaluations_from(const at::Tensor& table, std::int64_t passes) {
   std::vector<Evaluation> evaluations;
   const auto* number = table.const_data_ptr<double>();
   for (std::int64_t row = 0; row < table.size(0); ++row, number += 5)
-    evaluations.push_back(
-        {static_cast<std::int64_t>(number[0]), number[1], number[2], number[3], number[4]});
+    evaluations.push_back({whole_number(number[0], kEvaluations.path + ": pass", 0, passes),
+                           number[1], number[2], number[3], number[4]});
   return evaluations;
 }
 
-ChainState read_content(const Hdf5File& file, const SolverProblem& problem) {
+/// `first` is the state before the first pass.
+ChainState read_content(const Hdf5File& file, const SolverProblem& problem,
+                        const SolverState& first) {
   ChainState chain;
-  chain.state = read_state(file, "chain/state");
-  const at::Tensor values = file.read("chain/counters").values;
-  require(values.numel() == 7, "chain/counters: expected 7 numbers, found {}", values.numel());
-  const auto* value = values.const_data_ptr<double>();
-  chain.link = static_cast<std::size_t>(value[0]);
-  chain.epoch = static_cast<std::int64_t>(value[1]);
-  chain.total = static_cast<std::int64_t>(value[2]);
-  chain.best_loss = value[3];
-  chain.has_best = value[4] != 0;
-  chain.stretch = static_cast<std::int64_t>(value[5]);
-  chain.seconds = value[6];
-  if (file.has("chain/earlier_object"))
-    chain.earlier_object = file.read("chain/earlier_object").values;
-  if (file.has("chain/evaluations"))
-    chain.evaluations = evaluations_from(file.read("chain/evaluations").values);
-  if (chain.has_best) chain.best = read_state(file, "chain/best");
-  const at::Tensor losses = file.read("chain/losses").values;
-  chain.losses.assign(losses.const_data_ptr<double>(),
-                      losses.const_data_ptr<double>() + losses.numel());
+  const auto room = static_cast<double>(problem.room_px);
+  const std::int64_t modes = std::max(problem.options.modes, first.probe.size(0));
+  read_counters(file, problem.options.chain, chain);
+  chain.state = read_state(file, "chain/state", first, room, modes);
+  if (chain.has_best) chain.best = read_state(file, "chain/best", first, room, modes);
+  chain.earlier_object = read_if_there(file, like(first.object, "chain/earlier_object"));
+  if (file.has(kEvaluations.path))
+    chain.evaluations = evaluations_from(read(file, kEvaluations), chain.total);
+  chain.losses = to_vector(read(file, kLosses));
+  require(static_cast<std::int64_t>(chain.losses.size()) == chain.total,
+          "{}: expected {} losses, one a pass, found {}", kLosses.path, chain.total,
+          chain.losses.size());
   chain.solver = problem.options.chain.at(chain.link).make();
-  chain.solver->load(file, kSolver);
+  chain.solver->load(file, kSolver, chain.state);
   return chain;
 }
 
 /// Writes / reads the whole state. Reading throws InvalidInput if the key is another one.
-void write_chain(const std::filesystem::path& file, const ChainState& chain, const RunKey& key) {
+void write_chain(const std::filesystem::path& file, const ChainState& chain,
+                 const SolverProblem& problem, const RunKey& key) {
+  const auto room = static_cast<double>(problem.room_px);
   write_atomically(file, [&](const std::filesystem::path& path) {
     Hdf5File out = Hdf5File::create(path);
     out.make_group(kGroup);
-    out.set(kGroup, "scan", key.scan);
-    out.set(kGroup, "start", key.start);
-    out.set(kGroup, "options", to_text(key.options));
-    write_state(out, "chain/state", chain.state);
-    if (chain.has_best) write_state(out, "chain/best", chain.best);
-    out.write("chain/counters", counters(chain));
-    out.write("chain/losses", at::tensor(chain.losses, at::kDouble));
-    if (chain.earlier_object.defined()) out.write("chain/earlier_object", chain.earlier_object);
-    if (!chain.evaluations.empty()) out.write("chain/evaluations", table_of(chain.evaluations));
+    write_key(out, kGroup, key);
+    write_state(out, "chain/state", chain.state, room);
+    if (chain.has_best) write_state(out, "chain/best", chain.best, room);
+    write(out, kCounters, counters(chain));
+    write(out, kLosses, at::tensor(chain.losses, at::kDouble));
+    if (chain.earlier_object.defined())
+      write(out, like(chain.earlier_object, "chain/earlier_object"), chain.earlier_object);
+    if (!chain.evaluations.empty()) write(out, kEvaluations, table_of(chain.evaluations));
     chain.solver->save(out, kSolver);
     out.close();
   });
 }
 
 ChainState read_chain(const std::filesystem::path& file, const SolverProblem& problem,
-                      const RunKey& key) {
-  return with_context(file.string(), [&] {
+                      const SolverState& first, const RunKey& key) {
+  return with_file(file, [&] {
     const Hdf5File in = Hdf5File::open(file);
-    require_same_run(in, key);
-    return read_content(in, problem);
+    require_same_run(in, kGroup, key);
+    return read_content(in, problem, first);
   });
 }
 
@@ -210,7 +235,12 @@ class ChainRun {
       keep_in_scale();
       return;
     }
-    chain_ = read_chain(watch.checkpoint, problem_, key_);
+    try {
+      chain_ = read_chain(watch.checkpoint, problem_, start_state(problem_, start), key_);
+    } catch (const InvalidInput& error) {
+      throw BadCheckpoint(error.what());
+    }
+    before_seconds_ = chain_.seconds;
     note("resumed from {} at pass {}", watch.checkpoint.string(), chain_.total + 1);
   }
 
@@ -222,8 +252,7 @@ class ChainRun {
         return finish(ChainEnd::interrupted);
       checkpoint_now_and_then();
     }
-    std::error_code left;  // a file too many is no reason to lose the image
-    if (!watch_.checkpoint.empty()) std::filesystem::remove(watch_.checkpoint, left);
+    if (!watch_.keep_checkpoint) remove_if_possible({watch_.checkpoint});
     return finish(ChainEnd::done);
   }
 
@@ -254,6 +283,7 @@ class ChainRun {
       return false;
     }
     keep_in_scale();
+    watch_the_beam();
     keep_if_best(before, loss);
     advance(loss);
     return true;
@@ -287,6 +317,22 @@ class ChainRun {
     chain_.has_best = false;  // new modes make the fit worse before they make it better
   }
 
+  /// Fits the beam's intensity in each pattern from here on where the image tells that it changes.
+  void watch_the_beam() {
+    const bool asked = problem_.options.intensities == IntensityFreedom::automatic;
+    const std::int64_t made = chain_.total + 1;
+    const bool last = chain_.epoch + 1 == link().epochs && made > kPassesBeforeIntensities;
+    if (!asked || chain_.state.intensities.defined() || (made != kPassesBeforeIntensities && !last))
+      return;
+    const Engine engine = chain_.solver->gradient_options().engine;
+    const double spread = intensity_spread(problem_, chain_.state, engine);
+    if (spread < kBeamChanges) return;
+    note("the beam changes by {:.0f} % from pattern to pattern: its intensity is fitted in each",
+         100 * spread);
+    free_intensities(problem_, chain_.state, engine);
+    chain_.has_best = false;
+  }
+
   void keep_if_best(const SolverState& before, double loss) {
     if (chain_.has_best && loss >= chain_.best_loss) return;
     chain_.best = before;
@@ -304,6 +350,7 @@ class ChainRun {
     const bool ends = chain_.epoch == link().epochs || still() || (on_plateau() && !skips_passes());
     if (chain_.total % problem_.options.every == 0 || ends) evaluate_held_out(loss);
     if (!ends) return;
+    straighten_probe(problem_, chain_.state);
     chain_.solver.reset();
     chain_.epoch = chain_.stretch = 0;
     chain_.has_best = false;
@@ -319,8 +366,9 @@ class ChainRun {
     if (!before.defined()) return false;
     const double moved = image_movement(problem_, chain_.state, before);
     if (moved >= limit) return false;
-    note("{}: the image is still after {} passes (the last {} moved it by {:.2g} of its contrast)",
-         link().solver, chain_.epoch, kStillPasses, moved);
+    detail(
+        "{}: the image is still after {} passes (the last {} moved it by {:.2g} of its contrast)",
+        link().solver, chain_.epoch, kStillPasses, moved);
     return true;
   }
 
@@ -338,8 +386,8 @@ class ChainRun {
   bool skips_passes() {
     const bool skips = chain_.solver->plateau().skips_passes;
     const std::int64_t skipped = skips ? (link().epochs - chain_.epoch) / 2 : 0;
-    note("{}: on a plateau after {} passes; {}", link().solver, chain_.epoch,
-         skips ? fmt::format("{} are skipped, so that its steps fall", skipped) : "it ends");
+    detail("{}: on a plateau after {} passes; {}", link().solver, chain_.epoch,
+           skips ? fmt::format("{} are skipped, so that its steps fall", skipped) : "it ends");
     chain_.epoch += skipped;
     chain_.stretch = 0;
     return skips;
@@ -355,8 +403,8 @@ class ChainRun {
       const DataFit fit = data_fit(image, problem_.scan, held_out, true);
       found.held_out_r_factor = fit.r_factor;
       found.held_out_deviance_per_photon = fit.deviance_per_photon;
-      note("pass {} of {} ({}): held-out R {:.4f}, deviance per photon {:.5f}", chain_.total,
-           passes_of(links()), link().solver, fit.r_factor, fit.deviance_per_photon);
+      detail("pass {} of {} ({}): held-out R {:.4f}, deviance per photon {:.5f}", chain_.total,
+             passes_of(links()), link().solver, fit.r_factor, fit.deviance_per_photon);
     }
     chain_.evaluations.push_back(found);
     if (watch_.evaluated) watch_.evaluated(image, found);
@@ -364,7 +412,7 @@ class ChainRun {
 
   void checkpoint_now_and_then() {
     if (watch_.checkpoint.empty() || chain_.link == links().size() ||
-        since_save_.seconds() < kCheckpointSeconds)
+        since_save_.seconds() < checkpoint_seconds())
       return;
     write_checkpoint();
   }
@@ -375,7 +423,7 @@ class ChainRun {
     chain_.seconds += running_.seconds();
     running_ = Stopwatch();
     try {
-      write_chain(watch_.checkpoint, chain_, key_);
+      write_chain(watch_.checkpoint, chain_, problem_, key_);
     } catch (const std::exception& error) {
       warn("{}: the checkpoint could not be written, --resume cannot go on from here: {}",
            watch_.checkpoint.string(), error.what());
@@ -386,7 +434,8 @@ class ChainRun {
   SolveResult finish(ChainEnd end) {
     if (end == ChainEnd::interrupted && chain_.link == links().size()) end = ChainEnd::done;
     if (end == ChainEnd::interrupted && !watch_.checkpoint.empty()) write_checkpoint();
-    return {finished(problem_, chain_.state, chain_.losses), end, chain_.evaluations};
+    return {finished(problem_, chain_.state, chain_.losses), end, chain_.evaluations,
+            before_seconds_};
   }
 
   SolverProblem problem_;
@@ -396,9 +445,43 @@ class ChainRun {
   ChainState chain_;
   Progress progress_;
   Stopwatch running_, since_save_;
+  double before_seconds_ = 0;
 };
 
 }  // namespace
+
+RunKey run_key(const SolverProblem& problem, const std::optional<Reconstruction>& start) {
+  const auto* there = std::get_if<NearField>(&problem.propagation);
+  const NearField near = there ? *there : NearField{};
+  return {.scan = fmt::format("{} near {} {} {}", fingerprint(problem.scan), near.wavelength_m,
+                              near.pixel_m, near.distance_m),
+          .start =
+              start ? fmt::format("{:.17g}", fingerprint(start->object) + fingerprint(start->probe))
+                    : "flat",
+          .options = key_of(problem.options)};
+}
+
+void write_key(Hdf5File& file, const std::string& group, const RunKey& key) {
+  file.set(group, "scan", key.scan);
+  file.set(group, "start", key.start);
+  file.set(group, "options", to_text(key.options));
+}
+
+void require_same_run(const Hdf5File& file, const std::string& group, const RunKey& key) {
+  const auto options = file.text(group, "options");
+  require(
+      options.has_value(), "{}",
+      "expected the state of a chain of solvers, found another file or that of another version; "
+      "remove it");
+  std::vector<std::string> found = differences(key.options, key_from(*options));
+  if (file.text(group, "scan").value_or("") != key.scan)
+    found.insert(found.begin(), "the scan, or how it is read, is another one");
+  if (file.text(group, "start").value_or("") != key.start)
+    found.insert(found.begin(), "--start is another image");
+  require(found.empty(),
+          "the checkpoint is of another run: {}; remove it or repeat the options of that run",
+          fmt::join(found, "; "));
+}
 
 SolveResult solve(const Scan& scan, const std::optional<Reconstruction>& start,
                   const SolverOptions& options, const SolverWatch& watch) {

@@ -5,11 +5,14 @@
 #include <filesystem>
 #include <functional>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "ptyche/data/reconstruction.h"
 #include "ptyche/data/scan.h"
+#include "ptyche/solve/problem.h"
 #include "ptyche/solve/solver.h"
+#include "ptyche/storage/hdf5.h"
 
 namespace ptyche {
 
@@ -29,6 +32,7 @@ struct SolverWatch {
   std::function<bool(std::int64_t)> stop = {};
   std::filesystem::path checkpoint = {};  ///< written every half minute and on Ctrl-C; empty = no
   bool resume = false;                    ///< go on from `checkpoint` if it is there
+  bool keep_checkpoint = false;  ///< at the end: whoever writes the image removes it afterwards
 };
 
 enum class ChainEnd { done, interrupted, diverged };
@@ -38,6 +42,26 @@ struct SolveResult {
   Reconstruction image;
   ChainEnd end = ChainEnd::done;
   std::vector<Evaluation> evaluations;
+  double seconds_before = 0;  ///< that the run had taken before it was resumed
+};
+
+/// What two runs must share if one is to go on with what the other has kept.
+struct RunKey {
+  std::string scan, start;
+  Key options;
+};
+
+RunKey run_key(const SolverProblem& problem, const std::optional<Reconstruction>& start);
+
+/// As text attributes of `group`, which is there.
+void write_key(Hdf5File& file, const std::string& group, const RunKey& key);
+
+/// Throws InvalidInput that names all that differs from the key in `group`.
+void require_same_run(const Hdf5File& file, const std::string& group, const RunKey& key);
+
+/// What an earlier run has kept cannot be used: no reason to try another chain instead.
+struct BadCheckpoint : InvalidInput {
+  using InvalidInput::InvalidInput;
 };
 
 /// Runs the chain from `start`, or from a flat object and the scan's probe, on the used patterns.
@@ -47,9 +71,9 @@ struct SolveResult {
 /// state so far; after Ctrl-C with the last one, and its checkpoint, if that can be written (else a
 /// warning). Resumed on the same number of threads it ends where the uninterrupted chain ends, bit
 /// for bit. The checkpoint is removed at the end. Throws InvalidInput for options out of range, a
-/// mask that hides everything, a position whose patch leaves the canvas, a checkpoint of another
-/// run (naming the options that differ), and where the first pass of all diverges and there is no
-/// start to fall back on.
+/// mask that hides everything, a position whose patch leaves the canvas, and where the first pass
+/// of all diverges and there is no start to fall back on. Throws BadCheckpoint for one that is
+/// damaged or of another run (naming the options that differ).
 SolveResult solve(const Scan& scan, const std::optional<Reconstruction>& start,
                   const SolverOptions& options, const SolverWatch& watch = {});
 

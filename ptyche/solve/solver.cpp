@@ -10,6 +10,7 @@
 
 #include "ptyche/core/error.h"
 #include "ptyche/core/files.h"
+#include "ptyche/engine/cpu/kernels.h"
 
 // Every solver's name, which is that of its entry: `SolverEntry NAME_solver()` in the solver's
 // file.
@@ -65,6 +66,19 @@ std::vector<std::string> solvers_with(const std::string& option) {
       names.push_back(entry.name);
   }
   return names;
+}
+
+/// Whether any solver of the chain does.
+bool set_where_looked_at(SolverOptions& options, const std::string& name,
+                         const std::string& value) {
+  bool found = false;
+  for (ChainLink& link : options.chain)
+    if (const std::vector<Field> own = fields(link, options);
+        const Field* field = find_field(own, name)) {
+      assign(*field, value);
+      found = true;
+    }
+  return found;
 }
 
 [[noreturn]] void refuse_option(const SolverOptions& options, const std::string& name) {
@@ -146,6 +160,16 @@ Field positions_field(PositionFreedom& freedom) {
           .implied = "jitter"};
 }
 
+Field intensities_field(IntensityFreedom& freedom) {
+  return {.name = "intensities",
+          .target = choice(freedom, {{"auto", IntensityFreedom::automatic},
+                                     {"on", IntensityFreedom::on},
+                                     {"off", IntensityFreedom::off}}),
+          .help =
+              "fit the beam's intensity in each pattern: on, off, or auto: where the image "
+              "tells that the beam changes"};
+}
+
 std::vector<Field> fields(SolverOptions& options) {
   const auto chain = [&options] { return to_string(options.chain); };
   const auto set_chain = [&options](const std::string& text) { options.chain = chain_from(text); };
@@ -176,6 +200,7 @@ std::vector<Field> fields(SolverOptions& options) {
        .range = {0, 1e6},
        .internal = true},
       positions_field(options.positions),
+      intensities_field(options.intensities),
       {.name = "interpolation",
        .target = choice(options.interpolation, {{"probe_fourier", Interpolation::probe_fourier},
                                                 {"bilinear", Interpolation::bilinear}}),
@@ -247,14 +272,15 @@ void check(const SolverOptions& options) {
 }
 
 void set_option(SolverOptions& options, const std::string& name, const std::string& value) {
-  bool found = false;
-  for (ChainLink& link : options.chain)
-    if (const std::vector<Field> own = fields(link, options);
-        const Field* field = find_field(own, name)) {
-      assign(*field, value);
-      found = true;
-    }
-  if (!found) refuse_option(options, name);
+  if (!set_where_looked_at(options, name, value)) refuse_option(options, name);
+}
+
+void set_if_looked_at(SolverOptions& options, const std::string& name, double value) {
+  set_where_looked_at(options, name, fmt::format("{}", value));
+}
+
+void take_engine_for(std::int64_t size, SolverOptions& options) {
+  if (!cpu::has_cheap_fft(size)) set_where_looked_at(options, "engine", "reference");
 }
 
 Key key_of(const SolverOptions& options) {

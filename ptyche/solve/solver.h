@@ -10,7 +10,7 @@
 
 #include "ptyche/core/field.h"
 #include "ptyche/data/reconstruction.h"
-#include "ptyche/io/hdf5.h"
+#include "ptyche/storage/hdf5.h"
 
 namespace ptyche {
 
@@ -49,9 +49,10 @@ class Solver {
   /// How the loss is computed by which the link's start is judged; the defaults unless overridden.
   virtual GradientOptions gradient_options() const;
 
-  /// What the next pass needs beside the state, under `group` of a checkpoint.
+  /// What the next pass needs beside the state, under `group` of a checkpoint. `state` is that of
+  /// the checkpoint: what is kept beside an array of it has its shape, or is refused (layout.h).
   virtual void save(Hdf5File& file, const std::string& group) const = 0;
-  virtual void load(const Hdf5File& file, const std::string& group) = 0;
+  virtual void load(const Hdf5File& file, const std::string& group, const SolverState& state) = 0;
 };
 
 /// A solver that exists. Its options are a struct of its own, held as std::any.
@@ -112,6 +113,16 @@ enum class PositionFreedom {
   affine,  ///< these too; only the common shift, which no pattern can tell, is kept
 };
 
+/// Whether the beam's intensity is fitted for each pattern.
+enum class IntensityFreedom {
+  automatic,  ///< once the image tells that the beam changes (intensity_spread)
+  on,
+  off,
+};
+
+/// The option --intensities of all that fits them.
+Field intensities_field(IntensityFreedom& freedom);
+
 /// The option --refine-positions of all that corrects positions.
 Field positions_field(PositionFreedom& freedom);
 
@@ -123,6 +134,7 @@ struct SolverOptions {
   bool fixed_probe = false;  ///< keep the probe that the chain starts from
   bool background = false;   ///< fit a background per detector pixel, in counts
   PositionFreedom positions = PositionFreedom::none;
+  IntensityFreedom intensities = IntensityFreedom::automatic;
   Interpolation interpolation = Interpolation::probe_fourier;
 
   double background_step = 0.1;  ///< per step, of the background's square root, sqrt(counts)
@@ -153,6 +165,12 @@ void check(const SolverOptions& options);
 /// InvalidInput, naming the solvers that have the option, where none of the chain does, and for a
 /// value out of range.
 void set_option(SolverOptions& options, const std::string& name, const std::string& value);
+
+/// The same where a solver of the chain looks at it, else nothing.
+void set_if_looked_at(SolverOptions& options, const std::string& name, double value);
+
+/// The reference engine where the fused one has no fast transform of N x N patterns.
+void take_engine_for(std::int64_t size, SolverOptions& options);
 
 /// All that the result depends on. An option of several links is one entry: "0.5", or, where they
 /// differ, "lsqml 0.5, rpie 0".

@@ -159,14 +159,14 @@ at::Tensor phase_factors(const Patches& patches, const Reconstruction& canvas) {
 
 /// Of the canvas, in the scan's pixel frame.
 at::Tensor first_pixel(const Scan& scan) {
-  return scan.positions().amin(0).floor().to(at::kLong) - scan.pattern_size() / 2 - kMargin;
+  return position_box(scan).low.floor().to(at::kLong) - scan.pattern_size() / 2 - kMargin;
 }
 
 }  // namespace
 
 std::array<std::int64_t, 2> canvas_shape(const Scan& scan) {
   const at::Tensor high =
-      scan.positions().amax(0).ceil().to(at::kLong) + scan.pattern_size() / 2 + kMargin;
+      position_box(scan).high.ceil().to(at::kLong) + scan.pattern_size() / 2 + kMargin;
   const at::Tensor extent = high - first_pixel(scan);
   return {extent[0].item<std::int64_t>(), extent[1].item<std::int64_t>()};
 }

@@ -4,8 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <exception>
+#include <system_error>
 
 #include "ptyche/core/error.h"
+#include "ptyche/core/files.h"
+#include "ptyche/core/output_folder.h"
 #include "ptyche/core/progress.h"
 #include "ptyche/group/make_groups.h"
 #include "ptyche/train/train_step.h"
@@ -13,8 +17,6 @@
 
 namespace ptyche {
 namespace {
-
-constexpr double kCheckpointSeconds = 30;
 
 TrainingState begin(const Scan& scan, const Groups& groups, const TrainOptions& options,
                     const Key& key) {
@@ -24,6 +26,7 @@ TrainingState begin(const Scan& scan, const Groups& groups, const TrainOptions& 
          options.checkpoint.string());
   if (!options.resume || !found) return start_training(scan, groups, options);
   TrainingState state = read_checkpoint(options.checkpoint, key, scan.frames());
+  with_context(options.checkpoint.string(), [&] { require_counters(state, groups, options); });
   require_gradients(state, options);
   note("resumed from {} at epoch {}", options.checkpoint.string(), state.epoch + 1);
   return state;
@@ -52,17 +55,28 @@ class Checkpoints {
 
   void after_step(const TrainingState& state) {
     const bool stop = interrupted();
-    if (!stop && since_last_.seconds() < kCheckpointSeconds) return;
+    if (!stop && since_last_.seconds() < checkpoint_seconds()) return;
     since_last_ = Stopwatch();
-    if (!file_.empty()) write_checkpoint(file_, state, key_);
+    const bool kept = keep(state);
     if (!stop) return;
-    throw Interrupted(file_.empty() ? "stopped during training"
-                                    : "stopped during training; the state is kept in " +
-                                          file_.string() + ", --resume goes on from it");
+    throw Interrupted(kept ? "stopped during training; the state is kept in " + file_.string() +
+                                 ", --resume goes on from it"
+                           : "stopped during training");
   }
 
-  void remove() {
-    if (!file_.empty()) std::filesystem::remove(file_);
+  void remove() { remove_if_possible({file_}); }
+
+  /// What cannot be written is a warning: the work itself is not lost. False then.
+  bool keep(const TrainingState& state) {
+    if (file_.empty()) return false;
+    try {
+      write_checkpoint(file_, state, key_);
+      return true;
+    } catch (const std::exception& error) {
+      warn("the checkpoint could not be written, --resume cannot go on from here: {}",
+           error.what());
+      return false;
+    }
   }
 
  private:
@@ -79,7 +93,7 @@ Model train(const Scan& scan, const Groups& groups, const TrainOptions& options)
   const CatchInterrupts catching;
   const Key key = training_key(scan, groups, options);
   TrainingState state = begin(scan, groups, options, key);
-  Scan placed = scan.with_positions(scan.positions() + state.moves);
+  Scan placed = scan.with_positions(scan.positions() + state.position_corrections);
   auto inputs = std::make_unique<InputCache>(state.model, placed, options.engine);
   const double visits = visits_per_epoch(groups);
   Checkpoints checkpoints(options.checkpoint, key);
@@ -104,12 +118,15 @@ Model train(const Scan& scan, const Groups& groups, const TrainOptions& options)
     }
     if (positions_move_after(state, options)) {
       move_positions(state, scan, options, visits);
-      placed = scan.with_positions(scan.positions() + state.moves);
+      placed = scan.with_positions(scan.positions() + state.position_corrections);
       inputs = std::make_unique<InputCache>(state.model, placed, options.engine);
     }
     checkpoints.after_step(state);
   }
-  checkpoints.remove();
+  if (options.keep_checkpoint)
+    checkpoints.keep(state);
+  else
+    checkpoints.remove();
   if (collapsed(state.model))
     warn(
         "the object is flat: probe and background explain the patterns without it; try "

@@ -59,7 +59,7 @@ std::vector<Field> probe_fields(TrainOptions& options) {
            .help = "solver: rPIE on the used patterns; guess: the file's probe",
            .choices = {"solver", "guess"}},
           {.name = "probe-start-epochs",
-           .target = &options.first_probe.epochs,
+           .target = &options.probe_start_epochs,
            .help = "passes of that solver",
            .range = {1, 10000}}};
 }

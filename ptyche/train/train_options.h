@@ -12,7 +12,6 @@
 #include "ptyche/nn/network_options.h"
 #include "ptyche/nn/physics_stem.h"
 #include "ptyche/physics/losses.h"
-#include "ptyche/solve/rpie.h"
 #include "ptyche/solve/solver.h"
 
 namespace ptyche {
@@ -30,10 +29,10 @@ struct TrainOptions {
   std::int64_t probe_modes = 1;       ///< incoherent ones, 1..32; not fewer than the scan has
   PositionFreedom positions = PositionFreedom::none;  ///< which corrections are looked for
   double position_step = 0.1;                         ///< px, the largest in two epochs, about
-  bool background = true;              ///< train a background per detector pixel, in counts
-  double background_rate = 0.02;       ///< learning rate of its square root, sqrt(counts), >= 0
-  std::string probe_start = "solver";  ///< solver (rPIE) | guess (the scan's probe)
-  RpieOptions first_probe;             ///< how the solver is run
+  bool background = true;                ///< train a background per detector pixel, in counts
+  double background_rate = 0.02;         ///< learning rate of its square root, sqrt(counts), >= 0
+  std::string probe_start = "solver";    ///< solver (rPIE) | guess (the scan's probe)
+  std::int64_t probe_start_epochs = 30;  ///< passes of that solver, >= 1
   NetworkOptions network;
   LossKind loss = LossKind::poisson;  ///< between expected and measured counts
   StemOptions stem;
@@ -43,6 +42,7 @@ struct TrainOptions {
   std::uint64_t seed = 1;
   std::filesystem::path checkpoint;  ///< where the state is kept while training; empty = nowhere
   bool resume = false;               ///< go on from `checkpoint` if it is there
+  bool keep_checkpoint = false;      ///< at the end: whoever writes the model removes it afterwards
 };
 
 /// Those of the network, the stem and the first probe's solver among them.

@@ -163,7 +163,7 @@ StepResult train_step(TrainingState& state, const Scan& scan, const InputCache& 
           state.step + 1);
   loss.backward();
   if (layout.fractions.grad().defined() && !warming_up(state, options))
-    state.slopes.index_add_(0, batch.frames, layout.fractions.grad(), size);
+    state.position_gradient.index_add_(0, batch.frames, layout.fractions.grad(), size);
   move(state, options);
   const StepResult result{value, misfit.contrast};
   state.loss_sum += value * size;
@@ -187,14 +187,15 @@ void move_positions(TrainingState& state, const Scan& scan, const TrainOptions& 
   const auto of_used = [&](const at::Tensor& all) { return all.index_select(0, used); };
   const double curvature = static_cast<double>(kEpochsBetweenMoves) * visits *
                            position_curvature(at::view_as_complex(state.probe_parts.detach()));
-  at::Tensor mean = of_used(state.mean_slopes);
+  at::Tensor mean = of_used(state.mean_position_gradient);
   if (limit > 0)
-    state.moves = corrections_of_all(
+    state.position_corrections = corrections_of_all(
         scan, used,
-        of_used(state.moves) + position_step(of_used(state.slopes), mean, of_used(scan.positions()),
-                                             curvature, limit, options.positions));
-  state.mean_slopes.index_copy_(0, used, mean);
-  state.slopes.zero_();
+        of_used(state.position_corrections) + position_step(of_used(state.position_gradient), mean,
+                                                            of_used(scan.positions()), curvature,
+                                                            limit, options.positions));
+  state.mean_position_gradient.index_copy_(0, used, mean);
+  state.position_gradient.zero_();
 }
 
 }  // namespace ptyche

@@ -10,17 +10,21 @@
 #include "ptyche/core/files.h"
 #include "ptyche/data/scan.h"
 #include "ptyche/group/make_groups.h"
-#include "ptyche/io/hdf5.h"
 #include "ptyche/model/model.h"
 #include "ptyche/nn/patch_network.h"
 #include "ptyche/physics/forward_model.h"
 #include "ptyche/solve/illumination.h"
+#include "ptyche/solve/solve.h"
 #include "ptyche/stitch/stitch.h"
+#include "ptyche/storage/hdf5.h"
+#include "ptyche/storage/layout.h"
+#include "ptyche/storage/with_file.h"
 
 namespace ptyche {
 namespace {
 
 constexpr const char* kGroup = "training";
+const DatasetLayout kCounters{"training/counters", at::kDouble, {8}};
 constexpr double kCollapsed = 0.2;            // of the stem's own contrast
 constexpr double kFirstBackgroundRoot = 0.2;  // sqrt(counts); at 0 its gradient would be 0 for ever
 
@@ -30,9 +34,22 @@ at::Tensor starting_probe(const Scan& scan, const TrainOptions& options) {
   const std::int64_t modes = std::max(options.probe_modes, scan.probe().size(0));
   const Scan guess = scan.with_probe(with_modes(scan.probe(), modes, SolverOptions().mode_power));
   if (options.probe_start == "guess") return guess.probe();
-  RpieOptions solver = options.first_probe;
-  solver.seed = options.seed;
-  return rpie(guess, empty_reconstruction(guess, Interpolation::probe_fourier), solver).probe;
+  const SolveResult found =
+      solve(guess, {}, {.chain = {{"rpie", options.probe_start_epochs}}, .seed = options.seed});
+  if (found.end == ChainEnd::interrupted)
+    throw Interrupted("stopped during rPIE, before there was anything to keep");
+  return found.image.probe;
+}
+
+/// What a tensor of the state must be, like the one that is there. Positions move by less than a
+/// pattern; means of squares and numbers of steps are not negative.
+DatasetLayout layout_of(const std::string& name, const at::Tensor& there,
+                        const TrainingState& state) {
+  const auto size = static_cast<double>(state.model.pattern_size());
+  if (name == "moves") return like(there, fmt::format("{}/{}", kGroup, name), -size, size);
+  const bool counts =
+      name.find("_variance/") != std::string::npos || name.find("_steps/") != std::string::npos;
+  return like(there, fmt::format("{}/{}", kGroup, name), counts ? 0 : -kLargestNumber);
 }
 
 /// Every tensor of the state beside the model's own, under its name in the file.
@@ -42,9 +59,9 @@ std::vector<std::pair<std::string, at::Tensor>> named_tensors(const TrainingStat
       {"averaged_probe_parts", state.averaged_probe_parts},
       {"background_root", state.background_root},
       {"averaged_background_root", state.averaged_background_root},
-      {"moves", state.moves},
-      {"slopes", state.slopes},
-      {"mean_slopes", state.mean_slopes}};
+      {"moves", state.position_corrections},
+      {"slopes", state.position_gradient},
+      {"mean_slopes", state.mean_position_gradient}};
   const auto add = [&](const char* name, const std::vector<at::Tensor>& tensors) {
     for (std::size_t i = 0; i < tensors.size(); ++i)
       named.emplace_back(fmt::format("{}/{:04}", name, i), tensors[i]);
@@ -69,12 +86,17 @@ at::Tensor counters(const TrainingState& state) {
                     at::kDouble);
 }
 
+/// Throws InvalidInput unless they count something; require_counters knows of what.
 void set_counters(TrainingState& state, const at::Tensor& values) {
+  constexpr std::int64_t kMost = 1'000'000'000'000;
   const auto* value = values.data_ptr<double>();
-  state.epoch = static_cast<std::int64_t>(value[0]);
-  state.batch = static_cast<std::int64_t>(value[1]);
-  state.step = static_cast<std::int64_t>(value[2]);
-  state.total_steps = static_cast<std::int64_t>(value[3]);
+  const auto whole = [&](int index, const char* what) {
+    return whole_number(value[index], fmt::format("{}: {}", kCounters.path, what), 0, kMost);
+  };
+  state.epoch = whole(0, "epoch");
+  state.batch = whole(1, "batch");
+  state.step = whole(2, "step");
+  state.total_steps = whole(3, "steps in all");
   state.loss_sum = value[4];
   state.size_sum = value[5];
   state.contrast_sum = value[6];
@@ -107,9 +129,9 @@ TrainingState state_around(Model model, std::int64_t frames) {
   const std::int64_t size = state.model.pattern_size();
   state.background_root = at::full({size, size}, kFirstBackgroundRoot);
   state.averaged_background_root = state.background_root.clone();
-  state.moves = at::zeros({frames, 2}, at::kDouble);
-  state.slopes = at::zeros_like(state.moves);
-  state.mean_slopes = at::zeros_like(state.moves);
+  state.position_corrections = at::zeros({frames, 2}, at::kDouble);
+  state.position_gradient = at::zeros_like(state.position_corrections);
+  state.mean_position_gradient = at::zeros_like(state.position_corrections);
   state.background_adam = new_adam_state({state.background_root});
   state.network_adam = new_adam_state(state.weights);
   state.probe_adam = new_adam_state({state.probe_parts});
@@ -128,6 +150,23 @@ TrainingState start_training(const Scan& scan, const Groups& groups, const Train
   return state;
 }
 
+void require_counters(const TrainingState& state, const Groups& groups,
+                      const TrainOptions& options) {
+  const auto batches =
+      static_cast<std::int64_t>(draw_epoch(groups, options.groups_per_batch, 0).size());
+  require(state.total_steps == options.epochs * batches && state.step <= state.total_steps,
+          "{}: expected at most {} steps of {} in all, found {} of {}", kCounters.path,
+          options.epochs * batches, options.epochs * batches, state.step, state.total_steps);
+  require(state.epoch <= options.epochs && state.batch <= batches,
+          "{}: expected at most {} epochs and {} batches, found {} and {}", kCounters.path,
+          options.epochs, batches, state.epoch, state.batch);
+  require(state.batch == 0 || state.size_sum > 0,
+          "{}: expected patterns in the epoch so far, found a sum of {}", kCounters.path,
+          state.size_sum);
+  require(state.rate > 0 && state.rate <= 1, "{}: expected a rate above 0 and at most 1, found {}",
+          kCounters.path, state.rate);
+}
+
 Model finish_training(const TrainingState& state, const TrainOptions& options) {
   const at::NoGradGuard no_grad;
   Model model = state.model;
@@ -136,7 +175,8 @@ Model finish_training(const TrainingState& state, const TrainOptions& options) {
   model.probe = at::view_as_complex(state.averaged_probe_parts).clone();
   if (state.background_root.requires_grad())
     model.background = to_centred(state.averaged_background_root.square()).contiguous();
-  if (options.positions != PositionFreedom::none) model.moves = state.moves;
+  if (options.positions != PositionFreedom::none)
+    model.position_corrections = state.position_corrections;
   model.network->eval();
   return model;
 }
@@ -158,8 +198,8 @@ void restart_from_stem(TrainingState& state, const TrainOptions& options) {
   // Another seed than the one that ended here, the same one whenever this run is repeated.
   fresh.network = make_network(fresh.network_options, state.model.seed + history.size());
   fresh.probe = fresh.stem_probe.clone();
-  TrainingState restarted = state_around(std::move(fresh), state.moves.size(0));
-  restarted.moves = state.moves;
+  TrainingState restarted = state_around(std::move(fresh), state.position_corrections.size(0));
+  restarted.position_corrections = state.position_corrections;
   restarted.epoch = state.epoch;
   restarted.step = state.step;
   restarted.total_steps = state.total_steps;
@@ -175,16 +215,16 @@ void write_checkpoint(const std::filesystem::path& file, const TrainingState& st
     write_model_to(out, state.model);
     out.make_group(kGroup);
     out.set(kGroup, "key", to_text(key));
-    out.write(fmt::format("{}/counters", kGroup), counters(state));
+    write(out, kCounters, counters(state));
     for (const auto& [name, tensor] : named_tensors(state))
-      out.write(fmt::format("{}/{}", kGroup, name), tensor.detach());
+      write(out, layout_of(name, tensor, state), tensor.detach());
     out.close();
   });
 }
 
 TrainingState read_checkpoint(const std::filesystem::path& file, const Key& key,
                               std::int64_t frames) {
-  return with_context(file.string(), [&] {
+  return with_file(file, [&] {
     const Hdf5File in = Hdf5File::open(file);
     const auto found = in.text(kGroup, "key");
     require(found.has_value(), "expected the state of a training, found none");
@@ -194,9 +234,9 @@ TrainingState read_checkpoint(const std::filesystem::path& file, const Key& key,
             fmt::join(different, "; "));
     TrainingState state = state_around(read_model_from(in), frames);
     const at::NoGradGuard no_grad;
-    set_counters(state, in.read(fmt::format("{}/counters", kGroup)).values);
+    set_counters(state, read(in, kCounters));
     for (auto& [name, tensor] : named_tensors(state))
-      tensor.copy_(in.read(fmt::format("{}/{}", kGroup, name)).values);
+      tensor.copy_(read(in, layout_of(name, tensor, state)));
     return state;
   });
 }

@@ -10,23 +10,20 @@
 
 namespace ptyche {
 
-/// model            network weights and probe as they are being trained
-/// probe_parts      (modes, N, N, 2) float32, the probe as the optimiser sees it
-/// background_root  (N, N) float32 sqrt(counts), FFT order; its square cannot be negative
-/// moves            (n, 2) float64 px, added to the positions of the used patterns
-/// slopes           (n, 2) float64, the gradient of the summed loss by them, since they last moved
-/// mean_slopes      (n, 2) float64, what is remembered of earlier ones
-/// averaged_*       exponential means over the steps: what the finished model gets
-/// epoch, batch     what comes next
-/// *_sum            of the epoch so far
+/// Everything that changes while a network is trained.
 struct TrainingState {
-  Model model;
-  at::Tensor probe_parts, averaged_probe_parts;
-  at::Tensor background_root, averaged_background_root;
-  at::Tensor moves, slopes, mean_slopes;
+  Model model;                 ///< network weights and probe as they are being trained
+  at::Tensor probe_parts;      ///< (modes, N, N, 2) float32, the probe as the optimiser sees it
+  at::Tensor background_root;  ///< (N, N) float32 sqrt(counts), FFT order; its square is not < 0
+  at::Tensor averaged_probe_parts, averaged_background_root;  ///< exponential means over the steps,
+                                                              ///< which the finished model gets
+  at::Tensor position_corrections;    ///< (n, 2) float64 px, added to those of the used patterns
+  at::Tensor position_gradient;       ///< (n, 2) float64, of the summed loss since they last moved
+  at::Tensor mean_position_gradient;  ///< (n, 2) float64, what is remembered of earlier ones
   std::vector<at::Tensor> weights, averaged_weights;
   AdamState network_adam, probe_adam, background_adam;
-  std::int64_t epoch = 0, batch = 0, step = 0, total_steps = 0;
+  std::int64_t epoch = 0, batch = 0, step = 0;  ///< what comes next
+  std::int64_t total_steps = 0;
   double rate = 1;  // factor on all learning rates; halved by every restart_from_stem
   double loss_sum = 0, size_sum = 0, contrast_sum = 0;
 };
@@ -57,7 +54,13 @@ void restart_from_stem(TrainingState& state, const TrainOptions& options);
 /// options that affect the result.
 Key training_key(const Scan& scan, const Groups& groups, const TrainOptions& options);
 
-/// Writes / reads the whole state. Reading throws InvalidInput naming the options that differ if
+/// Throws InvalidInput for counters that no state of such a training has.
+void require_counters(const TrainingState& state, const Groups& groups,
+                      const TrainOptions& options);
+
+/// Writes / reads the whole state. Both throw InvalidInput naming the dataset for arrays of another
+/// shape or type and numbers that are not finite: what could not be read is not written. Reading
+/// throws InvalidInput naming the options that differ if
 /// the key is another one.
 void write_checkpoint(const std::filesystem::path& file, const TrainingState& state,
                       const Key& key);

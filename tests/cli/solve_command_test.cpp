@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "ptyche/io/product.h"
+#include "tests/support/rewritten.h"
 #include "tests/support/run_program.h"
 
 namespace ptyche {
@@ -50,9 +51,10 @@ bool says(const Outcome& outcome, const std::string& words) {
 }
 
 TEST_F(SolveCommand, RefusesAStartWithNaNAndNamesFileAndDatasetAsEvaluateDoes) {
-  Reconstruction image = read_reconstruction(folder() / "good" / "reconstruction.h5");
-  image.object[5][5] = std::numeric_limits<double>::quiet_NaN();
-  write_reconstruction(folder() / "nan.h5", image);
+  at::Tensor object = read_reconstruction(folder() / "good" / "reconstruction.h5").object;
+  object[5][5] = std::numeric_limits<double>::quiet_NaN();
+  fs::copy_file(folder() / "good" / "reconstruction.h5", folder() / "nan.h5");
+  rewrite(folder() / "nan.h5", {{"object", object}});
   for (const std::string& words : {solve("refused") + "--solver ml:2 --start " + quoted("nan.h5"),
                                    "evaluate " + quoted("nan.h5") + " " + quoted("scan.cxi")}) {
     const Outcome refused = run_ptyche(words);

@@ -71,13 +71,13 @@ TEST_F(VerdictCommand, ComesFirstAndSaysGoodWithTheExpectedError) {
 
 TEST_F(VerdictCommand, NoiseIsWrittenAndEndsWithCodeFour) {
   for (const std::string& more : {std::string("reconstruct"), std::string("solve")}) {
-    const Outcome done = run(more, "noise.cxi", "noise",
+    const Outcome done = run(more, "noise.cxi", "noise " + more,
                              more == "solve" ? "--solver ml:10 --no-check" : "--no-check");
     EXPECT_EQ(done.code, 4) << done.error;
     EXPECT_TRUE(done.output.starts_with("failed: ")) << done.output.substr(0, 200);
     EXPECT_NE(done.error.find("ptyche: failed: "), std::string::npos) << done.error;
-    EXPECT_TRUE(fs::exists(folder() / "noise" / "report.html"));
-    EXPECT_EQ(scores("noise").at("verdict"), "failed");
+    EXPECT_TRUE(fs::exists(folder() / ("noise " + more) / "report.html"));
+    EXPECT_EQ(scores("noise " + more).at("verdict"), "failed");
   }
 }
 

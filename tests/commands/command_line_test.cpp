@@ -30,11 +30,12 @@ TEST(RunCommandLine, RunsTheVerbAfterParsing) {
 }
 
 TEST(RunCommandLine, PrintsHelpInsteadOfRunningWhereverItIsAskedFor) {
-  for (const char* word : {"--help", "-h"}) {
+  for (const char* word : {"--help", "-h", "--help-all"}) {
     EXPECT_TRUE(printed({"sample", "s", word}).starts_with("usage: ptyche sample SCAN"));
     EXPECT_TRUE(printed({word}).starts_with("usage: ptyche COMMAND"));
   }
   EXPECT_TRUE(printed({}).starts_with("usage: ptyche COMMAND"));
+  EXPECT_EQ(printed({"help", "sample"}), printed({"sample", "--help"}));
 }
 
 TEST(RunCommandLine, PrintsItsVersion) {

@@ -89,8 +89,29 @@ TEST(CommandHelp, BreaksALongListOfChoicesBetweenTwoOfThem) {
 
 TEST(CommandHelp, StaysWithinEightyColumnsForEveryVerb) {
   for (const Command& command : all_commands())
-    for (const std::string& line : lines_of(command_help(command)))
-      EXPECT_LE(line.size(), 80u) << command.name << ": " << line;
+    for (const std::string& page : {command_help(command), full_command_help(command)})
+      for (const std::string& line : lines_of(page))
+        EXPECT_LE(line.size(), 80u) << command.name << ": " << line;
+}
+
+TEST(CommandHelp, HasFortyLinesAtMostForEveryVerb) {
+  for (const Command& command : all_commands()) {
+    for (const std::string& name : command.basic)
+      ASSERT_NE(find_field(command.options, name), nullptr) << command.name << " --" << name;
+    EXPECT_LE(lines_of(command_help(command)).size(), 40u) << command_help(command);
+  }
+}
+
+TEST(CommandHelp, HasEveryOptionOnTheFullPageAndTheRequiredOnesOnTheShortOne) {
+  for (const Command& command : all_commands()) {
+    const std::string all = full_command_help(command), basic = command_help(command);
+    for (const Field& option : command.options) {
+      const std::string name = " --" + option.name;
+      EXPECT_NE(all.find(name), std::string::npos) << command.name << name;
+      EXPECT_TRUE(!option.required || basic.find(name) != std::string::npos)
+          << command.name << name;
+    }
+  }
 }
 
 TEST(CommandsPage, HasASectionForEveryVerbAndARowForEveryOption) {

@@ -118,9 +118,63 @@ TEST_F(Files, AFolderThatDoesNotExistIsAnError) {
 
 TEST_F(Files, ReadingSaysWhichFileIsMissingOrAFolder) {
   EXPECT_EQ(message_of([&] { read_bytes(folder_ / "none"); }),
-            (folder_ / "none").string() + ": could not be read: No such file or directory");
+            (folder_ / "none").string() + ": expected a file, found none");
   EXPECT_EQ(message_of([&] { read_bytes(folder_); }),
             folder_.string() + ": expected a file, found a folder");
+}
+
+TEST_F(Files, FilesAndFoldersAreRemovedAndWhatIsNotThereIsPassedOver) {
+  write_text(folder_ / "file", "x");
+  fs::create_directory(folder_ / "folder");
+  write_text(folder_ / "folder" / "inside", "x");
+  write_text(folder_ / "other", "x");
+  remove_if_possible({folder_ / "none", {}, folder_ / "folder", folder_ / "file"});
+  EXPECT_FALSE(fs::exists(folder_ / "file"));
+  EXPECT_FALSE(fs::exists(folder_ / "folder"));
+  EXPECT_TRUE(fs::exists(folder_ / "other"));
+}
+
+TEST_F(Files, ATargetWithAsLongANameAsThereIsIsWritten) {
+  const fs::path target = folder_ / std::string(255, 'n');
+  write_text(target, "long");
+  EXPECT_EQ(read_bytes(target), "long");
+  EXPECT_NE(message_of([&] { write_text(folder_ / std::string(256, 'n'), ""); }).find("too long"),
+            std::string::npos);
+}
+
+TEST_F(Files, ALinkWhereATemporaryFileWouldLieIsNotFollowed) {
+  write_text(folder_ / "victim", "whole");
+  write_atomically(folder_ / "result", [&](const fs::path& temporary) {
+    EXPECT_TRUE(is_leftover(temporary.filename().string()));
+    EXPECT_FALSE(fs::is_symlink(temporary));
+    std::ofstream(temporary) << "new";
+  });
+  // The name of the process is no part of the temporary one: it could be guessed.
+  fs::create_symlink(folder_ / "victim",
+                     folder_ / (".result." + std::to_string(getpid()) + ".part"));
+  write_text(folder_ / "result", "newer");
+  EXPECT_EQ(read_bytes(folder_ / "victim"), "whole");
+}
+
+TEST_F(Files, ALongerFileThanMayBeReadIsRefused) {
+  write_text(folder_ / "long", std::string(1001, 'x'));
+  EXPECT_EQ(read_bytes(folder_ / "long", 1001).size(), 1001u);
+  EXPECT_NE(message_of([&] {
+              read_bytes(folder_ / "long", 1000);
+            }).find("expected a file of at most 1000 bytes, found 1001"),
+            std::string::npos);
+}
+
+TEST(Shallow, CountsBracketsOutsideOfQuotesAndComments) {
+  const auto refused = [](const std::string& text, char comment = 0) {
+    return !message_of([&] { require_shallow(text, "f", 3, comment); }).empty();
+  };
+  EXPECT_FALSE(refused("[[[1], [2]], {\"a\": \"[[[[[\"}]"));
+  EXPECT_TRUE(refused("[[[[1]]]]"));
+  EXPECT_TRUE(refused("{\"a\": \"\\\"\", \"b\": [[[1]]]}"));
+  EXPECT_FALSE(refused("a = 1 # [[[[\nb = '[[[['\n", '#'));
+  EXPECT_TRUE(refused("a.b.c.d.e = 1\n", '#'));
+  EXPECT_FALSE(refused("a = [1.5, 2.5, 3.5, 4.5, 5.5]\nb = 1.0\n", '#'));
 }
 
 TEST_F(Files, AnOutputFolderIsMadeWithItsParentsAndLeftEmpty) {

@@ -37,6 +37,25 @@ TEST(InterruptDeathTest, IsRememberedWhereALoopAsksAndTheSecondEndsTheProgram) {
       testing::KilledBySignal(SIGINT), "");
 }
 
+TEST(InterruptDeathTest, AHangUpIsRememberedAsOftenAsItComes) {
+  EXPECT_EXIT(
+      {
+        const CatchInterrupts catching;
+        std::raise(SIGHUP);
+        std::raise(SIGHUP);
+        std::exit(interrupted() ? 7 : 0);
+      },
+      testing::ExitedWithCode(7), "");
+  EXPECT_EXIT(
+      {
+        std::signal(SIGHUP, SIG_IGN);  // nohup
+        const CatchInterrupts catching;
+        std::raise(SIGHUP);
+        std::exit(interrupted() ? 7 : 0);
+      },
+      testing::ExitedWithCode(0), "");
+}
+
 TEST(InterruptDeathTest, AnInnerScopeLeavesTheOuterOneInForce) {
   EXPECT_EXIT(
       {

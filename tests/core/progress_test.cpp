@@ -45,12 +45,28 @@ TEST(FormatDuration, SpeaksInTheTwoLargestUnits) {
   EXPECT_EQ(format_duration(7500), "2 h 5 min");
 }
 
-TEST(Progress, PrintsTheFirstAndTheLastStepWhereThereIsNoTerminal) {
+/// Everything is said while it lives.
+class Verbose {
+ public:
+  Verbose() { begin_messages({.verbose = true}); }
+  ~Verbose() { begin_messages({}); }
+};
+
+void fifty_steps() {
+  Progress progress("training", 50, "patterns");
+  for (int epoch = 1; epoch <= 50; ++epoch) progress.step(epoch, 100 * epoch, "loss 1.5");
+}
+
+TEST(Progress, OfAShortRunSaysNothingWhereThereIsNoTerminal) {
   testing::internal::CaptureStderr();
-  {
-    Progress progress("training", 50, "patterns");
-    for (int epoch = 1; epoch <= 50; ++epoch) progress.step(epoch, 100 * epoch, "loss 1.5");
-  }
+  fifty_steps();
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+}
+
+TEST(Progress, SaysTheFirstAndTheLastStepToThoseWhoWantToFollow) {
+  const Verbose verbose;
+  testing::internal::CaptureStderr();
+  fifty_steps();
   const std::string text = testing::internal::GetCapturedStderr();
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 2) << text;
   EXPECT_EQ(text.find('\r'), std::string::npos);
@@ -59,7 +75,7 @@ TEST(Progress, PrintsTheFirstAndTheLastStepWhereThereIsNoTerminal) {
   EXPECT_NE(text.find("patterns/s  0 s left  loss 1.5\n"), std::string::npos) << text;
 }
 
-TEST(Progress, RedrawsOneLineOnATerminalAndEndsIt) {
+TEST(Progress, RedrawsOneLineOnATerminalAndTakesItAway) {
   const TerminalAsStderr terminal;
   if (!terminal.works()) GTEST_SKIP() << "no pseudo terminal here";
   {
@@ -67,23 +83,37 @@ TEST(Progress, RedrawsOneLineOnATerminalAndEndsIt) {
     progress.step(1, 10, "first");
     progress.step(4, 40, "last");
     EXPECT_EQ(terminal.written().find('\n'), std::string::npos);
+    progress.finish();
   }
-  EXPECT_EQ(terminal.written(), "\r\n");
+  EXPECT_EQ(terminal.written(), "\r\033[K");
 }
 
-TEST(Progress, FinishedTwiceEndsTheLineOnce) {
+TEST(Progress, NeverSharesALineWithAMessage) {
   const TerminalAsStderr terminal;
   if (!terminal.works()) GTEST_SKIP() << "no pseudo terminal here";
   {
-    Progress progress("solving", 1, "patterns");
-    progress.step(1, 10, "");
-    progress.finish();
+    Progress progress("solving", 4, "patterns");
+    progress.step(1, 10, "first");
+    note("a message");
+    progress.step(4, 40, "last");
   }
   const std::string text = terminal.written();
-  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 1) << text;
+  EXPECT_NE(text.find("first\r\033[Ka message\r\n\r\033[Ksolving"), std::string::npos) << text;
+}
+
+TEST(Progress, DrawsNoBarWhereTheUserWantsQuiet) {
+  const TerminalAsStderr terminal;
+  if (!terminal.works()) GTEST_SKIP() << "no pseudo terminal here";
+  begin_messages({.quiet = true});
+  fifty_steps();
+  note("a message");
+  warn("a warning");
+  begin_messages({});
+  EXPECT_EQ(terminal.written(), "warning: a warning\r\n");
 }
 
 TEST(Progress, SaysNoRateAtTheFirstStepBeforeWhichNothingIsKnown) {
+  const Verbose verbose;
   testing::internal::CaptureStderr();
   {
     Progress progress("infer", 100, "patterns");

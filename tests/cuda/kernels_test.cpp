@@ -18,7 +18,7 @@ LossAnswers by_gpu(const LossCase& of, const LossBatch& batch) {
   cpu::LossInputs<T> inputs =
       fused_inputs<T>(batch.transmission, batch.merged, batch.probe, layout_of(of, batch),
                       measured_of(of, batch), options, kept);
-  const auto [transmission, probe, background, position] = take_gradients(inputs);
+  const auto [transmission, probe, background, position, intensity] = take_gradients(inputs);
   const cpu::LossResult result = cuda::fused_loss(inputs);
   return {at::scalar_tensor(result.loss, at::kDouble),
           transmission,

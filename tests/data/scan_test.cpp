@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "ptyche/core/error.h"
+#include "tests/support/small_scan.h"
 
 namespace ptyche {
 namespace {
@@ -151,6 +152,20 @@ TEST(InSmallestExactType, IsTheNarrowestThatChangesNoValue) {
     EXPECT_EQ(narrow.scalar_type(), type) << value;
     EXPECT_TRUE(at::equal(narrow.to(at::kDouble), counts)) << value;
   }
+}
+
+TEST(PositionBox, IsNotMadeLargeByARejectedPatternThatIsFarOff) {
+  const Scan scan = small_scan(25);
+  const PositionBox before = position_box(scan);
+  at::Tensor positions = scan.positions().clone(), use = scan.frame_use().clone();
+  positions[7] += 1e6;
+  use[7] = static_cast<int>(FrameUse::rejected);
+  const PositionBox box = position_box(scan.with_positions(positions).with_frame_use(use));
+  const at::Tensor longest = 3 * (before.high - before.low) + 2 * scan.pattern_size();
+  EXPECT_TRUE((box.high - box.low).le(longest).all().item<bool>());
+  use[7] = static_cast<int>(FrameUse::held_out);
+  const Scan kept = scan.with_positions(positions).with_frame_use(use);
+  EXPECT_TRUE(at::equal(position_box(kept).high, positions.amax(0)));
 }
 
 }  // namespace

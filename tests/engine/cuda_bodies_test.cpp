@@ -73,7 +73,7 @@ LossAnswers by_bodies(const LossCase& of, const LossBatch& batch, std::int64_t c
   cpu::LossInputs<T> inputs =
       fused_inputs<T>(batch.transmission, batch.merged, batch.probe, layout_of(of, batch),
                       measured_of(of, batch), options, kept);
-  const auto [transmission, probe, background, position] = take_gradients(inputs);
+  const auto [transmission, probe, background, position, intensity] = take_gradients(inputs);
   HostMachine machine;
   const cpu::LossResult result = cuda::fused_loss_from_host(inputs, machine, chunk_bytes);
   if (together) *together = machine.largest_batch / inputs.modes;

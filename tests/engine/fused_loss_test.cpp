@@ -25,12 +25,13 @@ CpuAnswers by_cpu(const LossCase& of, const LossBatch& batch, int threads, bool 
   cpu::LossInputs<T> inputs = fused_inputs<T>(batch.transmission, batch.merged, batch.probe, layout,
                                               measured_of(of, batch), options_of(of), kept);
   const double loss_alone = cpu::fused_loss(inputs, threads).loss;
-  const auto [transmission, probe, background, position] = take_gradients(inputs);
+  const auto [transmission, probe, background, position, intensity] = take_gradients(inputs);
   const cpu::LossResult result = cpu::fused_loss(inputs, threads);
   const double re = result.sum_re / result.pixels, im = result.sum_im / result.pixels;
   const double mean = re * re + im * im;
   return {{at::scalar_tensor(result.loss, at::kDouble), transmission, probe, background,
-           fixed ? at::Tensor() : position.slice(1, 0, 2), position.slice(1, 2, 4)},
+           fixed ? at::Tensor() : position.slice(1, 0, 2), position.slice(1, 2, 4),
+           of.intensities ? intensity : at::Tensor()},
           std::sqrt(std::max(0.0, result.sum_square / result.pixels - mean) / mean),
           loss_alone};
 }
@@ -51,6 +52,12 @@ std::vector<LossCase> cases() {
     all.push_back({.size = 20, .group_sizes = {1, 3, 1}, .interpolation = way});
     all.push_back({.group_sizes = {1, 2}, .interpolation = way, .merge_floor = 0.001});
     all.push_back({.group_sizes = {2, 1, 0}, .interpolation = way});
+    all.push_back({.modes = 2, .group_sizes = {}, .interpolation = way, .intensities = true});
+    all.push_back({.group_sizes = {3, 2},
+                   .interpolation = way,
+                   .kind = LossKind::amplitude_square,
+                   .near_field = true,
+                   .intensities = true});
   }
   for (LossCase& of : all) of.scattered = true;
   return all;

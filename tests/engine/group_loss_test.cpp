@@ -50,7 +50,7 @@ TEST(FusedEngine, AgreesWithTheReferenceInFloat64) {
 TEST(BothEngines, DoNotSeeWhatStandsUnderTheMask) {
   for (const LossInfo& loss : losses())
     for (const Engine engine : {Engine::fused, Engine::reference}) {
-      const LossCase c{.modes = 2, .kind = loss.kind};
+      const LossCase c{.modes = 2, .kind = loss.kind, .intensities = true};
       LossBatch batch = make_batch(c);
       const auto clean = loss_and_gradients(c, batch, engine);
       const at::Tensor masked = batch.mask.logical_not();

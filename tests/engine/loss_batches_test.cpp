@@ -6,6 +6,7 @@
 #include <string>
 
 #include "ptyche/core/error.h"
+#include "tests/support/checks.h"
 #include "tests/support/loss_cases.h"
 
 namespace ptyche {
@@ -67,7 +68,7 @@ TEST(GroupLoss, NamesTheShapesThatDoNotMatch) {
 }
 
 TEST(FusedEngine, RefusesWhatItDoesNotCoverAndNamesTheEngineThatDoes) {
-  const LossCase c{.size = 134, .group_sizes = {1}, .real = at::kFloat};  // 134 = 2 x 67
+  const LossCase c{.size = 1042, .group_sizes = {1}, .real = at::kFloat};  // 2 x 521
   const LossBatch batch = make_batch(c);
   try {
     loss_and_gradients(c, batch, Engine::fused);

@@ -141,7 +141,7 @@ class Descent : public Solver {
     return slope.loss;
   }
   void save(Hdf5File&, const std::string&) const override {}
-  void load(const Hdf5File&, const std::string&) override {}
+  void load(const Hdf5File&, const std::string&, const SolverState&) override {}
 
  private:
   Options options_;

@@ -18,7 +18,7 @@ namespace {
 Model trained_model(const Scan& scan) {
   TrainOptions options;
   options.epochs = 2;
-  options.first_probe.epochs = 2;
+  options.probe_start_epochs = 2;
   options.network.widths = {8, 16};
   return train(scan, make_groups(scan, {.size = 9, .merged = 4}), options);
 }
@@ -31,6 +31,18 @@ TEST(Infer, GivesTheSamePatchesForAnyBatch) {
     EXPECT_LT((infer(model, scan, {.batch = batch}).patches - whole).abs().max().item<double>(),
               1e-5)
         << batch;
+}
+
+TEST(Infer, TakesPatternsOfAnyEvenSize) {
+  for (const std::int64_t size : {18, 22, 30, 100}) {
+    const Scan scan = simulate({.pattern_size = size,
+                                .frames = 9,
+                                .step_px = 3,
+                                .probe_diameter_px = 0.4 * static_cast<double>(size)});
+    const at::Tensor patches = infer(trained_model(scan), scan, {}).patches;
+    EXPECT_EQ(patches.sizes(), at::IntArrayRef({9, size, size}));
+    EXPECT_TRUE(at::isfinite(at::view_as_real(patches)).all().item<bool>()) << size;
+  }
 }
 
 /// Trained on batches of 16 groups.

@@ -165,7 +165,7 @@ TEST(BadInput, EachIsRefusedWithFileDatasetExpectedAndFound) {
 TEST(BadInput, OptionsOutOfRangeAreNamed) {
   const std::vector<std::pair<std::function<void(ReadOptions&)>, std::string>> table = {
       {[](auto& o) { o.domain = "phase"; }, "--domain: expected one of auto, counts, amplitude"},
-      {[](auto& o) { o.crop = 10; }, "--crop: expected"},
+      {[](auto& o) { o.crop = 40; }, "--crop: expected"},
       {[](auto& o) { o.crop = 5; }, "even pattern size N, found 5"},
       {[](auto& o) { o.crop = -2; }, "--crop: expected a whole number (0..1"},
       {[](auto& o) {

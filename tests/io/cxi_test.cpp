@@ -1,6 +1,6 @@
 #include "ptyche/io/cxi.h"
 
-#include "ptyche/io/hdf5.h"
+#include "ptyche/storage/hdf5.h"
 #include "tests/io/scan_files.h"
 
 namespace ptyche {

@@ -4,8 +4,8 @@
 #include <fstream>
 
 #include "ptyche/core/error.h"
-#include "ptyche/io/file_array.h"
-#include "ptyche/io/numpy.h"
+#include "ptyche/storage/file_array.h"
+#include "ptyche/storage/numpy.h"
 
 namespace ptyche {
 namespace {

@@ -1,4 +1,4 @@
-#include "ptyche/io/numpy.h"
+#include "ptyche/storage/numpy.h"
 
 #include "tests/io/scan_files.h"
 
@@ -103,7 +103,7 @@ TEST(Npy, RefusesWhatItCannotHold) {
       {"\x93NUM", "truncated"},
   };
   for (const auto& [bytes, part] : table) {
-    const std::string message = message_of([&] { read(bytes); });
+    const std::string message = message_of([&, &bytes = bytes] { read(bytes); });
     EXPECT_TRUE(contains(message, part)) << "expected " << part << " in: " << message;
   }
 }

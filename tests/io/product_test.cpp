@@ -8,8 +8,9 @@
 #include <nlohmann/json.hpp>
 
 #include "ptyche/data/scan.h"
-#include "ptyche/io/hdf5.h"
+#include "ptyche/storage/hdf5.h"
 #include "tests/io/scan_files.h"
+#include "tests/support/rewritten.h"
 
 namespace ptyche {
 namespace {
@@ -27,10 +28,41 @@ Reconstruction some_image(double pixel_m) {
       at::stack({at::arange(7, at::kDouble) * 0.37 + 5, at::arange(7, at::kDouble) * 1.91 + 19}, 1);
   image.frame_use = at::tensor({0, 1, 2, 3, 0, 0, 1}).to(at::kByte);
   image.background = at::full({16, 16}, 0.25f);
+  image.intensities = at::linspace(0.5, 1.5, image.positions.size(0), at::kFloat);
   image.geometry = {8800, 1.9, 75e-6, 0.02, pixel_m};
   image.provenance = {"scan.npz", "abcd", "ptyche reconstruct scan.npz", "{\"seed\": 7}", ~0ull};
   image.loss = {3.5, 2.25};
   return image;
+}
+
+TEST(Product, GivesBackWhatWasDoneAndHowItWasJudged) {
+  const TestFolder folder;
+  Reconstruction image = some_image(31.7e-9);
+  image.provenance.attempts = {{"first image", 15, 1.25, 0.03, true}, {"polish", 40, 3}};
+  image.provenance.warnings = {"a warning, \xc3\xa9"};
+  image.provenance.machine = "a processor";
+  Scores scores{.seconds = 12};
+  Verdict verdict;
+  verdict.reasons = {"one", "two"};
+  verdict.map = at::rand({5, 7});
+  verdict.window = {2, 7, 1, 8};
+  scores.verdict = verdict;
+  write_reconstruction(folder / "product.h5", image, &scores);
+  const Provenance found = read_reconstruction(folder / "product.h5").provenance;
+  ASSERT_EQ(found.attempts.size(), 2U);
+  EXPECT_EQ(found.attempts[0].what, "first image");
+  EXPECT_EQ(found.attempts[0].passes, 15);
+  EXPECT_TRUE(found.attempts[0].kept);
+  EXPECT_EQ(found.attempts[1].seconds, 3);
+  EXPECT_EQ(found.warnings, image.provenance.warnings);
+  EXPECT_EQ(found.machine, "a processor");
+  const StoredScores stored = read_stored_scores(folder / "product.h5");
+  EXPECT_EQ(stored.seconds, 12);
+  ASSERT_TRUE(stored.verdict.has_value());
+  EXPECT_EQ(stored.verdict->word, VerdictWord::doubtful);
+  EXPECT_EQ(stored.verdict->reasons, scores.verdict->reasons);
+  EXPECT_TRUE(at::equal(stored.verdict->map, scores.verdict->map));
+  EXPECT_EQ(stored.verdict->window, scores.verdict->window);
 }
 
 TEST(Product, GivesBackWhatItWrote) {
@@ -44,6 +76,7 @@ TEST(Product, GivesBackWhatItWrote) {
     EXPECT_TRUE(at::equal(found.probe, image.probe));
     EXPECT_TRUE(at::equal(found.frame_use, image.frame_use));
     EXPECT_TRUE(at::equal(found.background, image.background));
+    EXPECT_TRUE(at::equal(found.intensities, image.intensities));
     EXPECT_LT((found.positions - image.positions).abs().max().item<double>(), 1e-9);
     EXPECT_EQ(found.origin_row, -3);
     EXPECT_EQ(found.origin_col, 11);
@@ -195,9 +228,11 @@ Reconstruction blank_image() {
   return image;
 }
 
+/// Of a file that another program has written.
 std::string reason_to_refuse(const Reconstruction& image) {
   const TestFolder folder;
-  write_reconstruction(folder / "spoilt.h5", image);
+  write_reconstruction(folder / "spoilt.h5", blank_image());
+  rewrite(folder / "spoilt.h5", {{"object", image.object}, {"probe", image.probe}});
   return message_of([&] { read_reconstruction(folder / "spoilt.h5"); });
 }
 
@@ -212,6 +247,15 @@ TEST(RefusedProduct, HasAnObjectOrProbeThatIsNotFiniteAndIsNamedWithIt) {
     image.probe[0][1][1] = value;
     EXPECT_NE(reason_to_refuse(image).find("probe: expected finite"), std::string::npos);
   }
+}
+
+TEST(RefusedProduct, ThatIsNotFiniteIsNotWritten) {
+  const TestFolder folder;
+  Reconstruction image = blank_image();
+  image.object[2][3] = std::numeric_limits<double>::quiet_NaN();
+  const std::string message = message_of([&] { write_reconstruction(folder / "nan.h5", image); });
+  EXPECT_NE(message.find("nan.h5: object: expected finite"), std::string::npos) << message;
+  EXPECT_FALSE(std::filesystem::exists(folder / "nan.h5"));
 }
 
 TEST(RefusedProduct, HasAProbeWithoutLight) {

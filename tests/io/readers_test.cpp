@@ -39,11 +39,11 @@ TEST(Readers, OneMoreFormatIsReadAndListedWithTheOthers) {
   const Scan scan = read_scan(options, formats);
   EXPECT_EQ(scan.frames(), 4);
   EXPECT_EQ(scan.counts()[1][0][1].item<int>(), 6);
-  EXPECT_EQ(format_names(Content::scan, formats), "NPZ, CXI or TOY");
-  EXPECT_EQ(format_names(Content::scan), "NPZ or CXI");
+  EXPECT_TRUE(format_names(Content::scan, formats).starts_with("NPZ, CXI, TOY or one of "));
+  EXPECT_TRUE(format_names(Content::scan).starts_with("NPZ, CXI or one of "));
   write_raw(options.file, "something else");
   EXPECT_TRUE(contains(message_of([&] { read_scan(options, formats); }),
-                       "CXI (HDF5 with a group entry_1) or TOY (a text that begins with TOY)"));
+                       "CXI (HDF5 with a group entry_1), TOY (a text that begins with TOY)"));
 }
 
 TEST(Readers, SayWhatAFileHoldsThatIsNoScan) {

@@ -12,9 +12,9 @@
 
 #include "ptyche/core/error.h"
 #include "ptyche/core/files.h"
-#include "ptyche/io/hdf5.h"
-#include "ptyche/io/numpy.h"
 #include "ptyche/io/read_scan.h"
+#include "ptyche/storage/hdf5.h"
+#include "ptyche/storage/numpy.h"
 #include "tests/support/refusal.h"
 #include "tests/support/test_folder.h"
 

@@ -69,7 +69,7 @@ TEST(Optics, ADiskHasItsDiameter) {
 
 TEST(Optics, MissingNumbersAreNamed) {
   const Scan scan = x_rays();
-  EXPECT_EQ(message_of([&] { probe_of_optics("electron", {.voltage_v = 3e5}, scan); }),
+  EXPECT_EQ(message_of([&] { probe_of_optics("electron", {}, scan); }),
             "--probe electron: expected --semi-angle as well, found none");
   EXPECT_EQ(message_of([&] { probe_of_optics("disk", {}, scan); }),
             "--probe disk: expected --beam-diameter as well, found none");
@@ -85,9 +85,9 @@ TEST(Optics, ABeamWiderThanTheWindowIsRefused) {
 }
 
 TEST(FirstProbe, NumbersThatNothingLooksAtAreRefused) {
-  EXPECT_EQ(message_of(
-                [&] { with_first_probe(x_rays(), {.probe = "scan", .optics = {.voltage_v = 1}}); }),
-            "--voltage: nothing looks at it without --probe zone-plate, electron, disk, gaussian");
+  EXPECT_EQ(
+      message_of([&] { with_first_probe(x_rays(), {.probe = "scan", .optics = {.cs_m = 1}}); }),
+      "--cs: nothing looks at it without --probe zone-plate, electron, disk, gaussian");
 }
 
 }  // namespace

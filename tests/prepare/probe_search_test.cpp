@@ -4,11 +4,14 @@
 #include <ATen/Parallel.h>
 #include <gtest/gtest.h>
 
+#include "ptyche/core/files.h"
 #include "ptyche/data/probe.h"
 #include "ptyche/prepare/first_probe.h"
 #include "ptyche/prepare/shadow_defocus.h"
 #include "ptyche/simulate/simulate.h"
+#include "ptyche/storage/numpy.h"
 #include "tests/support/refusal.h"
+#include "tests/support/test_folder.h"
 
 namespace ptyche {
 namespace {
@@ -107,7 +110,8 @@ TEST(ProbeSearch, IsNotSureOfPatternsWithoutASample) {
   const Scan scan = simulated(1);
   const at::Tensor same = scan.counts()[0].expand({scan.frames(), 64, 64}).contiguous();
   ScanFields fields = scan.fields();
-  fields.counts = at::poisson(same.to(at::kDouble)).to(at::kFloat);
+  fields.counts =
+      poisson_draws(same.to(at::kDouble), at::arange(100), 1, Purpose::noise).to(at::kFloat);
   EXPECT_FALSE(find_probe(without_probe(Scan(std::move(fields))), /*own=*/false).sure);
 }
 
@@ -144,6 +148,17 @@ TEST(FirstProbe, OfANearFieldScanWithoutOneIsTheMeanPatternsRoot) {
   fields.probe_given = false;
   const Scan without(std::move(fields));
   EXPECT_GT(likeness(with_first_probe(without, {}).scan.probe(), scan.probe()), 0.95);
+}
+
+TEST(FirstProbe, AFileWithAProbeOfAnotherSizeIsRefusedByName) {
+  const TestFolder folder;
+  const std::filesystem::path file = folder / "probe of 32.npy";
+  const at::Tensor probe = at::ones({32, 32}, at::kComplexFloat);
+  write_text(file, npy_header(probe) + std::string(probe.nbytes(), '\0'));
+  EXPECT_EQ(message_of([&] { with_first_probe(simulated(1), {.probe = file.string()}); }),
+            file.string() +
+                ": expected a probe (modes, 64, 64), the patterns' size, found (1, 32, 32) "
+                "complex64");
 }
 
 TEST(FirstProbe, ScanKeepsTheFilesAndAutoOfAFileWithoutOneHasTheCountsPower) {

@@ -117,6 +117,18 @@ TEST(Treat, BringsPositionsInAnotherUnitBack) {
   }
 }
 
+TEST(Treat, LeavesOutPatternsThatLieWhereNoOtherDoes) {
+  for (const double away : {300.0, 1e5, 1e12}) {
+    ScanFields fields = fields_of(good_scan());
+    fields.positions = fields.positions.clone();
+    fields.positions[7] += away;
+    const Treatment treatment = treat(Scan(fields));
+    EXPECT_EQ(acts(treatment), "positions: far away; ") << away;
+    EXPECT_EQ(treatment.scan.frames_with(FrameUse::rejected).size(0), 1) << away;
+    EXPECT_EQ(treatment.scan.frame_use()[7].item<int>(), static_cast<int>(FrameUse::rejected));
+  }
+}
+
 TEST(Treat, GivesEachPatternItsPlaceWhereTheyAreShiftedByOne) {
   for (const std::int64_t by : {-1, 1}) {
     const Treatment treatment =

@@ -5,10 +5,10 @@
 #include <filesystem>
 
 #include "ptyche/core/error.h"
-#include "ptyche/io/numpy.h"
 #include "ptyche/physics/canvas.h"
 #include "ptyche/physics/forward_model.h"
 #include "ptyche/simulate/probes.h"
+#include "ptyche/storage/numpy.h"
 #include "tests/support/checks.h"
 #include "tests/support/test_folder.h"
 

@@ -8,6 +8,8 @@
 #include "ptyche/report/html.h"
 #include "tests/report/decoded_png.h"
 #include "tests/report/sample.h"
+#include "tests/support/plain_solver.h"
+#include "tests/support/small_scan.h"
 
 namespace ptyche {
 namespace {
@@ -51,7 +53,7 @@ TEST_F(WriteReport, WritesThreePicturesAndAPageAndNothingElse) {
     EXPECT_GT(png.cols, 300) << name;
   }
   EXPECT_TRUE(fs::exists(folder_ / "report.html"));
-  EXPECT_EQ(std::distance(fs::directory_iterator(folder_), fs::directory_iterator()), 4);
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder_), fs::directory_iterator()), 5);
 }
 
 TEST_F(WriteReport, ThePageLoadsNothingAndLetsNoInputThrough) {
@@ -63,8 +65,8 @@ TEST_F(WriteReport, ThePageLoadsNothingAndLetsNoInputThrough) {
   EXPECT_EQ(html.find("<b>"), std::string::npos);
   EXPECT_EQ(html.find("<scan>"), std::string::npos);
   EXPECT_NE(html.find("/data/a &quot;&lt;b&gt;&amp;&#39;é.npz"), std::string::npos);
-  EXPECT_EQ(count(html, "<img "), 3u);
-  EXPECT_EQ(count(html, "src=\"data:image/png;base64,"), 3u);
+  EXPECT_EQ(count(html, "<img "), 4u);
+  EXPECT_EQ(count(html, "src=\"data:image/png;base64,"), 4u);
 }
 
 TEST_F(WriteReport, ThePageHoldsEveryScoreOptionAndSource) {
@@ -84,7 +86,8 @@ TEST_F(WriteReport, ThePageHoldsEveryScoreOptionAndSource) {
 }
 
 TEST_F(WriteReport, EveryTagThatIsOpenedIsClosed) {
-  write_report(folder_, sample_star(), sample_scores(), {{"<Half>", "a & b", sample_star()}});
+  write_report(folder_, sample_star(), sample_scores(),
+               {.extras = {{"<Half>", "a & b", sample_star()}}});
   const std::string html = page();
   std::vector<std::string> open;
   for (auto at = html.find('<'); at != std::string::npos; at = html.find('<', at + 1)) {
@@ -104,11 +107,11 @@ TEST_F(WriteReport, EveryTagThatIsOpenedIsClosed) {
 
 TEST_F(WriteReport, ShowsExtraImagesWithTheirWords) {
   write_report(folder_, sample_star(), sample_scores(),
-               {{"Unseen <half>", "a & b", sample_star()}});
+               {.extras = {{"Unseen <half>", "a & b", sample_star()}}});
   const std::string html = page();
   EXPECT_NE(html.find("<h2>Unseen &lt;half&gt;</h2>"), std::string::npos);
   EXPECT_NE(html.find("<p>a &amp; b</p>"), std::string::npos);
-  EXPECT_EQ(count(html, "<img "), 5u);
+  EXPECT_EQ(count(html, "<img "), 6u);
 }
 
 TEST_F(WriteReport, DrawsTheCorrelationsThatWereMeasured) {
@@ -117,7 +120,7 @@ TEST_F(WriteReport, DrawsTheCorrelationsThatWereMeasured) {
   write_report(folder_, sample_star(), scores);
   EXPECT_GT(decode_png(read_bytes(folder_ / "half_sets.png")).cols, 300);
   EXPECT_GT(decode_png(read_bytes(folder_ / "truth_frc.png")).cols, 300);
-  EXPECT_EQ(count(page(), "<img "), 5u);
+  EXPECT_EQ(count(page(), "<img "), 6u);
   EXPECT_NE(page().find("<h2>Resolution</h2>"), std::string::npos);
 }
 
@@ -149,7 +152,7 @@ TEST_F(WriteReport, AFigureThatCannotBeDrawnIsAWarningAndTheRestIsWritten) {
   image.provenance.options_json = "not json <x>";
   image.loss.clear();
   const std::string warnings = warnings_of(folder_, image);
-  EXPECT_EQ(count(warnings, "warning: "), 2u);
+  EXPECT_EQ(count(warnings, "warning: "), 3u);
   EXPECT_NE(warnings.find("phase.png"), std::string::npos);
   EXPECT_FALSE(fs::exists(folder_ / "phase.png"));
   EXPECT_TRUE(fs::exists(folder_ / "probe.png"));
@@ -160,8 +163,8 @@ TEST_F(WriteReport, AFigureThatCannotBeDrawnIsAWarningAndTheRestIsWritten) {
 TEST_F(WriteReport, AResultWithNothingInItStillGivesAPage) {
   testing::internal::CaptureStderr();
   write_report(folder_, {}, {});
-  EXPECT_EQ(count(testing::internal::GetCapturedStderr(), "warning: "), 3u);
-  EXPECT_NE(page().find("No pattern was held out"), std::string::npos);
+  EXPECT_EQ(count(testing::internal::GetCapturedStderr(), "warning: "), 4u);
+  EXPECT_NE(page().find("This image was not judged"), std::string::npos);
 }
 
 TEST_F(WriteReport, AFileThatCannotBeWrittenIsAnErrorAfterAllOthersWereWritten) {
@@ -173,7 +176,39 @@ TEST_F(WriteReport, AFileThatCannotBeWrittenIsAnErrorAfterAllOthersWereWritten) 
     EXPECT_NE(std::string(error.what()).find("phase.png"), std::string::npos) << error.what();
   }
   EXPECT_TRUE(fs::exists(folder_ / "probe.png"));
-  EXPECT_EQ(count(page(), "<img "), 3u);
+  EXPECT_EQ(count(page(), "<img "), 4u);
+}
+
+TEST_F(WriteReport, BeginsWithTheVerdictAndSaysWhatWasDoneAndWarnedOf) {
+  Reconstruction image = sample_star();
+  image.provenance.attempts = {{"three <modes>", 40, 1.5, 0.0188, true},
+                               {"positions", 45, 2, 0.02}};
+  image.provenance.warnings = {"a <warning>"};
+  image.provenance.machine = "a processor, 2 cores";
+  Scores scores = sample_scores();
+  scores.verdict = Verdict();
+  scores.verdict->expected_error = 0.3;
+  scores.verdict->reasons = {"Too little light"};
+  write_report(folder_, image, scores);
+  const std::string html = page();
+  const auto verdict = html.find("<strong>doubtful</strong>: expected error 30 %");
+  ASSERT_NE(verdict, std::string::npos);
+  EXPECT_LT(verdict, html.find("<img "));
+  for (const char* text : {"Too little light", "three &lt;modes&gt;", "a &lt;warning&gt;",
+                           "a processor, 2 cores", "0.0188"})
+    EXPECT_NE(html.find(text), std::string::npos) << text;
+}
+
+TEST_F(WriteReport, BesideItsScanShowsPatternsPositionsAndDose) {
+  const Scan scan = small_scan();
+  Reconstruction image = flat(scan);
+  image.positions = scan.positions().clone();
+  image.positions[3] += 2.0;
+  write_report(folder_, image, sample_scores(), {.scan = scan});
+  EXPECT_GT(decode_png(read_bytes(folder_ / "patterns.png")).rows, 300);
+  EXPECT_GT(decode_png(read_bytes(folder_ / "positions.png")).rows, 300);
+  for (const char* text : {"counts a pattern", "moved by", "overlap", "median misfit"})
+    EXPECT_NE(page().find(text), std::string::npos) << text;
 }
 
 TEST(Headline, NamesTheScoreItsFloorAndTheTrivialGuess) {

@@ -10,7 +10,7 @@
 
 #include "ptyche/core/error.h"
 #include "ptyche/data/array.h"
-#include "ptyche/io/numpy.h"
+#include "ptyche/storage/numpy.h"
 #include "tests/support/checks.h"
 
 namespace ptyche {

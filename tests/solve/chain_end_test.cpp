@@ -173,6 +173,16 @@ TEST(SolverOption, ThatNoSolverOfTheChainLooksAtIsRefusedWithThoseThatDo) {
             std::string::npos);
 }
 
+TEST(SolverOption, ThatIsSetWhereItIsLookedAtLeavesTheOtherSolversAlone) {
+  SolverOptions options = plain({{"dm", 5}, {"lbfgs", 2}});
+  const Key before = key_of(options);
+  set_if_looked_at(options, "momentum", 0.25);
+  EXPECT_EQ(key_of(options), before);
+  set_if_looked_at(options, "object-slope", 0.25);
+  const std::vector<Field> own = fields(options.chain[1], options);
+  EXPECT_EQ(value_text(*find_field(own, "object-slope")), "0.25");
+}
+
 TEST(SolverOption, OutOfItsRangeIsRefusedByNameWhicheverSolverHasIt) {
   for (const SolverEntry& entry : solvers()) {
     SolverOptions options = plain({{entry.name, 2}}, PositionFreedom::affine, true);

@@ -2,9 +2,9 @@
 #include <gtest/gtest.h>
 
 #include "ptyche/core/error.h"
-#include "ptyche/io/hdf5.h"
 #include "ptyche/solve/problem.h"
 #include "ptyche/solve/projection_kernels.h"
+#include "ptyche/storage/hdf5.h"
 #include "tests/support/small_scan.h"
 
 namespace ptyche {
@@ -34,7 +34,7 @@ TEST(ExitWaves, OutOfACheckpointGoOnBitForBit) {
     out.make_group("solver");
     solver->save(out, "solver");
     out.close();
-    resumed->load(Hdf5File::open(path), "solver");
+    resumed->load(Hdf5File::open(path), "solver", other);
     solver->pass(problem, state, {4, 6, 4});
     resumed->pass(problem, other, {4, 6, 4});
     EXPECT_TRUE(at::equal(state.object, other.object)) << name;

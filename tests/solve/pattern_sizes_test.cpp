@@ -1,9 +1,10 @@
 // Patterns and canvases of any size: solved, or refused by name.
 #include <gtest/gtest.h>
 
-#include "ptyche/core/error.h"
+#include "ptyche/engine/projections.h"
 #include "ptyche/simulate/simulate.h"
 #include "ptyche/solve/solve.h"
+#include "tests/support/refusal.h"
 
 namespace ptyche {
 namespace {
@@ -26,25 +27,34 @@ Scan scan_of(std::int64_t size, double step_px, std::int64_t frames) {
 
 class PrimePatterns : public testing::TestWithParam<const char*> {};
 
-TEST_P(PrimePatterns, AreRefusedByTheFusedKernelsByTheirSize) {
-  try {
-    solve(scan_of(134, 4, 4), {}, one_pass(GetParam()));  // 2 x 67
-    FAIL() << "expected a refusal";
-  } catch (const InvalidInput& error) {
-    const std::string message = error.what();
-    EXPECT_NE(message.find("134 x 134"), std::string::npos) << message;
-    EXPECT_NE(message.find("--engine reference"), std::string::npos) << message;
-  }
+TEST_P(PrimePatterns, AreSolvedByEverySolver) {
+  const Scan scan = scan_of(134, 4, 4);  // 2 x 67
+  EXPECT_EQ(solve(scan, {}, one_pass(GetParam())).end, ChainEnd::done);
 }
 
 INSTANTIATE_TEST_SUITE_P(Registry, PrimePatterns,
                          testing::Values("epie", "rpie", "dm", "raar", "lsqml", "ml", "lbfgs"),
                          [](const auto& info) { return std::string(info.param); });
 
-TEST(PatternSizes, WithALargePrimeAreSolvedByTheReferenceEngine) {
+TEST(PatternSizes, WithAPrimeBeyondAllPatternsAreRefusedByTheirSize) {
+  EXPECT_TRUE(cpu::has_fft(1018));   // 2 x 509
+  EXPECT_FALSE(cpu::has_fft(1042));  // 2 x 521
+  ScanFields fields = scan_of(1024, 4, 2).fields();
+  fields.counts = at::constant_pad_nd(fields.counts, {9, 9, 9, 9});
+  fields.probe = at::constant_pad_nd(fields.probe, {9, 9, 9, 9});
+  fields.truth = fields.mask = at::Tensor();
+  const std::string message = message_of([&] { solve(Scan(fields), {}, one_pass("rpie")); });
+  EXPECT_NE(message.find("1042 x 1042"), std::string::npos) << message;
+  EXPECT_NE(message.find("--engine reference"), std::string::npos) << message;
+}
+
+TEST(PatternSizes, WithALargePrimeAreTheSameByBothEngines) {
   SolverOptions options = one_pass("ml");
+  const Scan scan = scan_of(134, 4, 4);
+  const at::Tensor fused = solve(scan, {}, options).image.object;
   set_option(options, "engine", "reference");
-  EXPECT_EQ(solve(scan_of(134, 4, 4), {}, options).end, ChainEnd::done);
+  const at::Tensor reference = solve(scan, {}, options).image.object;
+  EXPECT_LT((fused - reference).abs().max().item<double>(), 1e-3);
 }
 
 TEST(CanvasSizes, MayHaveLargePrimes) {

@@ -9,9 +9,9 @@
 #include <utility>
 
 #include "ptyche/core/random.h"
+#include "ptyche/engine/projections.h"
 #include "ptyche/physics/canvas.h"
 #include "ptyche/physics/forward_model.h"
-#include "ptyche/solve/pie.h"
 #include "ptyche/solve/problem.h"
 #include "ptyche/solve/solve.h"
 #include "ptyche/stitch/stitch.h"
@@ -195,7 +195,8 @@ TEST_P(Projections, PieKernelsDoWhatTheAlgorithmSays) {
                                 .probe_step = 0.2,
                                 .probe_regularisation = 0.6};
   pie_solver(options)->pass(made.problem, made.state, {});
-  reference.pie_pass(options, permutation(36, RandomStream(1, Purpose::solver_order)), kPieBatch);
+  reference.pie_pass(options, permutation(36, RandomStream(1, Purpose::solver_order)),
+                     cpu::kPieBatch);
   EXPECT_LT(difference(made.state.object, reference.object_), 2e-4);
   EXPECT_LT(difference(made.state.probe, reference.probe_), 2e-4);
 }

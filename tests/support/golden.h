@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "ptyche/io/numpy.h"
+#include "ptyche/storage/numpy.h"
 
 namespace ptyche {
 

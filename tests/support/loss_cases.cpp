@@ -89,6 +89,7 @@ LossBatch make_batch(const LossCase& of) {
           ? bell_probe(of.modes, of.size, static_cast<double>(of.size) / 2, 0.2).to(complex)
           : probe_of(of.modes, of.size, complex);
   batch.background = (random_tensor({of.size, of.size}, at::kDouble, 3).square() + 0.2).to(of.real);
+  batch.intensities = 0.5 + random_tensor({patterns}, at::kDouble, 6).square();
   batch.counts = random_tensor({patterns, of.size, of.size}, at::kDouble, 4)
                      .square()
                      .mul(4)
@@ -114,7 +115,8 @@ CanvasLayout layout_of(const LossCase& of, const LossBatch& batch) {
 }
 
 Measured measured_of(const LossCase& of, const LossBatch& batch) {
-  return {batch.counts, batch.mask, of.background ? batch.background : at::Tensor()};
+  return {batch.counts, batch.mask, of.background ? batch.background : at::Tensor(),
+          of.intensities ? batch.intensities : at::Tensor()};
 }
 
 LossOptions options_of(const LossCase& of, Engine engine) {
@@ -128,7 +130,8 @@ LossOptions options_of(const LossCase& of, Engine engine) {
 std::vector<at::Tensor> loss_and_gradients(const LossCase& of, const LossBatch& batch,
                                            Engine engine) {
   LossBatch own = batch;
-  for (at::Tensor* x : {&own.transmission, &own.probe, &own.background, &own.positions})
+  for (at::Tensor* x :
+       {&own.transmission, &own.probe, &own.background, &own.positions, &own.intensities})
     *x = leaf(*x, x->scalar_type());
   const GroupLoss result = loss_of(own.transmission, own.merged, own.probe, layout_of(of, own),
                                    measured_of(of, own), options_of(of, engine));
@@ -136,6 +139,7 @@ std::vector<at::Tensor> loss_and_gradients(const LossCase& of, const LossBatch& 
   std::vector<at::Tensor> all{result.loss.detach(), at::scalar_tensor(result.contrast, at::kDouble),
                               own.transmission.grad(), own.probe.grad(), own.positions.grad()};
   if (of.background) all.push_back(own.background.grad());
+  if (of.intensities) all.push_back(own.intensities.grad());
   return all;
 }
 
@@ -147,13 +151,18 @@ LossAnswers reference_answers(const LossCase& of, const LossBatch& batch) {
   layout.fractions = leaf(layout.fractions, at::kDouble);
   Measured measured = measured_of(of, batch);
   if (of.background) measured.background = leaf(measured.background, at::kDouble);
+  if (of.intensities) measured.intensities = leaf(measured.intensities, at::kDouble);
   const at::Tensor loss = loss_of(transmission, batch.merged, probe, layout, measured,
                                   options_of(of, Engine::reference))
                               .loss;
   loss.backward();
-  return {loss.detach(),         transmission.grad(),
-          probe.grad(),          of.background ? measured.background.grad() : at::Tensor(),
-          layout.corners.grad(), layout.fractions.grad()};
+  return {loss.detach(),
+          transmission.grad(),
+          probe.grad(),
+          of.background ? measured.background.grad() : at::Tensor(),
+          layout.corners.grad(),
+          layout.fractions.grad(),
+          of.intensities ? measured.intensities.grad() : at::Tensor()};
 }
 
 double largest_mismatch(const LossAnswers& found, const LossAnswers& expected) {

@@ -20,13 +20,14 @@ struct LossCase {
   /// Groups take turns in the batch, their patterns lie far apart, and the probe leaves dark
   /// pixels.
   bool scattered = false;
+  bool intensities = false;  ///< of the beam, another in every pattern; not on the GPU
 
   std::int64_t groups() const { return static_cast<std::int64_t>(group_sizes.size()); }
 };
 
 /// `merged` is undefined for a whole object, whose layout is fixed.
 struct LossBatch {
-  at::Tensor transmission, merged, probe, background, positions, group, counts, mask;
+  at::Tensor transmission, merged, probe, background, positions, group, counts, mask, intensities;
 };
 LossBatch make_batch(const LossCase& of);
 
@@ -39,13 +40,13 @@ CanvasLayout layout_of(const LossCase& of, const LossBatch& batch);
 Measured measured_of(const LossCase& of, const LossBatch& batch);
 LossOptions options_of(const LossCase& of, Engine engine = Engine::fused);
 
-/// Loss, contrast, gradients by patches, probe, positions and background; without a contrast's
-/// meaning, positions undefined, for a whole object.
+/// Loss, contrast, gradients by patches, probe, positions, background and intensities, where the
+/// case has those; without a contrast's meaning, positions undefined, for a whole object.
 std::vector<at::Tensor> loss_and_gradients(const LossCase& of, const LossBatch& batch,
                                            Engine engine);
 
-/// Loss, gradients by transmission, probe, background, corners, fractions; undefined where there is
-/// none.
+/// Loss, gradients by transmission, probe, background, corners, fractions, intensities; undefined
+/// where there is none.
 using LossAnswers = std::vector<at::Tensor>;
 
 /// The answers of the reference engine, in float64.

@@ -36,9 +36,9 @@ void wait_for(const std::string& text, const std::string& file) {
   }
 }
 
-std::string command_line(const std::string& arguments) {
-  return std::string("exec '") + PTYCHE_BINARY + "' " + arguments + " >" + stream_prefix() +
-         ".out 2>" + stream_prefix() + ".err </dev/null";
+std::string command_line(const std::string& arguments, const std::string& file = PTYCHE_BINARY) {
+  return "exec '" + file + "' " + arguments + " >" + stream_prefix() + ".out 2>" + stream_prefix() +
+         ".err </dev/null";
 }
 
 }  // namespace
@@ -50,9 +50,15 @@ std::string file_bytes(const std::string& file) {
   return bytes.str();
 }
 
-Outcome run_ptyche(const std::string& arguments) {
-  return outcome_of(std::system(command_line(arguments).c_str()), stream_prefix());
+std::string built_file(const std::string& name) {
+  return std::filesystem::path(PTYCHE_BINARY).parent_path() / name;
 }
+
+Outcome run_file(const std::string& file, const std::string& arguments) {
+  return outcome_of(std::system(command_line(arguments, file).c_str()), stream_prefix());
+}
+
+Outcome run_ptyche(const std::string& arguments) { return run_file(PTYCHE_BINARY, arguments); }
 
 Outcome run_ptyche_and_interrupt(const std::string& arguments, const std::string& sign) {
   const std::string line = command_line(arguments);

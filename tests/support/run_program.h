@@ -13,6 +13,12 @@ struct Outcome {
 /// Runs `ptyche ARGUMENTS` (shell words) and waits for it.
 Outcome run_ptyche(const std::string& arguments);
 
+/// A file that the build makes: "ptyche", or "ptyche-program" behind it.
+std::string built_file(const std::string& name);
+
+/// run_ptyche of another file.
+Outcome run_file(const std::string& file, const std::string& arguments);
+
 /// The same, with SIGINT (Ctrl-C) as soon as `sign` stands on its stderr.
 Outcome run_ptyche_and_interrupt(const std::string& arguments, const std::string& sign);
 

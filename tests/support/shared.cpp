@@ -12,4 +12,6 @@ std::optional<std::filesystem::path> shared_folder() {
   return std::filesystem::canonical(folder);
 }
 
+std::filesystem::path source_folder() { return PTYCHE_SOURCE_DIR; }
+
 }  // namespace ptyche

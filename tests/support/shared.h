@@ -10,4 +10,7 @@ namespace ptyche {
 /// so).
 std::optional<std::filesystem::path> shared_folder();
 
+/// The checkout.
+std::filesystem::path source_folder();
+
 }  // namespace ptyche

@@ -104,13 +104,15 @@ void interleave_modes(const KernelContext<T>& context, T* block, T scale, T* to)
 }
 
 template <class T>
-ThreadScratch<T>::ThreadScratch(const KernelContext<T>& context, std::int64_t rows,
-                                std::int64_t cols) {
+ThreadScratch<T>::ThreadScratch(const KernelContext<T>& shared, std::int64_t rows,
+                                std::int64_t cols, std::int64_t groups)
+    : context(shared) {
   const std::int64_t plane = context.size * context.stride, all_modes = 2 * context.modes * plane;
   const std::int64_t one_strip = context.size * context.kernels.strip;
   const bool near = context.transfer.re != nullptr;
   memory_ = new Scratch<T>(((near ? 10 : 6) * context.modes + 5) * plane + 4 * one_strip +
-                           2 * context.kernels.strip + 6 * context.frame + 4 * context.stride);
+                               2 * context.kernels.strip + 6 * context.frame + 4 * context.stride,
+                           false);
   const auto take = [&](std::int64_t count) { return memory_->take(count); };
   strip = {take(one_strip), take(one_strip)};
   waves = take(all_modes);
@@ -134,12 +136,20 @@ ThreadScratch<T>::ThreadScratch(const KernelContext<T>& context, std::int64_t ro
   const auto take_plane = [&] { return canvas_memory_->take(area); };
   gradient = {take_plane(), take_plane(), nullptr, rows, cols, canvas_stride};
   canvas = {take_plane(), take_plane(), take_plane(), rows, cols, canvas_stride};
+  moments_memory_ = new Scratch<double>(3 * groups);
+  moments = moments_memory_->take(3 * groups);
+}
+
+template <class T>
+void ThreadScratch<T>::clear() {
+  memory_->clear();
 }
 
 template <class T>
 ThreadScratch<T>::~ThreadScratch() {
   delete memory_;
   delete canvas_memory_;
+  delete moments_memory_;
 }
 
 template struct KernelContext<float>;

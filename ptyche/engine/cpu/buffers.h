@@ -16,7 +16,8 @@ struct Free {
   void operator()(void* memory) const { std::free(memory); }
 };
 
-/// One allocation, handed out piece by piece: zeroed, or left as it is for what is written first.
+/// One allocation, handed out piece by piece: zeroed, or left as it is until clear() or for what is
+/// written first.
 template <class T>
 class Scratch {
  public:
@@ -24,8 +25,10 @@ class Scratch {
       : bytes_((static_cast<std::size_t>(count) * sizeof(T) + kLine * 64 - 1) / kLine * kLine),
         memory_(static_cast<T*>(std::aligned_alloc(kLine, bytes_))) {
     if (!memory_) throw std::bad_alloc();
-    if (zeroed) std::memset(memory_.get(), 0, bytes_);
+    if (zeroed) clear();
   }
+
+  void clear() { std::memset(memory_.get(), 0, bytes_); }
 
   /// The next `count` numbers, from a new cache line on.
   T* take(std::int64_t count) {

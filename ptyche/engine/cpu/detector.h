@@ -218,53 +218,71 @@ struct VectorMath {
   }
 };
 
+/// x where `yes` (all bits set, or none), else 0. Not a product: what is masked may be NaN; and no
+/// choice, into which the compiler would take the quotient that x is, and divide twice.
+template <class T, class Lanes>
+inline Vector<T> where(Lanes yes, Vector<T> x) {
+  return reinterpret_cast<Vector<T>>(reinterpret_cast<Lanes>(x) & yes);
+}
+
 template <class T>
 inline Vector<T> power_at(const T* re, std::int64_t plane) {
   const Vector<T> real = load(re), imaginary = load(re + plane);
   return real * real + imaginary * imaginary;
 }
 
-/// For the strip first.. of the waves (modes, 2) planes at the detector, whose counts are in
-/// scratch.counts: adds the loss to scratch.loss and d loss / d intensity to the background's
-/// gradient; the waves become the gradient's, d loss / d wave = 2 d loss / d intensity wave.
-template <class T>
-inline void detector_loss(const KernelContext<T>& context, T* waves, std::int64_t first,
-                          ThreadScratch<T>& scratch) {
-  const std::int64_t plane = context.size * context.stride;
+/// detector_loss of one formula, for one mode or any number. All that the loop looks at is a local:
+/// the compiler cannot know that no wave is written over a member or a captured number.
+template <class T, class Formula, bool kOneMode>
+inline void formula_loss(const KernelContext<T>& context, T* waves, std::int64_t first, T factor,
+                         Formula formula, ThreadScratch<T>& scratch) {
+  const std::int64_t plane = context.size * context.stride, modes = kOneMode ? 1 : context.modes;
   const std::int64_t begin = first * context.size, end = begin + kStrip<T> * context.size;
-  const T scale = 1 / static_cast<T>(context.size * context.size);
-  Vector<T> loss_sum{};
-  const auto compare = [&](auto formula, auto one_mode) {
-    const std::int64_t modes = decltype(one_mode)::value ? 1 : context.modes;
-    for (std::int64_t at = begin; at < end; at += kLanes<T>) {
-      T* wave = waves + at;
-      Vector<T> intensity = scale * power_at(wave, plane), slope;
-      for (std::int64_t mode = 1; mode < modes; ++mode)
-        intensity += scale * power_at(wave + 2 * mode * plane, plane);
-      if (context.background) intensity += load(context.background + at);
-      const Vector<T> counts = load(scratch.counts + at - begin);
-      const Vector<T> loss =
-          formula.template value<VectorMath<T>>(intensity, counts, context.floor, &slope);
-      // Not a product with 0: what is masked may be NaN.
-      const auto counted = load(context.mask + at) > 0;
-      slope = counted ? slope : Vector<T>{};
-      loss_sum += counted ? loss : Vector<T>{};
-      if (context.background) {
-        T* background = scratch.background_gradient + at;
-        store(background, load(background) + slope);
-      }
-      const Vector<T> factor = 2 * scale * slope;
-      for (std::int64_t mode = 0; mode < modes; ++mode) {
-        T *re = wave + 2 * mode * plane, *im = re + plane;
-        store(re, load(re) * factor);
-        store(im, load(im) * factor);
-      }
+  const T scale = factor / static_cast<T>(context.size * context.size), floor = context.floor;
+  const T *counts = scratch.counts, *mask = context.mask, *background = context.background;
+  T* background_gradient = scratch.background_gradient;
+  Vector<T> loss_sum{}, factor_sum{};
+  for (std::int64_t at = begin; at < end; at += kLanes<T>) {
+    T* wave = waves + at;
+    Vector<T> expected = scale * power_at(wave, plane), slope;
+    for (std::int64_t mode = 1; mode < modes; ++mode)
+      expected += scale * power_at(wave + 2 * mode * plane, plane);
+    if (background) expected += factor * load(background + at);
+    const Vector<T> loss =
+        formula.template value<VectorMath<T>>(expected, load(counts + (at - begin)), floor, &slope);
+    const auto counted = load(mask + at) > 0;
+    loss_sum += where<T>(counted, loss);
+    factor_sum += where<T>(counted, slope * expected);
+    slope = where<T>(counted, slope);
+    if (background) {
+      T* to = background_gradient + at;
+      store(to, load(to) + factor * slope);
     }
-  };
-  with_formula(context.kind, [&](auto formula) {
-    context.modes == 1 ? compare(formula, std::true_type()) : compare(formula, std::false_type());
-  });
+    const Vector<T> change = 2 * scale * slope;
+    for (std::int64_t mode = 0; mode < modes; ++mode) {
+      T *re = wave + 2 * mode * plane, *im = re + plane;
+      store(re, load(re) * change);
+      store(im, load(im) * change);
+    }
+  }
   scratch.loss += lane_sum<T>(loss_sum);
+  scratch.intensity_slope += lane_sum<T>(factor_sum) / static_cast<double>(factor);
+}
+
+/// For the strip first.. of the waves (modes, 2) planes at the detector, whose counts are in
+/// scratch.counts: adds the loss to scratch.loss, its slope by the pattern's factor to
+/// scratch.intensity_slope and d loss / d intensity to the background's gradient; the waves become
+/// the gradient's, d loss / d wave = 2 d loss / d intensity wave. `factor`, above 0, multiplies
+/// what is expected, background included.
+template <class T>
+inline void detector_loss(const KernelContext<T>& context, T* waves, std::int64_t first, T factor,
+                          ThreadScratch<T>& scratch) {
+  with_formula(context.kind, [&](auto formula) {
+    using Formula = decltype(formula);
+    context.modes == 1
+        ? formula_loss<T, Formula, true>(context, waves, first, factor, formula, scratch)
+        : formula_loss<T, Formula, false>(context, waves, first, factor, formula, scratch);
+  });
 }
 
 }  // namespace ptyche::cpu::PTYCHE_ISA

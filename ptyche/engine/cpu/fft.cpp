@@ -74,9 +74,10 @@ FftPlan<T>::FftPlan(std::int64_t size) {
 
 }  // namespace
 
-bool has_fft(std::int64_t size) {
-  const std::vector<std::int64_t> found = factors(size);
-  return size >= 2 && found.back() <= kLargestRadix;
+bool has_fft(std::int64_t size) { return size >= 2 && factors(size).back() <= kLargestRadix; }
+
+bool has_cheap_fft(std::int64_t size) {
+  return size >= 2 && factors(size).back() <= kLargestCheapRadix;
 }
 
 template <class T>

@@ -161,7 +161,7 @@ template <class T, bool Inverse>
 inline void any_stage(Planes<T> strip, std::int64_t size, std::int64_t length, std::int64_t radix,
                       const T* twiddles, const T* roots) {
   const std::int64_t step = length / radix;
-  Complex<T> x[kLargestRadix], y[kLargestRadix];
+  Complex<T> x[kLargestRadix];
   for (std::int64_t j = 0; j < step; ++j)
     for (std::int64_t row = j; row < size; row += length)
       for (int column = 0; column < kStrip<T>; column += kLanes<T>) {
@@ -171,13 +171,13 @@ inline void any_stage(Planes<T> strip, std::int64_t size, std::int64_t length, s
           if (Inverse && q > 0) x[q] = mul_twiddle<T, true>(x[q], w[2 * q - 2], w[2 * q - 1]);
         }
         for (std::int64_t q = 0; q < radix; ++q) {
-          y[q] = x[0];
-          for (std::int64_t s = 1; s < radix; ++s) {
-            const T* root = roots + 2 * (q * s % radix);
-            y[q] = y[q] + mul_twiddle<T, Inverse>(x[s], root[0], root[1]);
+          Complex<T> y = x[0];
+          for (std::int64_t s = 1, turn = q; s < radix; ++s) {
+            y = y + mul_twiddle<T, Inverse>(x[s], roots[2 * turn], roots[2 * turn + 1]);
+            turn += turn + q < radix ? q : q - radix;
           }
-          if (!Inverse && q > 0) y[q] = mul_twiddle<T, false>(y[q], w[2 * q - 2], w[2 * q - 1]);
-          set(strip, row + q * step, column, y[q]);
+          if (!Inverse && q > 0) y = mul_twiddle<T, false>(y, w[2 * q - 2], w[2 * q - 1]);
+          set(strip, row + q * step, column, y);
         }
       }
 }

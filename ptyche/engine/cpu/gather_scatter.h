@@ -97,7 +97,7 @@ inline void gather_columns(const T* plane, std::int64_t stride, const PatchPosit
 
 /// The strip first.. of the patch at `position`.
 template <class T>
-inline void gather_strip(const KernelContext<T>& context, const Canvas<T>& canvas,
+inline void gather_strip(const KernelContext<T>& context, const Planes<T>& canvas,
                          const PatchPosition& position, std::int64_t first, Planes<T> to) {
   const auto columns = is_whole<T>(position) ? &gather_columns<T, true> : &gather_columns<T, false>;
   columns(canvas.re, canvas.stride, position, context.size, first, to.re);
@@ -162,7 +162,7 @@ struct OneBack {
 template <class T>
 struct BilinearScatter {
   /// `carry` holds 2 (N + 1) vectors.
-  BilinearScatter(const PatchPosition& at, const Canvas<T>& seen_canvas, const Canvas<T>& gradient,
+  BilinearScatter(const PatchPosition& at, const Planes<T>& seen_canvas, const Planes<T>& gradient,
                   T* carry)
       : r(row_fraction<T>(at)),
         c(col_fraction<T>(at)),

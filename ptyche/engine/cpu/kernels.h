@@ -21,9 +21,10 @@
 
 namespace ptyche::cpu {
 
-/// Prime factors of N above this are refused: the general stage keeps its points in registers'
-/// reach.
-inline constexpr std::int64_t kLargestRadix = 61;
+/// Prime factors of N above this are refused; every even N up to 1024 is below it.
+inline constexpr std::int64_t kLargestRadix = 509;
+/// A prime factor costs its own length per point; above this LibTorch's transforms are cheaper.
+inline constexpr std::int64_t kLargestCheapRadix = 61;
 
 template <class T>
 struct FftStage {
@@ -43,6 +44,8 @@ struct FftTables {
 
 /// Whether the size has no prime factor above kLargestRadix.
 bool has_fft(std::int64_t size);
+/// Whether the size has no prime factor above kLargestCheapRadix.
+bool has_cheap_fft(std::int64_t size);
 
 /// Mixed-radix decimation in frequency (Cooley & Tukey, Math. Comput. 19, 297 (1965); Van Loan,
 /// Computational Frameworks for the FFT, ch. 2). Stage by stage a block of length L splits into
@@ -51,16 +54,12 @@ bool has_fft(std::int64_t size);
 template <class T>
 const FftTables<T>& fft_tables(std::int64_t size);
 
+/// An image. Of a canvas, an object that patterns see: rows x cols, row r begins at r * stride; the
+/// sizes of an image of N x N are the context's and left out.
 template <class T>
 struct Planes {
   T *re = nullptr, *im = nullptr;
-};
-
-/// An object that patterns see: rows x cols, row r begins at r * stride.
-template <class T>
-struct Canvas {
-  T *re = nullptr, *im = nullptr;
-  T* weight = nullptr;  ///< sum of the merge weights, later 1 over it
+  T* weight = nullptr;  ///< of a canvas: sum of the merge weights, later 1 over it
   std::int64_t rows = 0, cols = 0, stride = 0;
 };
 
@@ -69,6 +68,7 @@ struct PatchPosition {
   std::int64_t row = 0, col = 0;              ///< pixel of the canvas under the patch's (0, 0)
   double row_fraction = 0, col_fraction = 0;  ///< bilinear: added to row, col; 0 <= f < 1
   double row_shift = 0, col_shift = 0;        ///< probe_fourier: the probe moves by it
+  double intensity = 1;                       ///< what is expected is multiplied by it
 };
 
 /// Zeros at both ends of the rows of a framed plane (a row-major plane that is not striped: row r
@@ -125,13 +125,16 @@ struct MergeRow {
 /// has done.
 template <class T>
 struct ThreadScratch {
-  /// With canvases of rows x cols pixels, which are not cleared; 0 = none.
+  /// With canvases of rows x cols pixels, which are not cleared, for `groups` groups; 0 = none.
   explicit ThreadScratch(const KernelContext<T>& context, std::int64_t rows = 0,
-                         std::int64_t cols = 0);
+                         std::int64_t cols = 0, std::int64_t groups = 0);
   ~ThreadScratch();
+  /// Zeroes all but the canvases; called first, by the thread whose it is: its caches hold it then.
+  void clear();
   ThreadScratch(const ThreadScratch&) = delete;
   ThreadScratch& operator=(const ThreadScratch&) = delete;
 
+  const KernelContext<T>& context;
   Planes<T> strip;
   T* waves = nullptr;  ///< (modes, 2) planes
   T* probe = nullptr;  ///< (modes, 2) planes row-major, as the pattern sees it: the context's, or
@@ -147,11 +150,14 @@ struct ThreadScratch {
   T* probe_gradient = nullptr;       ///< (modes, 2) planes row-major, or transposed for moved_probe
   T* background_gradient = nullptr;  ///< at the detector
   double loss = 0;
-  Canvas<T> canvas;    ///< merged object; threads that share one use the first one's
-  Canvas<T> gradient;  ///< each thread's own
+  double intensity_slope = 0;  ///< of the loss, by the last pattern's PatchPosition::intensity
+  Planes<T> canvas;            ///< merged object; threads that share one use the first one's
+  Planes<T> gradient;          ///< each thread's own
+  double* moments = nullptr;   ///< (groups, 3) of what it merged: sums re, im, squares
 
  private:
   Scratch<T>*memory_, *canvas_memory_ = nullptr;
+  Scratch<double>* moments_memory_ = nullptr;
 };
 
 /// What one pattern has to say about object and probe; merged with that of others afterwards, so
@@ -212,7 +218,7 @@ struct Kernels {
   /// Loss and gradients of one pattern: adds to the scratch (loss, probe, background) and to
   /// `gradient` (the canvas), writes the gradient of row, col [0..1] or of the shift [2..3].
   void (*pattern_loss)(const KernelContext<T>&, const PatchPosition&, const T* counts,
-                       const Canvas<T>& canvas, const Canvas<T>& gradient, ThreadScratch<T>&,
+                       const Planes<T>& canvas, const Planes<T>& gradient, ThreadScratch<T>&,
                        double* position_gradient) = nullptr;
 
   /// The merge weight (N, N) of a patch under the probe moved to its position; the thread's until
@@ -222,30 +228,30 @@ struct Kernels {
   /// Adds a patch (N, N) interleaved complex times its weight (N, N), and the weight, to canvas
   /// rows first..last - 1.
   void (*merge_patch)(const KernelContext<T>&, const PatchPosition&, const T* patch,
-                      const T* weight, const Canvas<T>& canvas, std::int64_t first,
+                      const T* weight, const Planes<T>& canvas, std::int64_t first,
                       std::int64_t last, const ThreadScratch<T>&) = nullptr;
   /// Rows first..last - 1 of a canvas from sums to means: pixels with a weight above `dark` are
   /// divided by weight + floor, the others 1. Adds sum re, im and squares to moments[0..2].
-  void (*normalise)(const Canvas<T>&, T dark, T floor, std::int64_t first, std::int64_t last,
+  void (*normalise)(const Planes<T>&, T dark, T floor, std::int64_t first, std::int64_t last,
                     double* moments) = nullptr;
   /// Gradient of means -> gradient of sums; the canvas's `weight` becomes that of the weights.
-  void (*normalise_backward)(const Canvas<T>& canvas, const Canvas<T>& gradient, std::int64_t first,
+  void (*normalise_backward)(const Planes<T>& canvas, const Planes<T>& gradient, std::int64_t first,
                              std::int64_t last) = nullptr;
   /// Gradient of a patch (N, N) interleaved, and what the merge adds to the gradient of its
   /// position, from a canvas that holds d loss / d sum in re, im and the part of the weights in
   /// `weight`.
   void (*patch_gradient)(const KernelContext<T>&, const PatchPosition&, const T* patch,
-                         const T* weight, const Canvas<T>& canvas, T* gradient,
+                         const T* weight, const Planes<T>& canvas, T* gradient,
                          double* position_gradient) = nullptr;
 
   /// What merge_patch and normalise make, under a patch that is alone on its canvas at a whole
   /// pixel.
   void (*single_patch_forward)(const KernelContext<T>&, const PatchPosition&, const T* patch,
-                               const T* weight, T dark, const Canvas<T>& canvas,
+                               const T* weight, T dark, const Planes<T>& canvas,
                                double* moments) = nullptr;
   /// What normalise_backward and patch_gradient make of its gradient.
   void (*single_patch_backward)(const KernelContext<T>&, const PatchPosition&, const T* weight,
-                                T dark, const Canvas<T>& gradient, T* patch_gradient) = nullptr;
+                                T dark, const Planes<T>& gradient, T* patch_gradient) = nullptr;
 
   // The projection solvers. `amplitudes` is a plane at the detector.
 
@@ -253,21 +259,21 @@ struct Kernels {
   void (*load_amplitudes)(const KernelContext<T>&, const T* counts, T* to) = nullptr;
   /// ePIE and rPIE: the update of one pattern.
   void (*pie)(const KernelContext<T>&, const PatchPosition&, const T* amplitudes,
-              const Canvas<T>& object, const PieStep<T>&, ThreadScratch<T>&,
+              const Planes<T>& object, const PieStep<T>&, ThreadScratch<T>&,
               PatternUpdate<T>&) = nullptr;
   /// Difference map and relatives: the kept waves (modes, 2) row-major planes of one pattern to the
   /// next pass, and its update, of the object only.
   void (*difference_map_step)(const KernelContext<T>&, const PatchPosition&, const T* amplitudes,
-                              const Canvas<T>& object, const DifferenceMapCoefficients<T>&,
+                              const Planes<T>& object, const DifferenceMapCoefficients<T>&,
                               T* waves, ThreadScratch<T>&, PatternUpdate<T>&) = nullptr;
   /// Adds what the kept waves of one pattern ask of the probe.
-  void (*sum_probe)(const KernelContext<T>&, const PatchPosition&, const Canvas<T>& object,
+  void (*sum_probe)(const KernelContext<T>&, const PatchPosition&, const Planes<T>& object,
                     T* waves, ThreadScratch<T>&, const ProbeSums<T>&) = nullptr;
   /// Adds an update to rows first..last - 1 of the canvas of sums.
   void (*add_update)(const KernelContext<T>&, const PatchPosition&, const PatternUpdate<T>&,
-                     const Canvas<T>& sums, std::int64_t first, std::int64_t last) = nullptr;
+                     const Planes<T>& sums, std::int64_t first, std::int64_t last) = nullptr;
   /// Moves object rows first..last - 1, columns col.. by the sums, which become 0.
-  void (*step_object)(const Canvas<T>& object, const Canvas<T>& sums, const ObjectStep<T>&,
+  void (*step_object)(const Planes<T>& object, const Planes<T>& sums, const ObjectStep<T>&,
                       std::int64_t first, std::int64_t last, std::int64_t col,
                       std::int64_t count) = nullptr;
   /// to[i] += factor from[i], whole vectors.

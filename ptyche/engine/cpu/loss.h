@@ -36,11 +36,12 @@ struct LossInputs {
   std::vector<std::int64_t> pattern_of, first_of_group;  ///< patterns sorted by group; (groups + 1)
   std::vector<std::int64_t> patch_of;                    ///< (patterns) row of `patches`, or -1
 
-  T* patch_gradient = nullptr;          ///< (merged, N, N, 2)
-  T* object_gradient = nullptr;         ///< (rows, cols, 2)
-  T* probe_gradient = nullptr;          ///< (modes, N, N, 2)
-  T* background_gradient = nullptr;     ///< (N, N)
-  double* position_gradient = nullptr;  ///< (patterns, 4): row, col of the corner; of the shift
+  T* patch_gradient = nullptr;           ///< (merged, N, N, 2)
+  T* object_gradient = nullptr;          ///< (rows, cols, 2)
+  T* probe_gradient = nullptr;           ///< (modes, N, N, 2)
+  T* background_gradient = nullptr;      ///< (N, N)
+  double* intensity_gradient = nullptr;  ///< (patterns) by PatchPosition::intensity
+  double* position_gradient = nullptr;   ///< (patterns, 4): row, col of the corner; of the shift
 };
 
 struct LossResult {

@@ -46,7 +46,7 @@ inline void weigh_row(const KernelContext<T>& context, std::int64_t row, const T
 
 template <class T>
 void merge_patch(const KernelContext<T>& context, const PatchPosition& position, const T* patch,
-                 const T* weight, const Canvas<T>& canvas, std::int64_t first, std::int64_t last,
+                 const T* weight, const Planes<T>& canvas, std::int64_t first, std::int64_t last,
                  const ThreadScratch<T>& scratch) {
   const bool whole = is_whole<T>(position);
   const BilinearWeights<Vector<T>> at = weights_at<T>(position);
@@ -69,7 +69,7 @@ void merge_patch(const KernelContext<T>& context, const PatchPosition& position,
 /// Sums -> means in canvas rows first..last-1; `weight` becomes what one merged patch counts for.
 /// Adds sum re, sum im and sum of squares to moments[0..2].
 template <class T>
-void normalise(const Canvas<T>& canvas, T dark, T floor, std::int64_t first, std::int64_t last,
+void normalise(const Planes<T>& canvas, T dark, T floor, std::int64_t first, std::int64_t last,
                double* moments) {
   for (std::int64_t row = first; row < last; ++row) {
     T* __restrict re = canvas.re + row * canvas.stride;
@@ -96,7 +96,7 @@ void normalise(const Canvas<T>& canvas, T dark, T floor, std::int64_t first, std
 /// d loss / d mean -> d loss / d sum; `weight` becomes Re(conj(that) mean), by which the
 /// weights move with their positions.
 template <class T>
-void normalise_backward(const Canvas<T>& canvas, const Canvas<T>& gradient, std::int64_t first,
+void normalise_backward(const Planes<T>& canvas, const Planes<T>& gradient, std::int64_t first,
                         std::int64_t last) {
   const std::int64_t begin = first * canvas.stride, end = last * canvas.stride;
   const T* __restrict re = canvas.re, * __restrict im = canvas.im;
@@ -147,7 +147,7 @@ inline void deinterleave_some(const T* from, std::int64_t count, Vector<T>& re, 
 
 template <class T, Sampling kSampling>
 inline void patch_gradient_of(const KernelContext<T>& context, const PatchPosition& position,
-                              const T* patch, const T* all_weights, const Canvas<T>& canvas,
+                              const T* patch, const T* all_weights, const Planes<T>& canvas,
                               T* gradient, PositionSlopes<T>& slopes) {
   const Vector<T> r = row_fraction<T>(position), c = col_fraction<T>(position);
   const BilinearWeights<Vector<T>> between = bilinear_weights(r, c);
@@ -181,7 +181,7 @@ inline void patch_gradient_of(const KernelContext<T>& context, const PatchPositi
 
 template <class T>
 void patch_gradient(const KernelContext<T>& context, const PatchPosition& position, const T* patch,
-                    const T* weight, const Canvas<T>& canvas, T* gradient,
+                    const T* weight, const Planes<T>& canvas, T* gradient,
                     double* position_gradient) {
   PositionSlopes<T> slopes;
   if (is_whole<T>(position) && !context.want_position)
@@ -206,7 +206,7 @@ inline Vector<T> first_lanes(Vector<T> values, std::int64_t count) {
 /// Writes the patch where its weight is above `dark`, else 1, and zeros where its strips go on.
 template <class T>
 void single_patch_forward(const KernelContext<T>& context, const PatchPosition& position,
-                          const T* patch, const T* weight, T dark, const Canvas<T>& canvas,
+                          const T* patch, const T* weight, T dark, const Planes<T>& canvas,
                           double* moments) {
   Vector<T> re_sum{}, im_sum{}, square_sum{};
   const Vector<T> one = broadcast<T>(1), none{}, limit = broadcast(dark);
@@ -236,7 +236,7 @@ void single_patch_forward(const KernelContext<T>& context, const PatchPosition& 
 
 template <class T>
 void single_patch_backward(const KernelContext<T>& context, const PatchPosition& position,
-                           const T* weight, T dark, const Canvas<T>& gradient, T* patch_gradient) {
+                           const T* weight, T dark, const Planes<T>& gradient, T* patch_gradient) {
   const Vector<T> none{}, limit = broadcast(dark);
   for (std::int64_t r = 0; r < context.size; ++r)
     for (std::int64_t j = 0; j < context.size; j += kLanes<T>) {

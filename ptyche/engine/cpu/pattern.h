@@ -206,7 +206,7 @@ inline void backward_exit_waves(const KernelContext<T>& context, ThreadScratch<T
 /// From the detector back: gradients of canvas, probe and position.
 template <class T>
 inline void backward(const KernelContext<T>& context, const PatchPosition& position,
-                     const Canvas<T>& canvas, const Canvas<T>& gradient, ThreadScratch<T>& scratch,
+                     const Planes<T>& canvas, const Planes<T>& gradient, ThreadScratch<T>& scratch,
                      double* position_gradient) {
   BilinearScatter<T> scatter(position, canvas, gradient, scratch.carry);
   if (context.moved_probe)
@@ -226,7 +226,7 @@ inline void backward(const KernelContext<T>& context, const PatchPosition& posit
 /// Loss and gradients of one pattern, see Kernels::pattern_loss.
 template <class T>
 void pattern_loss(const KernelContext<T>& context, const PatchPosition& position, const T* counts,
-                  const Canvas<T>& canvas, const Canvas<T>& gradient, ThreadScratch<T>& scratch,
+                  const Planes<T>& canvas, const Planes<T>& gradient, ThreadScratch<T>& scratch,
                   double* position_gradient) {
   if (context.moved_probe) fourier_shift_probe(context, position, scratch);
   forward_exit_waves(context, scratch, [&](std::int64_t first) {
@@ -234,10 +234,11 @@ void pattern_loss(const KernelContext<T>& context, const PatchPosition& position
   });
   const bool back = context.want_gradient;
   for (int i = 0; back && i < 4; ++i) position_gradient[i] = 0;
+  scratch.intensity_slope = 0;
   at_detector(context, scratch, back, back ? position_gradient + 2 : nullptr,
               [&](T* waves, std::int64_t first) {
                 load_counts(context, counts, first, scratch.counts);
-                detector_loss(context, waves, first, scratch);
+                detector_loss(context, waves, first, static_cast<T>(position.intensity), scratch);
               });
   if (back) backward(context, position, canvas, gradient, scratch, position_gradient);
 }

@@ -31,10 +31,10 @@ void load_amplitudes(const KernelContext<T>& context, const T* counts, T* to) {
 
 /// sqrt(n / I) - 1 where pixels count, else 0, and the misfit of the amplitudes.
 template <class T>
-inline Vector<T> amplitude_excess(const KernelContext<T>& context, Vector<T> intensity,
+inline Vector<T> amplitude_excess(const KernelContext<T>& context, Vector<T> intensity, T factor,
                                   const T* amplitudes, std::int64_t at, Vector<T>& misfit) {
   if (context.background) intensity += load(context.background + at);
-  const Vector<T> modelled = root<T>(intensity);
+  const Vector<T> modelled = root<T>(factor * intensity);
   // Not a product with 0: what is masked may be NaN.
   const auto counted = load(context.mask + at) > 0;
   const Vector<T> missing = counted ? load(amplitudes + at) - modelled : Vector<T>{};
@@ -45,10 +45,10 @@ inline Vector<T> amplitude_excess(const KernelContext<T>& context, Vector<T> int
 /// For the strip first.. of the waves (modes, 2) planes at the detector: all modes are brought to
 /// the measured amplitude in proportion (Thibault & Menzel, Nature 494, 68 (2013)); the waves
 /// become N^2 times smaller, as two unscaled transforms ask for, and with Change the difference
-/// alone is left.
+/// alone is left. `brightness` multiplies what is expected.
 template <class T, bool Change>
 inline double project_strip(const KernelContext<T>& context, T* waves, const T* amplitudes,
-                            std::int64_t first, T trust) {
+                            std::int64_t first, T brightness, T trust) {
   const T scale = 1 / static_cast<T>(context.size * context.size);
   const std::int64_t begin = first * context.size, end = begin + kStrip<T> * context.size;
   const std::int64_t plane = context.size * context.stride;
@@ -59,7 +59,8 @@ inline double project_strip(const KernelContext<T>& context, T* waves, const T* 
       const Vector<T> part = load(waves + i * plane + at);
       intensity += part * part;
     }
-    const Vector<T> excess = amplitude_excess(context, intensity * scale, amplitudes, at, misfit);
+    const Vector<T> excess =
+        amplitude_excess(context, intensity * scale, brightness, amplitudes, at, misfit);
     const Vector<T> factor = Change ? scale * excess : scale + scale * trust * excess;
     for (std::int64_t i = 0; i < 2 * context.modes; ++i) {
       T* part = waves + i * plane + at;
@@ -72,10 +73,11 @@ inline double project_strip(const KernelContext<T>& context, T* waves, const T* 
 /// Second half of the transform, projection, first half of the way back. Returns the misfit.
 template <class T, bool Change>
 inline double project(const KernelContext<T>& context, const ThreadScratch<T>& scratch,
-                      const T* amplitudes, T trust = 1) {
+                      const T* amplitudes, double brightness = 1, T trust = 1) {
   double misfit = 0;
   at_detector(context, scratch, true, nullptr, [&](T* waves, std::int64_t first) {
-    misfit += project_strip<T, Change>(context, waves, amplitudes, first, trust);
+    misfit += project_strip<T, Change>(context, waves, amplitudes, first,
+                                       static_cast<T>(brightness), trust);
   });
   return misfit;
 }
@@ -83,7 +85,7 @@ inline double project(const KernelContext<T>& context, const ThreadScratch<T>& s
 /// Patch, and where the probe is moved its modes, into the thread's planes.
 template <class T>
 inline void load_patch(const KernelContext<T>& context, const PatchPosition& position,
-                       const Canvas<T>& object, ThreadScratch<T>& scratch) {
+                       const Planes<T>& object, ThreadScratch<T>& scratch) {
   for (std::int64_t first = 0; first < context.stride; first += kStrip<T>)
     gather_strip(context, object, position, first, scratch.patch);
   if (context.moved_probe) fourier_shift_probe(context, position, scratch);
@@ -126,7 +128,7 @@ inline void fourier_shift_adjoint(const KernelContext<T>& context, const ThreadS
 /// Adds an update to rows first..last-1 of the sums (re, im, weight).
 template <class T>
 void add_update(const KernelContext<T>& context, const PatchPosition& position,
-                const PatternUpdate<T>& update, const Canvas<T>& sums, std::int64_t first,
+                const PatternUpdate<T>& update, const Planes<T>& sums, std::int64_t first,
                 std::int64_t last) {
   const std::int64_t size = context.size, frame = context.frame, stride = sums.stride;
   scatter_plane<T>(update.object.re, frame, size, position, sums.re, stride, first, last);
@@ -137,7 +139,7 @@ void add_update(const KernelContext<T>& context, const PatchPosition& position,
 /// ObjectStep on rows first..last-1, columns col..col+count-1 (rounded up to whole vectors); the
 /// sums there become 0, so that a pixel is not moved twice.
 template <class T>
-void step_object(const Canvas<T>& object, const Canvas<T>& sums, const ObjectStep<T>& step,
+void step_object(const Planes<T>& object, const Planes<T>& sums, const ObjectStep<T>& step,
                  std::int64_t first, std::int64_t last, std::int64_t col, std::int64_t count) {
   const Vector<T> strongest = broadcast(step.strongest), none{};
   for (std::int64_t row = first; row < last; ++row)
@@ -281,11 +283,11 @@ inline void pattern_update(const KernelContext<T>& context, const ThreadScratch<
 /// the object's denominator, which is known when the updates are merged.
 template <class T>
 void pie(const KernelContext<T>& context, const PatchPosition& position, const T* amplitudes,
-         const Canvas<T>& object, const PieStep<T>& step, ThreadScratch<T>& scratch,
+         const Planes<T>& object, const PieStep<T>& step, ThreadScratch<T>& scratch,
          PatternUpdate<T>& update) {
   load_patch(context, position, object, scratch);
   forward_exit_waves(context, scratch, [](std::int64_t) {});
-  update.misfit = project<T, true>(context, scratch, amplitudes);
+  update.misfit = project<T, true>(context, scratch, amplitudes, position.intensity);
   if (!step.refine_probe) return pattern_update<T, false>(context, scratch, {}, update);
   const T alpha = step.probe_regularisation, most = brightest(context, scratch.patch);
   const T tiny = sizeof(T) == 4 ? static_cast<T>(1e-30) : static_cast<T>(1e-200);
@@ -355,7 +357,7 @@ inline void update_wave_mode(const KernelContext<T>& context, const ThreadScratc
 /// DifferenceMapCoefficients, and fills the object's part of its update.
 template <class T>
 void difference_map_step(const KernelContext<T>& context, const PatchPosition& position,
-                         const T* amplitudes, const Canvas<T>& object,
+                         const T* amplitudes, const Planes<T>& object,
                          const DifferenceMapCoefficients<T>& how, T* waves,
                          ThreadScratch<T>& scratch, PatternUpdate<T>& update) {
   load_patch(context, position, object, scratch);
@@ -363,7 +365,7 @@ void difference_map_step(const KernelContext<T>& context, const PatchPosition& p
     forward_exit_waves(context, scratch, [](std::int64_t) {});
   else
     forward_reflected_waves(context, scratch, waves);
-  update.misfit = project<T, false>(context, scratch, amplitudes, how.trust);
+  update.misfit = project<T, false>(context, scratch, amplitudes, position.intensity, how.trust);
   update_wave_mode<T, true>(context, scratch, 0, how, waves, update);
   for (std::int64_t mode = 1; mode < context.modes; ++mode)
     update_wave_mode<T, false>(context, scratch, mode, how, waves, update);
@@ -390,7 +392,7 @@ inline void sum_strip(const KernelContext<T>& context, const ThreadScratch<T>& s
 /// Adds to the sums what the kept waves of one pattern ask of the probe.
 template <class T>
 void sum_probe(const KernelContext<T>& context, const PatchPosition& position,
-               const Canvas<T>& object, T* waves, ThreadScratch<T>& scratch,
+               const Planes<T>& object, T* waves, ThreadScratch<T>& scratch,
                const ProbeSums<T>& sums) {
   load_patch(context, position, object, scratch);
   for (std::int64_t i = 0; i < context.size * context.stride; i += kLanes<T>) {

@@ -42,7 +42,7 @@ ProjectionMemory<T>::ProjectionMemory(const Geometry<T>& geometry, const T* obje
   amplitudes = pattern_memory.take(geometry.patterns * plane());
   if (keep_waves) waves = pattern_memory.take(geometry.patterns * mode_numbers());
   take_canvases(geometry.rows, geometry.cols);
-  for (int thread = 0; thread < thread_count; ++thread) threads.emplace_back(context);
+  for (int thread = 0; thread < thread_count; ++thread) threads.emplace_back(context).clear();
   for (std::int64_t slot = 0; slot < batch; ++slot) take_update();
   load_object(object_values);
   load_probe(geometry.probe);
@@ -282,7 +282,7 @@ double do_waves(ProjectionMemory<float>& state, Patterns patterns,
 }
 
 void step_object(ProjectionMemory<float>& state, double regularisation) {
-  const Canvas<float>& sums = state.sums;
+  const Planes<float>& sums = state.sums;
   const float strongest = *std::max_element(sums.weight, sums.weight + sums.rows * sums.stride);
   const ObjectStep<float> step{1, static_cast<float>(regularisation), strongest};
 #pragma omp parallel for num_threads(state.thread_count())

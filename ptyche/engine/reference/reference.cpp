@@ -14,12 +14,13 @@ at::Tensor predict_and_compare(const at::Tensor& canvases, const at::Tensor& pro
                                const CanvasLayout& layout, const Measured& measured,
                                const LossOptions& options) {
   const at::Tensor own = probe.to(canvases.scalar_type());
-  const at::Tensor background =
-      measured.background.defined()
-          ? measured.background.to(c10::toRealValueType(canvases.scalar_type()))
-          : at::Tensor();
-  const at::Tensor intensity =
-      predict_intensity(canvases, own, layout, background, options.propagation);
+  at::Tensor background = measured.background;
+  if (background.defined())  // what is masked may be NaN, and times 0 it would stay so
+    background = at::where(measured.mask, background, at::zeros({}, background.options()))
+                     .to(c10::toRealValueType(canvases.scalar_type()));
+  at::Tensor intensity = predict_intensity(canvases, own, layout, background, options.propagation);
+  if (measured.intensities.defined())
+    intensity = intensity * measured.intensities.to(intensity.scalar_type()).view({-1, 1, 1});
   return summed_loss(options.kind, intensity, measured.counts.to(intensity.scalar_type()),
                      measured.mask);
 }

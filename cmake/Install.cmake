@@ -1,0 +1,30 @@
+# `cmake --install build/release --prefix FOLDER`: one layout for ./run install and for the packages, which
+# can be moved as a whole:
+#   bin/ptyche                 link to the launcher
+#   lib/ptyche/{bin,lib,fonts} launcher and program, every library but glibc's own, fonts
+#   share/...                  manual pages, completions, documents, licences
+set(bundle lib/ptyche)
+# RPATH, and not the newer RUNPATH: it holds for the libraries of the libraries, too, and a user's
+# LD_LIBRARY_PATH (conda, modules) does not come before it.
+target_link_options(ptyche PRIVATE -Wl,--disable-new-dtags)
+target_link_options(ptyche_program PRIVATE -Wl,--disable-new-dtags)
+set_target_properties(ptyche ptyche_program PROPERTIES INSTALL_RPATH "$ORIGIN/../lib")
+install(TARGETS ptyche ptyche_program DESTINATION ${bundle}/bin)
+
+find_path(PTYCHE_FONTS DejaVuSans.ttf PATHS /usr/share/fonts PATH_SUFFIXES
+          truetype/dejavu dejavu-sans-fonts TTF NO_DEFAULT_PATH DOC "Folder of DejaVu Sans")
+if(PTYCHE_FONTS)  # else the system's are used (ptyche/report/canvas.cpp)
+  install(FILES ${PTYCHE_FONTS}/DejaVuSans.ttf ${PTYCHE_FONTS}/DejaVuSans-Bold.ttf
+          DESTINATION ${bundle}/fonts)
+endif()
+install(FILES LICENSE README.md CHANGELOG.md CITATION.cff SECURITY.md DESTINATION share/doc/ptyche)
+install(DIRECTORY docs DESTINATION share/doc/ptyche)
+
+# What is known only when it is installed: libraries, their licences, what the program prints itself.
+install(CODE "set(launcher \"$<TARGET_FILE:ptyche>\")
+set(program \"$<TARGET_FILE:ptyche_program>\")
+set(libtorch \"${PTYCHE_LIBTORCH}\")
+set(strip \"${CMAKE_STRIP}\")
+set(bundle \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${bundle}\")
+set(share \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/share\")")
+install(SCRIPT cmake/bundle.cmake)

@@ -1,0 +1,96 @@
+# Run by `cmake --install` (Install.cmake, which sets launcher, program, libtorch, strip, bundle, share): the
+# libraries, their licences, and the pages that the installed program prints itself.
+
+# Of glibc and the dynamic linker, every system has its own, newer or older.
+set(of_glibc "^(ld-linux.*|lib(c|m|mvec|dl|rt|util|pthread|resolv|anl|nss_.*))\\.so")
+file(GET_RUNTIME_DEPENDENCIES EXECUTABLES ${launcher} ${program} PRE_EXCLUDE_REGEXES ${of_glibc}
+     RESOLVED_DEPENDENCIES_VAR libraries UNRESOLVED_DEPENDENCIES_VAR missing)
+if(missing)
+  message(FATAL_ERROR "libraries that are not found: ${missing}")
+endif()
+
+# Under the name that the linker looks for, without a chain of links.
+file(REMOVE_RECURSE ${bundle}/lib)  # of an earlier version
+file(MAKE_DIRECTORY ${bundle}/lib)
+foreach(library IN LISTS libraries)
+  get_filename_component(name ${library} NAME)
+  file(COPY_FILE ${library} ${bundle}/lib/${name})
+  file(CHMOD ${bundle}/lib/${name} PERMISSIONS OWNER_READ OWNER_WRITE GROUP_READ WORLD_READ)
+endforeach()
+# Names for debuggers are a fifth of LibTorch. NVIDIA's libraries may only be passed on as they are.
+execute_process(COMMAND ${strip} --strip-unneeded ${bundle}/bin/ptyche ${bundle}/bin/ptyche-program
+                        ${bundle}/lib/libtorch_cpu.so ${bundle}/lib/libc10.so
+                COMMAND_ERROR_IS_FATAL ANY)
+
+get_filename_component(prefix ${bundle}/../.. ABSOLUTE)
+file(MAKE_DIRECTORY ${prefix}/bin)
+file(REMOVE ${prefix}/bin/ptyche)
+file(CREATE_LINK ../lib/ptyche/bin/ptyche ${prefix}/bin/ptyche SYMBOLIC)
+
+# The installed program prints these, which also shows that it runs.
+function(printed file)
+  get_filename_component(folder ${file} DIRECTORY)
+  file(MAKE_DIRECTORY ${folder})
+  execute_process(COMMAND ${prefix}/bin/ptyche ${ARGN} OUTPUT_FILE ${file} COMMAND_ERROR_IS_FATAL ANY)
+endfunction()
+printed(${share}/bash-completion/completions/ptyche completion bash)
+printed(${share}/zsh/site-functions/_ptyche completion zsh)
+printed(${share}/fish/vendor_completions.d/ptyche.fish completion fish)
+execute_process(COMMAND ${prefix}/bin/ptyche __man ${share}/man/man1 COMMAND_ERROR_IS_FATAL ANY)
+
+# Licences of what is passed on: LibTorch's and NVIDIA's from their wheels, the others' from Debian.
+set(licences ${share}/doc/ptyche/licences)
+file(REMOVE_RECURSE ${licences})
+file(GLOB wheels ${libtorch}/../*.dist-info/licenses)
+foreach(wheel IN LISTS wheels)
+  string(REGEX REPLACE ".*/([^/]*).dist-info/licenses$" "\\1" name ${wheel})
+  file(COPY ${wheel}/ DESTINATION ${licences}/${name})
+endforeach()
+find_program(dpkg_query dpkg-query)
+if(NOT dpkg_query)
+  message(WARNING "no dpkg-query here: the licences of the other libraries are not in ${licences}")
+  return()
+endif()
+
+# What is in the program itself (archives, headers) or comes with LibTorch or as a font.
+set(packages libtiff-dev nlohmann-json3-dev libnanoflann-dev libgomp1 fonts-dejavu-core)
+set(files "")
+set(patterns "")
+foreach(library IN LISTS libraries)
+  cmake_path(IS_PREFIX libtorch ${library} NORMALIZE with_libtorch)
+  if(NOT with_libtorch AND NOT library MATCHES "/nvidia/")
+    file(REAL_PATH ${library} file)
+    list(APPEND files ${file})
+    get_filename_component(name ${file} NAME)
+    list(APPEND patterns "*/${name}")
+  endif()
+endforeach()
+execute_process(COMMAND ${dpkg_query} -S ${patterns} OUTPUT_VARIABLE owners ERROR_QUIET)
+foreach(file IN LISTS files)
+  string(REGEX REPLACE "^/usr" "" place ${file})  # /lib is /usr/lib; Debian knows it by one of the two
+  string(REPLACE "+" "\\+" place "${place}")
+  if(NOT "\n${owners}" MATCHES "\n([^:\n]+)(:[a-z0-9]+)?: (/usr)?${place}\n")
+    message(FATAL_ERROR "no Debian package has ${file}: whose licence is it under?")
+  endif()
+  list(APPEND packages ${CMAKE_MATCH_1})
+endforeach()
+list(REMOVE_DUPLICATES packages)
+list(SORT packages)
+set(list "Debian's packages of which parts are in this one (apt-get source PACKAGE=VERSION: their sources):\n\n")
+set(texts "")
+foreach(package IN LISTS packages)
+  execute_process(COMMAND ${dpkg_query} -W -f "\${Version}\n" ${package} OUTPUT_VARIABLE version
+                  COMMAND_ERROR_IS_FATAL ANY)
+  string(REGEX REPLACE "\n.*" "" version "${version}")
+  string(APPEND list "${package} ${version}\n")
+  file(COPY_FILE /usr/share/doc/${package}/copyright ${licences}/${package})
+  file(STRINGS ${licences}/${package} lines REGEX "/usr/share/common-licenses/")
+  string(REGEX MATCHALL "/usr/share/common-licenses/[A-Za-z0-9.-]*[A-Za-z0-9]" named "${lines}")
+  list(APPEND texts ${named})
+endforeach()
+file(WRITE ${licences}/packages.txt "${list}")
+list(REMOVE_DUPLICATES texts)
+foreach(text IN LISTS texts)
+  get_filename_component(name ${text} NAME)
+  file(COPY_FILE ${text} ${licences}/${name})
+endforeach()

@@ -1,0 +1,185 @@
+#include "ptyche/io/choose_reader.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+
+#include "ptyche/core/error.h"
+#include "ptyche/core/files.h"
+#include "ptyche/core/progress.h"
+#include "ptyche/data/array.h"
+#include "ptyche/io/raster.h"
+#include "ptyche/io/recipe.h"
+
+namespace ptyche {
+namespace fs = std::filesystem;
+namespace {
+
+std::vector<fs::path> files_with(const fs::path& folder, const std::string& pattern) {
+  std::vector<fs::path> files;
+  for (const auto& entry : fs::directory_iterator(folder))
+    if (fits_pattern(entry.path().filename().string(), pattern)) files.push_back(entry.path());
+  return files;
+}
+
+constexpr const char* kNoPositions =
+    "no positions: give --positions FILE:X,FILE:Y (columns of a table, paths of an HDF5 file; "
+    "*1e-6 where they are in micrometres) or, for a raster, --scan-shape ROWSxCOLUMNS and "
+    "--scan-step";
+
+constexpr std::int64_t kLargestRecipe = 1 << 20;
+
+/// The scan's reader by what the options point to.
+Reader direct_reader(const ReadOptions& options) {
+  Recipe recipe;
+  recipe.name = "--patterns";
+  recipe.scan.emplace();
+  recipe.scan->patterns = place_from_text(options.patterns);
+  return reader_by(recipe);
+}
+
+std::string lower(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return text;
+}
+
+Reader named_reader(const std::string& name, const std::vector<Reader>& formats) {
+  if (fs::path(name).extension() == ".toml")
+    return reader_by(parse_recipe(read_bytes(name, kLargestRecipe), name));
+  std::vector<std::string> known;
+  for (const Reader& format : formats) {
+    if (!format.read_scan) continue;
+    if (lower(format.name) == lower(name)) return format;
+    known.push_back(format.name);
+  }
+  throw InvalidInput(
+      fmt::format("--format: expected a recipe's file (.toml) or one of {}, found {}{}",
+                  list_of(known, 60), name, did_you_mean(name, known)));
+}
+
+at::Tensor positions_from(const ReadOptions& options, RawScan& raw) {
+  Sources sources(scan_file_in(options.file));
+  const std::vector<Place> places = places_from_text(options.positions);
+  raw.positions_in_metres = !places.front().in_pixels;
+  raw.positions_name = options.positions;
+  const Measure measure = raw.positions_in_metres ? Measure::length : Measure::number;
+  for (const Place& place : places) sources.required(place, "--positions");
+  const at::Tensor x = sources.values(places.front(), measure);
+  if (places.size() == 1) return vectors_of(x, raw.frames(), "--positions").narrow(1, 0, 2).flip(1);
+  return positions_of(sources.values(places[1], measure), x, raw.frames(), "--positions");
+}
+
+/// 0 for "auto": the raster is turned once the scan can be looked at.
+double rotation_of(const std::string& text) {
+  if (text == "auto") return 0;
+  char* end = nullptr;
+  const double degrees = std::strtod(text.c_str(), &end);
+  require(!text.empty() && *end == 0 && std::abs(degrees) <= 360,
+          "--scan-rotation: expected auto or degrees from -360 to 360, found {}", text);
+  return degrees;
+}
+
+Raster raster_from(const ReadOptions& options, const RawScan& raw) {
+  Raster raster;
+  if (!options.scan_shape.empty())
+    raster = with_context("--scan-shape", [&] { return raster_of_shape(options.scan_shape); });
+  else if (raw.raster.size() == 2)
+    raster.rows = raw.raster[0], raster.cols = raw.raster[1];
+  raster.step_row_m = raster.step_col_m = options.scan_step_m;
+  raster.rotation_deg = rotation_of(options.scan_rotation);
+  return raster;
+}
+
+/// Leaves out the patterns at the end of each row that were recorded on the way back, and their
+/// columns of the raster.
+void drop_flyback(RawScan& raw, Raster& raster, std::int64_t flyback) {
+  const std::int64_t frames = raw.frames();
+  const std::int64_t line =
+      raster.rows * raster.cols == frames ? raster.cols : raster.cols + flyback;
+  require(raster.rows * line == frames && flyback < line,
+          "--flyback: expected {} or {} x {} patterns, found {}", raster.rows * raster.cols,
+          raster.rows, raster.cols + flyback, frames);
+  const at::Tensor numbers = at::arange(frames, at::kLong).view({raster.rows, line});
+  raster.cols = line - flyback;
+  raw.keep(numbers.narrow(1, 0, raster.cols).reshape(-1));
+  note("{} patterns at the end of each of {} rows are left out: a raster of {} x {}", flyback,
+       raster.rows, raster.rows, raster.cols);
+}
+
+at::Tensor positions_of_raster(const ReadOptions& options, RawScan& raw) {
+  Raster raster = raster_from(options, raw);
+  require(raster.rows > 0,
+          "--scan-step: expected --scan-shape ROWSxCOLUMNS with it: the file does not say how many "
+          "rows its {} patterns have",
+          raw.frames());
+  require(options.scan_step_m > 0,
+          "expected --scan-step, the way from one pattern to the next, with a raster of {} x {}",
+          raster.rows, raster.cols);
+  if (options.flyback > 0) drop_flyback(raw, raster, options.flyback);
+  require(raster.rows * raster.cols == raw.frames(),
+          "--scan-shape: expected as many points as there are patterns, {}, found {} x {}",
+          raw.frames(), raster.rows, raster.cols);
+  raw.positions_in_metres = true;
+  raw.positions_name = fmt::format("raster of {} x {}", raster.rows, raster.cols);
+  return raster_positions(raster);
+}
+
+/// What is said of a raster is not ignored beside positions that somebody wrote down.
+void refuse_raster_options(const ReadOptions& options, const RawScan& raw) {
+  if (!raw.positions.defined()) return;
+  require(
+      rotation_of(options.scan_rotation) == 0,
+      "--scan-rotation {}: it turns the raster of --scan-shape and --scan-step, but the scan has "
+      "written positions ({}); auto finds how they lie, --swap-xy, --flip-x and --flip-y turn "
+      "them",
+      options.scan_rotation, raw.positions_name);
+  require(options.flyback == 0,
+          "--flyback: it goes with --scan-step; the scan has written positions ({}), and --frames "
+          "takes some of the patterns",
+          raw.positions_name);
+}
+
+}  // namespace
+
+fs::path scan_file_in(const fs::path& path) {
+  std::error_code unknown;  // a loop of links, a name too long: no folder, and named later
+  if (!fs::is_directory(path, unknown)) return path;
+  for (const char* name : {"diffraction.h5", "diffraction.cxi", "diffraction.npz"})
+    if (fs::exists(path / name)) return path / name;
+  for (const char* pattern : {"*.ptyd", "*.cxi", "*_master.h5", "*_dp.hdf5", "*_dp.h5"})
+    if (const auto files = files_with(path, pattern); files.size() == 1) return files.front();
+  return path;
+}
+
+bool names_a_reader(const ReadOptions& options) {
+  return !options.format.empty() || !options.patterns.empty();
+}
+
+Reader chosen_reader(const ReadOptions& options, const std::vector<Reader>& formats) {
+  require(options.format.empty() || options.patterns.empty(),
+          "--format and --patterns: expected one of them, found both");
+  if (!options.patterns.empty()) return direct_reader(options);
+  if (!options.format.empty()) return named_reader(options.format, formats);
+  return reader_of(options.file, Content::scan, formats);
+}
+
+void settle_places(RawScan& raw, const ReadOptions& options) {
+  const bool raster = !options.scan_shape.empty() || options.scan_step_m > 0;
+  require(options.positions.empty() || !raster,
+          "--positions and --scan-shape: expected one of them, found both");
+  if (!options.positions.empty()) raw.positions = positions_from(options, raw);
+  if (raster)
+    raw.positions = positions_of_raster(options, raw);
+  else
+    refuse_raster_options(options, raw);
+  if (raw.positions.defined()) return;
+  std::string text = raw.missing_positions;
+  if (!text.empty()) text += ": ";
+  if (raw.raster.size() == 2)
+    text += fmt::format("a raster of {} x {} patterns; --scan-step gives the way between two: ",
+                        raw.raster[0], raw.raster[1]);
+  throw InvalidInput(text + kNoPositions);
+}
+
+}  // namespace ptyche

@@ -1,0 +1,296 @@
+#include "ptyche/io/pattern_values.h"
+
+#include <ATen/Dispatch.h>
+#include <ATen/Parallel.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <mutex>
+#include <type_traits>
+
+#include "ptyche/core/error.h"
+#include "ptyche/data/array.h"
+
+// The wide registers of a processor, where it has them.
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && \
+    !defined(__SANITIZE_ADDRESS__)
+#define PTYCHE_WIDE __attribute__((target_clones("avx2", "default")))
+#else
+#define PTYCHE_WIDE
+#endif
+
+namespace ptyche {
+namespace {
+
+// Added and taken off, it rounds a double below 2^51 to the nearest whole number.
+constexpr double kRounder = 6755399441055744.0;  // 1.5 * 2^52
+
+inline double rounded(double value) { return (value + kRounder) - kRounder; }
+
+/// 1 where a pixel is counted, else 0.
+const std::uint8_t* mask_bytes(const at::Tensor& mask) {
+  return reinterpret_cast<const std::uint8_t*>(mask.const_data_ptr<bool>());
+}
+
+/// A value as the integer of its bits: counts compare alike, and the compiler finds no comparison
+/// of floating-point numbers, which keep it from using wide registers.
+template <typename T>
+using Bits = std::conditional_t<std::is_same_v<T, float>, std::int32_t,
+                                std::conditional_t<std::is_same_v<T, double>, std::int64_t, T>>;
+
+template <typename T>
+constexpr Bits<T> kInfinite = std::is_same_v<T, float> ? static_cast<Bits<T>>(0x7f800000)
+                                                       : static_cast<Bits<T>>(0x7ff0000000000000);
+
+/// Of -0 the bits of 0.
+template <typename T>
+inline Bits<T> bits_of(T value) {
+  const auto bits = std::bit_cast<Bits<T>>(value);
+  if constexpr (std::is_floating_point_v<T>)
+    return bits == std::numeric_limits<Bits<T>>::min() ? Bits<T>(0) : bits;
+  else
+    return bits;
+}
+
+template <typename T>
+inline bool is_count(Bits<T> bits) {
+  if constexpr (std::is_floating_point_v<T>)
+    return (bits >= 0) & (bits < kInfinite<T>);
+  else
+    return bits >= 0;
+}
+
+/// The value's bits, or 0 for what a hidden pixel holds that is no count.
+template <typename T>
+inline Bits<T> allowed(T value, std::uint8_t counted, Bits<T> ceiling, bool has_ceiling) {
+  const Bits<T> bits = bits_of(value);
+  const bool good = is_count<T>(bits) & !(has_ceiling & (bits == ceiling));
+  return (counted != 0) | good ? bits : Bits<T>(0);
+}
+
+template <typename T>
+struct FrameRules {
+  const std::uint8_t* counted;
+  std::int64_t pixels;
+  Bits<T> ceiling = 0;
+  bool has_ceiling = false;
+};
+
+template <typename T>
+FrameRules<T> frame_rules(const at::Tensor& patterns, const ValueRules& rules) {
+  FrameRules<T> own{mask_bytes(rules.mask), patterns.size(1) * patterns.size(2)};
+  own.has_ceiling = rules.ceiling >= 0;
+  if (own.has_ceiling) {
+    // A 64-bit integer's largest value is no double.
+    const bool largest = !std::is_floating_point_v<T> &&
+                         rules.ceiling >= static_cast<double>(std::numeric_limits<T>::max());
+    own.ceiling = bits_of(largest ? std::numeric_limits<T>::max() : static_cast<T>(rules.ceiling));
+  }
+  return own;
+}
+
+/// Whole numbers have no fraction; neither have those from 2^23 (float) or 2^51 (double) on.
+template <typename T>
+inline bool has_fraction(Bits<T> bits) {
+  if constexpr (std::is_floating_point_v<T>) {
+    constexpr T kWhole = std::is_same_v<T, float> ? T(8388608) : T(2251799813685248);
+    constexpr auto kWholeBits = std::bit_cast<Bits<T>>(kWhole);
+    const Bits<T> most = bits < kWholeBits ? bits : kWholeBits;
+    const T value = std::bit_cast<T>(most);
+    return std::bit_cast<Bits<T>>(static_cast<T>(static_cast<Bits<T>>(value))) != most;
+  } else {
+    return false;
+  }
+}
+
+template <typename T>
+double value_of(Bits<T> bits) {
+  return static_cast<double>(std::bit_cast<T>(bits));
+}
+
+/// Flags are gathered in integers and not in branches, so that the compiler can use wide registers.
+template <typename T>
+PTYCHE_WIDE ValueSurvey survey_frame(const T* values, const FrameRules<T>& rules) {
+  const std::uint8_t* const counted = rules.counted;
+  const Bits<T> ceiling = rules.ceiling;
+  const bool has_ceiling = rules.has_ceiling;
+  Bits<T> largest = 0, bad = 0, cleared = 0, broken = 0, broken_hidden = 0;
+  for (std::int64_t i = 0; i < rules.pixels; ++i) {
+    const Bits<T> bits = allowed(values[i], counted[i], ceiling, has_ceiling);
+    const Bits<T> seen = counted[i];
+    const Bits<T> good = is_count<T>(bits) ? bits : Bits<T>(0);
+    const Bits<T> fraction = has_fraction<T>(good);
+    bad |= static_cast<Bits<T>>(bits ^ good);
+    cleared |= static_cast<Bits<T>>(bits ^ bits_of(values[i]));
+    broken |= static_cast<Bits<T>>(fraction & seen);
+    broken_hidden |= static_cast<Bits<T>>(fraction & (1 ^ seen));
+    largest = good > largest ? good : largest;
+  }
+  return {bad == 0, broken == 0, broken_hidden == 0, true, cleared != 0, value_of<T>(largest)};
+}
+
+/// Off is what is farther from a whole number than both bounds: then two signs are set.
+template <typename T>
+PTYCHE_WIDE bool has_whole_squares(const T* values, const FrameRules<T>& rules) {
+  const std::uint8_t* const counted = rules.counted;
+  std::int64_t off = 0;
+  for (std::int64_t i = 0; i < rules.pixels; ++i) {
+    const Bits<T> bits = counted[i] != 0 ? bits_of(values[i]) : Bits<T>(0);
+    const double value = value_of<T>(bits), square = value * value;
+    const double error = std::abs(square - rounded(square));
+    off |= std::bit_cast<std::int64_t>(kWholeWithin - error) &
+           std::bit_cast<std::int64_t>(square * kFloat32Rounding - error);
+  }
+  return off >= 0;
+}
+
+void add(ValueSurvey& all, const ValueSurvey& frame) {
+  all.valid = all.valid && frame.valid;
+  all.whole = all.whole && frame.whole;
+  all.whole_hidden = all.whole_hidden && frame.whole_hidden;
+  all.whole_squares = all.whole_squares && frame.whole_squares;
+  all.cleared = all.cleared || frame.cleared;
+  all.largest = std::max(all.largest, frame.largest);
+}
+
+template <typename T>
+ValueSurvey survey_as(const at::Tensor& patterns, const ValueRules& rules, bool squares) {
+  const FrameRules<T> own = frame_rules<T>(patterns, rules);
+  const T* const values = patterns.const_data_ptr<T>();
+  ValueSurvey all;
+  std::mutex adding;
+  at::parallel_for(0, patterns.size(0), 1, [&](std::int64_t begin, std::int64_t end) {
+    ValueSurvey some;
+    for (std::int64_t i = begin; i < end; ++i) {
+      ValueSurvey frame = survey_frame(values + i * own.pixels, own);
+      if (squares && !frame.whole && some.whole_squares)
+        frame.whole_squares = has_whole_squares(values + i * own.pixels, own);
+      add(some, frame);
+    }
+    const std::lock_guard lock(adding);
+    add(all, some);
+  });
+  return all;
+}
+
+template <typename From, typename To, bool kSquare, bool kRound>
+PTYCHE_WIDE void convert_frame(const From* from, const FrameRules<From>& rules, To* to) {
+  // float holds what it is given, and its square rounds to what the double's rounds to; but not
+  // large whole numbers.
+  constexpr bool kNarrow = std::is_same_v<From, float> &&
+                           (!kRound || (sizeof(To) <= 2 && !std::is_floating_point_v<To>));
+  using Number = std::conditional_t<kNarrow, float, double>;
+  const std::uint8_t* const counted = rules.counted;
+  const Bits<From> ceiling = rules.ceiling;
+  const bool has_ceiling = rules.has_ceiling;
+  for (std::int64_t i = 0; i < rules.pixels; ++i) {
+    auto value = static_cast<Number>(
+        std::bit_cast<From>(allowed(from[i], counted[i], ceiling, has_ceiling)));
+    if constexpr (kSquare) value *= value;
+    if constexpr (kRound && kNarrow) value += 0.5f;  // cut off below
+    if constexpr (kRound && !kNarrow) value = rounded(value);
+    if constexpr (std::is_floating_point_v<To>)
+      to[i] = static_cast<To>(value);
+    else
+      to[i] = static_cast<To>(static_cast<std::int32_t>(value));
+  }
+}
+
+template <typename From, typename To>
+void convert_all(const at::Tensor& patterns, const ValueRules& rules, const CountRules& how,
+                 at::Tensor& counts) {
+  const FrameRules<From> own = frame_rules<From>(patterns, rules);
+  const From* const from = patterns.const_data_ptr<From>();
+  To* const to = counts.mutable_data_ptr<To>();
+  const auto frame = how.square  ? how.round ? convert_frame<From, To, true, true>
+                                             : convert_frame<From, To, true, false>
+                      : how.round ? convert_frame<From, To, false, true>
+                                 : convert_frame<From, To, false, false>;
+  at::parallel_for(0, patterns.size(0), 1, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i)
+      frame(from + i * own.pixels, own, to + i * own.pixels);
+  });
+}
+
+template <typename From>
+void convert_from(const at::Tensor& patterns, const ValueRules& rules, const CountRules& how,
+                  at::Tensor& counts) {
+  if (how.type == at::kByte) return convert_all<From, std::uint8_t>(patterns, rules, how, counts);
+  if (how.type == at::kShort) return convert_all<From, std::int16_t>(patterns, rules, how, counts);
+  if (how.type == at::kInt) return convert_all<From, std::int32_t>(patterns, rules, how, counts);
+  convert_all<From, float>(patterns, rules, how, counts);
+}
+
+/// Calls `work` with a null pointer of the tensor's type.
+template <typename Work>
+auto with_type(const at::Tensor& values, const Work& work) {
+  switch (values.scalar_type()) {
+    case at::kByte:
+      return work(static_cast<std::uint8_t*>(nullptr));
+    case at::kChar:
+      return work(static_cast<std::int8_t*>(nullptr));
+    case at::kShort:
+      return work(static_cast<std::int16_t*>(nullptr));
+    case at::kInt:
+      return work(static_cast<std::int32_t*>(nullptr));
+    case at::kLong:
+      return work(static_cast<std::int64_t*>(nullptr));
+    case at::kFloat:
+      return work(static_cast<float*>(nullptr));
+    case at::kDouble:
+      return work(static_cast<double*>(nullptr));
+    default:
+      throw InvalidInput("expected numbers, found " + type_name(values.scalar_type()));
+  }
+}
+
+template <typename T>
+void sum_frame(const T* values, const std::uint8_t* counted, std::int64_t pixels, double ceiling,
+               double* to) {
+  using Sum = std::conditional_t<std::is_floating_point_v<T>, double, std::int64_t>;
+  constexpr std::int64_t kLanes = 8;
+  Sum sums[kLanes] = {};
+  std::int64_t ties = 0, i = 0;
+  for (; i + kLanes <= pixels; i += kLanes)
+    for (std::int64_t lane = 0; lane < kLanes; ++lane)
+      sums[lane] += counted[i + lane] != 0 ? static_cast<Sum>(values[i + lane]) : Sum(0);
+  for (; i < pixels; ++i) sums[0] += counted[i] != 0 ? static_cast<Sum>(values[i]) : Sum(0);
+  // float32 rounds the largest 32 bit number up by less than this.
+  const double at_least = ceiling * (1 - 1e-7);
+  for (i = 0; ceiling > 0 && i < pixels; ++i)
+    ties += static_cast<double>(values[i]) >= at_least && counted[i] != 0;
+  to[0] = 0;
+  for (const Sum sum : sums) to[0] += static_cast<double>(sum);
+  to[1] = static_cast<double>(ties);
+}
+
+}  // namespace
+
+ValueSurvey survey(const at::Tensor& patterns, const ValueRules& rules, bool squares) {
+  return with_type(patterns,
+                   [&]<typename T>(T*) { return survey_as<T>(patterns, rules, squares); });
+}
+
+at::Tensor converted(const at::Tensor& patterns, const ValueRules& rules, const CountRules& how) {
+  at::Tensor counts = at::empty(patterns.sizes(), how.type);
+  with_type(patterns, [&]<typename T>(T*) { convert_from<T>(patterns, rules, how, counts); });
+  return counts;
+}
+
+at::Tensor frame_sums(const at::Tensor& counts, const at::Tensor& mask, double ceiling) {
+  at::Tensor sums = at::empty({counts.size(0), 2}, at::kDouble);
+  const std::int64_t pixels = counts.size(1) * counts.size(2);
+  const at::Tensor whole = counts.contiguous(), counted = mask.contiguous();
+  with_type(whole, [&]<typename T>(T*) {
+    at::parallel_for(0, whole.size(0), 1, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i)
+        sum_frame(whole.const_data_ptr<T>() + i * pixels, mask_bytes(counted), pixels, ceiling,
+                  sums.mutable_data_ptr<double>() + 2 * i);
+    });
+  });
+  return sums;
+}
+
+}  // namespace ptyche

@@ -1,0 +1,49 @@
+// What all values of a stack of patterns have in common, and their way to counts: each in one pass
+// over the memory, on all cores.
+#pragma once
+
+#include <ATen/ATen.h>
+
+#include <cstdint>
+
+namespace ptyche {
+
+/// Which values are looked at. A pixel that the mask leaves out may hold anything: what is no valid
+/// count there, or stands at the ceiling, is 0.
+struct ValueRules {
+  at::Tensor mask;      ///< (rows, cols) bool, true = counted
+  double ceiling = -1;  ///< of hidden pixels; below 0 = none
+};
+
+struct ValueSurvey {
+  bool valid = true;         ///< no counted pixel is NaN, infinite or below zero
+  bool whole = true;         ///< all of counted pixels are whole numbers
+  bool whole_hidden = true;  ///< those of hidden pixels are
+  /// All squares lie within kWholeWithin, or float32's rounding, of whole numbers.
+  bool whole_squares = true;
+  bool cleared = false;  ///< hidden pixels hold something that is no count
+  double largest = 0;
+};
+
+/// Squares of exact roots come back this close to whole numbers (DESIGN: "One scale contract").
+inline constexpr double kWholeWithin = 1e-3;
+/// The square of a float32 root is off by up to 2^-23 of itself, more than that for large counts.
+inline constexpr double kFloat32Rounding = 1.5e-7;
+
+/// patterns  (n, rows, cols) of any real type, contiguous. Whole squares are looked for only where
+///           `squares` asks for them.
+ValueSurvey survey(const at::Tensor& patterns, const ValueRules& rules, bool squares);
+
+struct CountRules {
+  bool square = false, round = false;
+  at::ScalarType type = at::kFloat;  ///< uint8, int16, int32 or float32 that holds the results
+};
+
+/// The values as counts, (n, rows, cols): hidden pixels cleared, then squared, then rounded.
+at::Tensor converted(const at::Tensor& patterns, const ValueRules& rules, const CountRules& how);
+
+/// Of every pattern the sum of its counted pixels and how many of these are at least `ceiling`
+/// (above 0; else none is): (n, 2) float64.
+at::Tensor frame_sums(const at::Tensor& counts, const at::Tensor& mask, double ceiling);
+
+}  // namespace ptyche

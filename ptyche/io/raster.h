@@ -1,0 +1,35 @@
+// Positions of a scan: those of a raster that nobody wrote down, and columns x and y as (n, 2).
+#pragma once
+
+#include <ATen/ATen.h>
+
+#include <cstdint>
+#include <string>
+
+namespace ptyche {
+
+/// A raster of rows and columns: columns run fast, in every row the same way.
+struct Raster {
+  std::int64_t rows = 0, cols = 0;        ///< 0 = no raster
+  double step_row_m = 0, step_col_m = 0;  ///< between rows, between columns
+  double rotation_deg = 0;  ///< the raster's columns against the detector's, towards its rows
+};
+
+/// "16x32" -> 16 rows, 32 columns. Throws InvalidInput for another text or a number below 1.
+Raster raster_of_shape(const std::string& text);
+
+/// The raster's points, (rows * cols, 2) float64 (row, col) in metres, around 0.
+at::Tensor raster_positions(const Raster& raster);
+
+/// (n, 2) float64 (row, col) of y and x. Each holds n numbers in any shape, or the two are the axes
+/// of a raster (y of its rows, x of its columns) with rows * columns = n. Throws InvalidInput that
+/// begins with `name`.
+at::Tensor positions_of(const at::Tensor& y, const at::Tensor& x, std::int64_t n,
+                        const std::string& name);
+
+/// An array with two or three numbers a pattern, (n, 3), (3, n), (rows, cols, 3), (n, 2) or (2, n),
+/// as (n, 2 or 3) float64. Where both ends fit, the last axis holds the numbers. Throws
+/// InvalidInput that begins with `name`.
+at::Tensor vectors_of(const at::Tensor& array, std::int64_t n, const std::string& name);
+
+}  // namespace ptyche

@@ -1,0 +1,534 @@
+#include "ptyche/storage/hdf5.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+
+#include "ptyche/core/error.h"
+#include "ptyche/core/files.h"
+#include "ptyche/data/array.h"
+#include "ptyche/storage/hdf5_chunks.h"
+#include "ptyche/storage/hdf5_filters.h"
+#include "ptyche/storage/seal.h"
+#include "ptyche/storage/trial.h"
+
+namespace ptyche {
+namespace fs = std::filesystem;
+namespace {
+
+// HDF5's types on disk against LibTorch's types in memory.
+
+/// How a dataset is read: the tensor type, the type for H5Dread, and what the file's type was.
+struct Hdf5Reading {
+  at::ScalarType type;
+  Hdf5Id memory;
+  bool unsigned_bits = false;  ///< see from_unsigned_bits
+  double ceiling = 0;          ///< see FileArray
+};
+
+Hdf5Id copy_of(hid_t type) { return {H5Tcopy(type), H5Tclose}; }
+
+std::string member_name(hid_t type, unsigned index) {
+  char* name = H5Tget_member_name(type, index);
+  const std::string copy = name ? name : "";
+  H5free_memory(name);
+  return copy;
+}
+
+/// A compound of two floats; the members keep the file's names, by which HDF5 matches them.
+Hdf5Id complex_type(hid_t part, const std::string& real, const std::string& imaginary) {
+  const std::size_t bytes = H5Tget_size(part);
+  Hdf5Id type(H5Tcreate(H5T_COMPOUND, 2 * bytes), H5Tclose);
+  H5Tinsert(type.get(), real.c_str(), 0, part);
+  H5Tinsert(type.get(), imaginary.c_str(), bytes, part);
+  return type;
+}
+
+/// The library converts members wherever a damaged file says that they lie, past the ends of its
+/// own buffers, too.
+void require_members_inside(hid_t file_type) {
+  std::array<std::array<std::size_t, 2>, 2> members{};  // begin and end of each, in bytes
+  for (unsigned i = 0; i < 2; ++i) {
+    const Hdf5Id part(H5Tget_member_type(file_type, i), H5Tclose);
+    const std::size_t begin = H5Tget_member_offset(file_type, i);
+    members[i] = {begin, begin + H5Tget_size(part.get())};
+  }
+  const auto [first, second] = std::minmax(members[0], members[1]);
+  const std::size_t whole = H5Tget_size(file_type);
+  require(
+      first[0] < first[1] && first[1] <= second[0] && second[0] < second[1] && second[1] <= whole,
+      "expected two numbers in {} bytes, found them at {} to {} and {} to {}: damaged", whole,
+      first[0], first[1], second[0], second[1]);
+}
+
+Hdf5Reading complex_reading(hid_t file_type) {
+  bool two_floats = H5Tget_nmembers(file_type) == 2;
+  bool narrow = true;
+  for (unsigned i = 0; two_floats && i < 2; ++i) {
+    const Hdf5Id part(H5Tget_member_type(file_type, i), H5Tclose);
+    two_floats = H5Tget_class(part.get()) == H5T_FLOAT;
+    narrow = narrow && H5Tget_size(part.get()) <= 4;
+  }
+  require(two_floats, "expected numbers, found a compound of {} members",
+          H5Tget_nmembers(file_type));
+  require_members_inside(file_type);
+  return {narrow ? at::kComplexFloat : at::kComplexDouble,
+          complex_type(narrow ? H5T_NATIVE_FLOAT : H5T_NATIVE_DOUBLE, member_name(file_type, 0),
+                       member_name(file_type, 1))};
+}
+
+Hdf5Reading integer_reading(hid_t file_type) {
+  const auto bytes = static_cast<std::int64_t>(H5Tget_size(file_type));
+  const bool is_signed = H5Tget_sign(file_type) != H5T_SGN_NONE;
+  const double ceiling = integer_ceiling(bytes, is_signed);
+  const bool wide_bits = !is_signed && bytes > 1;
+  if (bytes == 1 && is_signed) return {at::kChar, copy_of(H5T_NATIVE_INT8), false, ceiling};
+  if (bytes == 1) return {at::kByte, copy_of(H5T_NATIVE_UINT8), false, ceiling};
+  if (bytes == 2) {
+    return {at::kShort, copy_of(is_signed ? H5T_NATIVE_INT16 : H5T_NATIVE_UINT16), wide_bits,
+            ceiling};
+  }
+  if (bytes <= 4) {
+    return {at::kInt, copy_of(is_signed ? H5T_NATIVE_INT32 : H5T_NATIVE_UINT32), wide_bits,
+            ceiling};
+  }
+  return {at::kLong, copy_of(is_signed ? H5T_NATIVE_INT64 : H5T_NATIVE_UINT64), wide_bits, ceiling};
+}
+
+Hdf5Id bool_type() {
+  Hdf5Id type(H5Tenum_create(H5T_NATIVE_INT8), H5Tclose);
+  const std::array<std::int8_t, 2> values{0, 1};
+  H5Tenum_insert(type.get(), "FALSE", &values[0]);
+  H5Tenum_insert(type.get(), "TRUE", &values[1]);
+  return type;
+}
+
+Hdf5Reading enum_reading(hid_t file_type) {
+  require(H5Tget_size(file_type) == 1 && H5Tget_nmembers(file_type) == 2 &&
+              member_name(file_type, 0) == "FALSE",
+          "expected numbers, found an enumeration of {} names", H5Tget_nmembers(file_type));
+  return {at::kBool, bool_type()};
+}
+
+herr_t keep_first(unsigned n, const H5E_error2_t* error, void* text) {
+  if (n == 0 && error->desc != nullptr) *static_cast<std::string*>(text) = error->desc;
+  return 0;
+}
+
+/// Throws InvalidInput for texts, references and compounds other than a complex number.
+Hdf5Reading reading_of(hid_t file_type) {
+  switch (H5Tget_class(file_type)) {
+    case H5T_INTEGER:
+      return integer_reading(file_type);
+    case H5T_FLOAT:
+      return H5Tget_size(file_type) <= 4 ? Hdf5Reading{at::kFloat, copy_of(H5T_NATIVE_FLOAT)}
+                                         : Hdf5Reading{at::kDouble, copy_of(H5T_NATIVE_DOUBLE)};
+    case H5T_COMPOUND:
+      return complex_reading(file_type);
+    case H5T_ENUM:
+      return enum_reading(file_type);
+    default:
+      throw InvalidInput("expected numbers, found text or another kind of data");
+  }
+}
+
+/// The type under which a tensor is written.
+Hdf5Id writing_of(at::ScalarType type) {
+  switch (type) {
+    case at::kBool:
+      return bool_type();
+    case at::kByte:
+      return copy_of(H5T_NATIVE_UINT8);
+    case at::kShort:
+      return copy_of(H5T_NATIVE_INT16);
+    case at::kInt:
+      return copy_of(H5T_NATIVE_INT32);
+    case at::kLong:
+      return copy_of(H5T_NATIVE_INT64);
+    case at::kFloat:
+      return copy_of(H5T_NATIVE_FLOAT);
+    case at::kDouble:
+      return copy_of(H5T_NATIVE_DOUBLE);
+    case at::kComplexFloat:
+      return complex_type(H5T_NATIVE_FLOAT, "r", "i");
+    case at::kComplexDouble:
+      return complex_type(H5T_NATIVE_DOUBLE, "r", "i");
+    default:
+      throw InvalidInput("expected a type that HDF5 has, found " + type_name(type));
+  }
+}
+
+/// Variable-length UTF-8 text, which h5py hands out as str.
+Hdf5Id text_type() {
+  Hdf5Id type = copy_of(H5T_C_S1);
+  H5Tset_size(type.get(), H5T_VARIABLE);
+  H5Tset_cset(type.get(), H5T_CSET_UTF8);
+  return type;
+}
+
+/// The innermost message on the library's error stack: why the last call failed.
+std::string reason_of_failure() {
+  std::string text;
+  H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, keep_first, &text);
+  return text.empty() ? "no reason given by HDF5" : text;
+}
+
+// Arrays, texts and attributes.
+
+/// Errors are exceptions here; the library's own printing would only confuse.
+void silence_library() { H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr); }
+
+void require_success(bool ok, const std::string& what) {
+  if (!ok) throw InvalidInput(what + ": " + reason_of_failure());
+}
+
+Hdf5Id open_dataset(hid_t file, const std::string& path) {
+  Hdf5Id dataset(H5Dopen2(file, path.c_str(), H5P_DEFAULT), H5Dclose);
+  require_success(dataset.valid(), "could not be opened");
+  return dataset;
+}
+
+std::vector<std::int64_t> shape_of(hid_t space) {
+  const int rank = H5Sget_simple_extent_ndims(space);
+  require_success(rank >= 0, "shape could not be read");
+  std::vector<hsize_t> lengths(static_cast<std::size_t>(rank));
+  H5Sget_simple_extent_dims(space, lengths.data(), nullptr);
+  return {lengths.begin(), lengths.end()};
+}
+
+// Deflate packs by no more than this (RFC 1951); below the size, no harm is done.
+constexpr double kLargestPacking = 1032;
+constexpr double kHarmless = 256e6;
+
+/// A small file may declare an array that fills the memory and hold nothing of it.
+void require_stored(hid_t dataset, std::int64_t declared) {
+  const Hdf5Id created(H5Dget_create_plist(dataset), H5Pclose);
+  const H5D_layout_t layout = H5Pget_layout(created.get());
+  const bool elsewhere = layout == H5D_VIRTUAL || H5Pget_external_count(created.get()) > 0;
+  const auto stored = static_cast<double>(H5Dget_storage_size(dataset));
+  require(elsewhere || static_cast<double>(declared) <= kHarmless + kLargestPacking * stored,
+          "declares {} bytes of values and holds {}: damaged, or never written", declared, stored);
+}
+
+FileArray read_array(hid_t file, const std::string& path) {
+  const Hdf5Id dataset = open_dataset(file, path);
+  const Hdf5Id file_type(H5Dget_type(dataset.get()), H5Tclose);
+  const Hdf5Id space(H5Dget_space(dataset.get()), H5Sclose);
+  const Hdf5Reading reading = reading_of(file_type.get());
+  const std::vector<std::int64_t> shape = shape_of(space.get());
+  require_stored(dataset.get(),
+                 checked_bytes(shape, static_cast<std::int64_t>(at::elementSize(reading.type))));
+  const bool flags = reading.type == at::kBool;
+  at::Tensor values = at::empty(shape, flags ? at::kByte : reading.type);
+  const bool past = values.numel() > 0 && shape.size() >= 2 &&
+                    read_past_library(dataset.get(), reading.memory.get(), shape,
+                                      ImageBlock::whole(shape), values.mutable_data_ptr());
+  if (values.numel() > 0 && !past) {
+    const herr_t status = H5Dread(dataset.get(), reading.memory.get(), H5S_ALL, H5S_ALL,
+                                  H5P_DEFAULT, values.mutable_data_ptr());
+    require_success(status >= 0,
+                    "could not be read (damaged, or packed by a filter that is not installed)");
+  }
+  if (flags) values = values.ne(0);  // a bool that is neither 0 nor 1 is undefined behaviour later
+  return {reading.unsigned_bits ? from_unsigned_bits(values) : values, reading.ceiling};
+}
+
+/// A dataset of images. The library is asked by one thread.
+class Hdf5Stack : public FrameStack {
+ public:
+  Hdf5Stack(const StackShape& shape, std::string path, Hdf5Id dataset, Hdf5Id memory,
+            std::vector<std::int64_t> lengths)
+      : FrameStack(shape),
+        path_(std::move(path)),
+        dataset_(std::move(dataset)),
+        memory_(std::move(memory)),
+        lengths_(std::move(lengths)) {}
+
+  void read(std::int64_t first, const Window& window, at::Tensor to) const override {
+    const ImageBlock block{first, to.size(0), window};
+    if (block.count == 0) return;
+    with_context(path_, [&] {
+      void* const data = to.mutable_data_ptr();
+      if (read_past_library(dataset_.get(), memory_.get(), lengths_, block, data)) return;
+      require_success(read_by_library(dataset_.get(), memory_.get(), lengths_, block, data),
+                      "could not be read (damaged, or packed by a filter that is not installed)");
+    });
+  }
+
+ private:
+  std::string path_;
+  Hdf5Id dataset_, memory_;
+  std::vector<std::int64_t> lengths_;
+};
+
+/// Nothing for an array that is no stack of images of real numbers.
+std::unique_ptr<FrameStack> stack_of(hid_t file, const std::string& path) {
+  Hdf5Id dataset = open_dataset(file, path);
+  const Hdf5Id file_type(H5Dget_type(dataset.get()), H5Tclose);
+  const Hdf5Id space(H5Dget_space(dataset.get()), H5Sclose);
+  Hdf5Reading reading = reading_of(file_type.get());
+  const std::vector<std::int64_t> shape = shape_of(space.get());
+  const bool images = shape.size() == 3 || shape.size() == 4;
+  if (!images || reading.type == at::kBool || at::isComplexType(reading.type)) return nullptr;
+  for (const std::int64_t length : shape)
+    if (length == 0) return nullptr;
+  const auto item = static_cast<std::int64_t>(at::elementSize(reading.type));
+  const double bytes =
+      static_cast<double>(H5Sget_simple_extent_npoints(space.get())) * static_cast<double>(item);
+  require(bytes < 9e18, "shape: {} bytes, more than any disk has", bytes);
+  require_stored(dataset.get(), static_cast<std::int64_t>(bytes));
+  const std::size_t rank = shape.size();
+  const StackShape frames{
+      .frames = rank == 3 ? shape[0] : shape[0] * shape[1],
+      .rows = shape[rank - 2],
+      .cols = shape[rank - 1],
+      .type = reading.type,
+      .unsigned_bits = reading.unsigned_bits,
+      .ceiling = reading.ceiling,
+      .raster = rank == 4 ? std::vector{shape[0], shape[1]} : std::vector<std::int64_t>{}};
+  return std::make_unique<Hdf5Stack>(frames, path, std::move(dataset), std::move(reading.memory),
+                                     shape);
+}
+
+struct Attribute {
+  Hdf5Id id, type, space;
+};
+
+std::optional<Attribute> open_attribute(hid_t file, const std::string& path,
+                                        const std::string& name) {
+  if (H5Aexists_by_name(file, path.c_str(), name.c_str(), H5P_DEFAULT) <= 0) return std::nullopt;
+  Hdf5Id id(H5Aopen_by_name(file, path.c_str(), name.c_str(), H5P_DEFAULT, H5P_DEFAULT), H5Aclose);
+  require_success(id.valid(), name + ": could not be opened");
+  Hdf5Id type(H5Aget_type(id.get()), H5Tclose);
+  Hdf5Id space(H5Aget_space(id.get()), H5Sclose);
+  return Attribute{std::move(id), std::move(type), std::move(space)};
+}
+
+/// The attribute's text, of fixed or variable length.
+std::string text_of(const Attribute& attribute) {
+  const hid_t type = attribute.type.get();
+  require(
+      H5Tget_class(type) == H5T_STRING && H5Sget_simple_extent_npoints(attribute.space.get()) == 1,
+      "expected {}", "one text");
+  if (H5Tis_variable_str(type) > 0) {
+    char* text = nullptr;
+    require_success(H5Aread(attribute.id.get(), type, &text) >= 0, "could not be read");
+    const std::string copy = text ? text : "";
+    H5free_memory(text);
+    return copy;
+  }
+  std::string text(H5Tget_size(type), '\0');
+  require_success(H5Aread(attribute.id.get(), type, text.data()) >= 0, "could not be read");
+  return text.c_str();  // up to the padding
+}
+
+void write_attribute(hid_t file, const std::string& path, const std::string& name, hid_t type,
+                     const void* value) {
+  if (H5Aexists_by_name(file, path.c_str(), name.c_str(), H5P_DEFAULT) > 0) {
+    H5Adelete_by_name(file, path.c_str(), name.c_str(), H5P_DEFAULT);
+  }
+  const Hdf5Id space(H5Screate(H5S_SCALAR), H5Sclose);
+  const Hdf5Id attribute(H5Acreate_by_name(file, path.c_str(), name.c_str(), type, space.get(),
+                                           H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
+                         H5Aclose);
+  require_success(attribute.valid() && H5Awrite(attribute.get(), type, value) >= 0,
+                  path + ": attribute " + name + " could not be written");
+}
+
+Hdf5Id group_making_links() {
+  Hdf5Id links(H5Pcreate(H5P_LINK_CREATE), H5Pclose);
+  H5Pset_create_intermediate_group(links.get(), 1);
+  return links;
+}
+
+/// Without times, so that the same content gives the same file.
+Hdf5Id dataset_properties(const at::Tensor& array, Hdf5File::Storage storage) {
+  constexpr unsigned kDeflateLevel = 4;
+  Hdf5Id properties(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
+  H5Pset_obj_track_times(properties.get(), false);
+  if (storage == Hdf5File::Storage::plain || array.dim() < 2 || array.numel() == 0) {
+    return properties;
+  }
+  std::vector<hsize_t> chunk(array.sizes().begin(), array.sizes().end());
+  chunk.front() = 1;
+  H5Pset_chunk(properties.get(), static_cast<int>(chunk.size()), chunk.data());
+  H5Pset_shuffle(properties.get());
+  H5Pset_deflate(properties.get(), kDeflateLevel);
+  return properties;
+}
+
+void write_dataset(hid_t file, const std::string& path, hid_t type, hid_t space, hid_t properties,
+                   const void* data) {
+  const Hdf5Id links = group_making_links();
+  Hdf5Id dataset(H5Dcreate2(file, path.c_str(), type, space, links.get(), properties, H5P_DEFAULT),
+                 H5Dclose);
+  const bool written =
+      dataset.valid() &&
+      (data == nullptr || H5Dwrite(dataset.get(), type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) >= 0);
+  require_success(written, path + ": could not be written");
+  require_success(dataset.close(), path + ": could not be written");
+}
+
+herr_t append_dataset(hid_t, const char* name, const H5O_info_t* info, void* names) {
+  if (info->type == H5O_TYPE_DATASET)
+    static_cast<std::vector<std::string>*>(names)->push_back(name);
+  return 0;
+}
+
+}  // namespace
+
+bool Hdf5Id::close() {
+  if (id_ < 0) return true;
+  const bool closed = close_(id_) >= 0;
+  id_ = -1;
+  return closed;
+}
+
+bool is_hdf5(const fs::path& file) {
+  silence_library();
+  return not_a_file(file).empty() && H5Fis_hdf5(file.c_str()) > 0;
+}
+
+Hdf5File Hdf5File::open(const fs::path& file, SealCheck when) {
+  silence_library();
+  const std::string other = not_a_file(file);
+  require(other.empty(), "expected an HDF5 file, found {}", other);
+  const bool later = when == SealCheck::later && fs::file_size(file) > kReadAtOnce;
+  const Seal seal = later ? Seal::none : check_seal(file);
+  require(seal != Seal::broken,
+          "the file is damaged: expected the SHA-256 that ptyche wrote at its end, found {}",
+          "another one");
+  if (seal == Seal::none) require_sound_hdf5(file);
+  Hdf5Id id(H5Fopen(file.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose);
+  require_success(id.valid(), "expected a whole HDF5 file, found a damaged one");
+  register_hdf5_filters();
+  return {std::move(id), file};
+}
+
+Hdf5File Hdf5File::create(const fs::path& file) {
+  constexpr std::size_t kGrowth = 1 << 24;
+  silence_library();
+  const Hdf5Id access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
+  H5Pset_fapl_core(access.get(), kGrowth, /*backing_store=*/false);
+  Hdf5Id id(H5Fcreate(file.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access.get()), H5Fclose);
+  require_success(id.valid(), "could not be written");
+  return {std::move(id), file};
+}
+
+std::int64_t Hdf5File::size() const {
+  hsize_t bytes = 0;
+  require_success(H5Fget_filesize(file_.get(), &bytes) >= 0, "size unknown");
+  return static_cast<std::int64_t>(bytes);
+}
+
+bool Hdf5File::has(const std::string& path) const {
+  // H5Lexists fails, rather than say no, where a group above is missing.
+  for (std::size_t end = path.find('/', 1);; end = path.find('/', end + 1)) {
+    if (H5Lexists(file_.get(), path.substr(0, end).c_str(), H5P_DEFAULT) <= 0) return false;
+    if (end == std::string::npos) break;
+  }
+  return H5Oexists_by_name(file_.get(), path.c_str(), H5P_DEFAULT) > 0;
+}
+
+std::vector<std::string> Hdf5File::datasets() const {
+  std::vector<std::string> names;
+  H5Ovisit2(file_.get(), H5_INDEX_NAME, H5_ITER_INC, append_dataset, &names, H5O_INFO_BASIC);
+  return names;
+}
+
+FileArray Hdf5File::read(const std::string& path) const {
+  return with_context(path, [&] {
+    require(has(path), "expected a dataset of this name, found {}",
+            [&] { return list_of(datasets()); });
+    return read_array(file_.get(), path);
+  });
+}
+
+std::unique_ptr<FrameStack> Hdf5File::frames(const std::string& path) const {
+  return with_context(path, [&] { return stack_of(file_.get(), path); });
+}
+
+std::optional<double> Hdf5File::number(const std::string& path, const std::string& name) const {
+  return with_context(path + " attribute " + name, [&]() -> std::optional<double> {
+    const auto attribute = open_attribute(file_.get(), path, name);
+    if (!attribute) return std::nullopt;
+    const H5T_class_t kind = H5Tget_class(attribute->type.get());
+    require((kind == H5T_FLOAT || kind == H5T_INTEGER) &&
+                H5Sget_simple_extent_npoints(attribute->space.get()) == 1,
+            "expected {}", "one number");
+    double value = 0;
+    require_success(H5Aread(attribute->id.get(), H5T_NATIVE_DOUBLE, &value) >= 0,
+                    "could not be read");
+    return value;
+  });
+}
+
+std::optional<std::string> Hdf5File::text(const std::string& path, const std::string& name) const {
+  return with_context(path + " attribute " + name, [&]() -> std::optional<std::string> {
+    const auto attribute = open_attribute(file_.get(), path, name);
+    if (!attribute) return std::nullopt;
+    return text_of(*attribute);
+  });
+}
+
+void Hdf5File::write(const std::string& path, const at::Tensor& array, Storage storage) {
+  const at::Tensor data = array.detach().cpu().resolve_conj().contiguous();
+  const std::vector<hsize_t> lengths(data.sizes().begin(), data.sizes().end());
+  const Hdf5Id space(
+      lengths.empty() ? H5Screate(H5S_SCALAR)
+                      : H5Screate_simple(static_cast<int>(lengths.size()), lengths.data(), nullptr),
+      H5Sclose);
+  const Hdf5Id properties = dataset_properties(data, storage);
+  const Hdf5Id type = writing_of(data.scalar_type());
+  write_dataset(file_.get(), path, type.get(), space.get(), properties.get(),
+                data.numel() > 0 ? data.const_data_ptr() : nullptr);
+}
+
+void Hdf5File::write_text(const std::string& path, const std::string& text) {
+  const Hdf5Id space(H5Screate(H5S_SCALAR), H5Sclose);
+  const Hdf5Id properties = dataset_properties(at::Tensor(at::empty({0})), Storage::plain);
+  const Hdf5Id type = text_type();
+  const char* data = text.c_str();
+  write_dataset(file_.get(), path, type.get(), space.get(), properties.get(), &data);
+}
+
+void Hdf5File::make_group(const std::string& path) {
+  const Hdf5Id links = group_making_links();
+  const Hdf5Id group(H5Gcreate2(file_.get(), path.c_str(), links.get(), H5P_DEFAULT, H5P_DEFAULT),
+                     H5Gclose);
+  require_success(group.valid(), path + ": could not be written");
+}
+
+void Hdf5File::set(const std::string& path, const std::string& attribute, double value) {
+  write_attribute(file_.get(), path, attribute, H5T_NATIVE_DOUBLE, &value);
+}
+
+void Hdf5File::set(const std::string& path, const std::string& attribute, std::int64_t value) {
+  write_attribute(file_.get(), path, attribute, H5T_NATIVE_INT64, &value);
+}
+
+void Hdf5File::set(const std::string& path, const std::string& attribute,
+                   const std::string& value) {
+  const Hdf5Id type = text_type();
+  const char* data = value.c_str();
+  write_attribute(file_.get(), path, attribute, type.get(), &data);
+}
+
+void Hdf5File::close() {
+  require_success(H5Fflush(file_.get(), H5F_SCOPE_GLOBAL) >= 0, "could not be written");
+  const ssize_t size = H5Fget_file_image(file_.get(), nullptr, 0);
+  std::vector<char> bytes(static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
+  require_success(size > 0 && H5Fget_file_image(file_.get(), bytes.data(), bytes.size()) == size,
+                  "could not be written");
+  require_success(file_.close(), "could not be written");
+  errno = 0;
+  std::ofstream out(target_, std::ios::binary);
+  out.write(bytes.data(), size);
+  out << seal_of({bytes.data(), bytes.size()});
+  out.close();
+  require(!out.fail(), "could not be written: {}", std::strerror(errno));
+}
+
+}  // namespace ptyche

@@ -1,0 +1,36 @@
+// The values of an HDF5 dataset, fetched past the library on all cores: the library itself has one
+// thread, and unpacks what is then cut away.
+#pragma once
+
+#include <hdf5.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "ptyche/data/array.h"
+
+namespace ptyche {
+
+/// A part of a dataset: its last two axes are rows and columns of images, all axes before them
+/// number the images.
+struct ImageBlock {
+  std::int64_t first = 0, count = 0;  ///< images
+  Window window;
+
+  /// All of an array of this shape (rank 2 or more).
+  static ImageBlock whole(const std::vector<std::int64_t>& shape);
+};
+
+/// Reads a part of a dataset into `to` (count, window's rows, window's columns), if it can be read
+/// so: contiguous, or chunks of any shape that are plain or packed by filters of hdf5_filters.h,
+/// gzip and shuffle, of numbers that `memory_type` holds as they are. Returns false, and leaves it
+/// to the library, where it cannot. What was never written has the dataset's fill value. Throws
+/// InvalidInput for damaged chunks.
+bool read_past_library(hid_t dataset, hid_t memory_type, const std::vector<std::int64_t>& shape,
+                       const ImageBlock& block, void* to);
+
+/// The same by the library. False where it fails.
+bool read_by_library(hid_t dataset, hid_t memory_type, const std::vector<std::int64_t>& shape,
+                     const ImageBlock& block, void* to);
+
+}  // namespace ptyche

@@ -1,0 +1,35 @@
+// What a file makes a library throw is the file's fault: the user is told which file.
+#pragma once
+
+#include <c10/util/Exception.h>
+
+#include <filesystem>
+#include <stdexcept>
+#include <string>
+
+#include "ptyche/core/error.h"
+
+namespace ptyche {
+
+/// Runs `work`, which reads and checks `file`: as with_context with the file's name, and what
+/// LibTorch or the standard library throw at a shape or a number that no check has thought of
+/// becomes an InvalidInput as well.
+template <typename Work>
+auto with_file(const std::filesystem::path& file, Work&& work) {
+  const auto not_understood = [](const std::string& reason) {
+    return InvalidInput("its content is not understood: " + reason.substr(0, reason.find('\n')));
+  };
+  return with_context(file.string(), [&] {
+    try {
+      return work();
+    } catch (const c10::Error& error) {
+      if (!system_message(error).empty()) throw;
+      throw not_understood(error.what_without_backtrace());
+    } catch (const std::logic_error& error) {
+      if (!system_message(error).empty()) throw;
+      throw not_understood(error.what());
+    }
+  });
+}
+
+}  // namespace ptyche

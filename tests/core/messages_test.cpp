@@ -1,0 +1,82 @@
+#include "ptyche/core/messages.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include "ptyche/core/error.h"
+#include "ptyche/core/files.h"
+#include "tests/support/test_folder.h"
+
+namespace ptyche {
+namespace {
+
+class LogFile : public testing::Test {
+ protected:
+  void TearDown() override { begin_messages({}); }
+  std::string said(const std::function<void()>& work) const {
+    testing::internal::CaptureStderr();
+    work();
+    return testing::internal::GetCapturedStderr();
+  }
+  const TestFolder folder_;
+};
+
+TEST_F(LogFile, HoldsWhatTheTerminalDoesNotShowWithTimesAndTheCommandLine) {
+  begin_messages({.quiet = true, .log = folder_ / "a log"});
+  EXPECT_EQ(said([] {
+              note("a note");
+              detail("a detail");
+            }),
+            "");
+  const std::string text = read_bytes(folder_ / "a log");
+  EXPECT_NE(text.find(" info    ptyche " + version()), std::string::npos) << text;
+  EXPECT_NE(text.find(" info    a note\n"), std::string::npos) << text;
+  EXPECT_NE(text.find(" debug   a detail\n"), std::string::npos) << text;
+}
+
+TEST_F(LogFile, IsAddedToAndHoldsWhatItsLevelLetsThrough) {
+  write_text(folder_ / "log", "earlier\n");
+  begin_messages({.log = folder_ / "log", .log_level = MessageLevel::warning});
+  EXPECT_EQ(said([] {
+              note("a note");
+              warn("a warning");
+            }),
+            "a note\nwarning: a warning\n");
+  const std::string text = read_bytes(folder_ / "log");
+  EXPECT_EQ(text.rfind("earlier\n", 0), 0U);
+  EXPECT_EQ(text.find("a note"), std::string::npos);
+  EXPECT_NE(text.find(" warning a warning\n"), std::string::npos) << text;
+}
+
+TEST_F(LogFile, ThatCannotBeWrittenIsRefusedByName) {
+  EXPECT_THROW(begin_messages({.log = folder_ / "no" / "log"}), InvalidInput);
+  mkfifo((folder_ / "pipe").c_str(), 0600);
+  EXPECT_THROW(begin_messages({.log = folder_ / "pipe"}), InvalidInput);
+  EXPECT_THROW(begin_messages({.quiet = true, .verbose = true}), InvalidInput);
+}
+
+TEST_F(LogFile, ThatTakesNoMoreEndsWithAWarningAndNotTheWork) {
+  begin_messages({.log = "/dev/full", .log_level = MessageLevel::warning});
+  const std::string text = said([] { warn("a warning"); });
+  EXPECT_NE(text.find("warning: a warning\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("--log: "), std::string::npos) << text;
+}
+
+TEST(HeardWarnings, AreThoseWhileItLives) {
+  testing::internal::CaptureStderr();
+  warn("before");
+  const HeardWarnings heard;
+  warn("within");
+  note("no warning");
+  {
+    const Silence silence;
+    warn("unheard");
+  }
+  testing::internal::GetCapturedStderr();
+  EXPECT_EQ(heard.list(), std::vector<std::string>{"within"});
+}
+
+TEST(CommandLine, IsWhatAShellTakes) { EXPECT_EQ(command_line().rfind("ptyche", 0), 0U); }
+
+}  // namespace
+}  // namespace ptyche

@@ -1,0 +1,16 @@
+// A list of held-out patterns.
+#include "ptyche/io/counts.h"
+#include "ptyche/io/read_scan.h"
+#include "tests/fuzz/fuzz_file.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
+  const ptyche::fuzz::InputFile file(bytes, size, ".json");
+  const at::Tensor counts = at::ones({9, 4, 4}, at::kShort);
+  const at::Tensor mask = at::ones({4, 4}, at::kBool);
+  const at::Tensor places = at::stack({at::arange(9), at::arange(9)}, 1).to(at::kDouble);
+  ptyche::ReadOptions options;
+  options.hold_out_file = file.path;
+  ptyche::fuzz::may_refuse(file.path,
+                           [&] { ptyche::choose_frames(counts, mask, places, 0, options); });
+  return 0;
+}

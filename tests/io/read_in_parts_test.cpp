@@ -1,0 +1,515 @@
+// Patterns that are read in parts are those that are read whole.
+#include <gtest/gtest.h>
+#include <tiffio.h>
+
+#include <array>
+#include <cstring>
+#include <functional>
+
+#include "ptyche/io/bin_patterns.h"
+#include "ptyche/io/pattern_values.h"
+#include "ptyche/io/write_scan.h"
+#include "ptyche/storage/arrays.h"
+#include "ptyche/storage/frame_stack.h"
+#include "ptyche/storage/hdf5_chunks.h"
+#include "tests/io/layouts.h"
+
+namespace ptyche {
+namespace {
+
+/// (14, 9, 11) int16, all values different.
+at::Tensor odd_stack() {
+  return at::arange(14 * 9 * 11, at::kLong).reshape({14, 9, 11}).to(at::kShort);
+}
+
+/// A dataset of such chunks.
+std::filesystem::path write_chunked(const std::filesystem::path& path, const at::Tensor& values,
+                                    const std::vector<hsize_t>& chunk, bool packed) {
+  const Hdf5Id file(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), H5Fclose);
+  const std::vector<hsize_t> lengths(values.sizes().begin(), values.sizes().end());
+  const int rank = static_cast<int>(lengths.size());
+  const Hdf5Id space(H5Screate_simple(rank, lengths.data(), nullptr), H5Sclose);
+  const Hdf5Id properties(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
+  if (!chunk.empty()) H5Pset_chunk(properties.get(), rank, chunk.data());
+  if (packed) H5Pset_shuffle(properties.get());
+  if (packed) H5Pset_deflate(properties.get(), 4);
+  const Hdf5Id data(H5Dcreate2(file.get(), "data", H5T_NATIVE_INT16, space.get(), H5P_DEFAULT,
+                               properties.get(), H5P_DEFAULT),
+                    H5Dclose);
+  EXPECT_GE(H5Dwrite(data.get(), H5T_NATIVE_INT16, H5S_ALL, H5S_ALL, H5P_DEFAULT,
+                     values.const_data_ptr()),
+            0);
+  return path;
+}
+
+void expect_parts(const FrameStack& stack, const at::Tensor& whole) {
+  ASSERT_EQ(stack.frames(), whole.size(0));
+  EXPECT_TRUE(at::equal(read_all(stack), whole));
+  const Window window{2, 7, 3, 10};
+  const at::Tensor numbers = at::tensor({0, 1, 5, 6, 7, 13}, at::kLong);
+  EXPECT_TRUE(
+      at::equal(read_frames(stack, numbers, window), cut(whole.index_select(0, numbers), window)));
+}
+
+TEST(FrameStack, Hdf5ChunksOfAnyShapeGiveTheirPartsOfFramesAndWindows) {
+  const TestFolder folder;
+  const std::vector<std::vector<hsize_t>> chunks{{}, {1, 9, 11}, {5, 4, 3}, {14, 9, 11}, {3, 9, 2}};
+  for (const auto& chunk : chunks)
+    for (const bool packed : {false, true}) {
+      if (packed && chunk.empty()) continue;
+      const auto path = write_chunked(folder / "scan.h5", odd_stack(), chunk, packed);
+      expect_parts(*Hdf5File::open(path).frames("data"), odd_stack());
+    }
+}
+
+TEST(FrameStack, ARasterOfPatternsIsCountedRowByRow) {
+  const TestFolder folder;
+  const at::Tensor raster = odd_stack().reshape({2, 7, 9, 11});
+  for (const std::vector<hsize_t>& chunk :
+       {std::vector<hsize_t>{}, {1, 1, 9, 11}, {2, 3, 5, 5}, {1, 7, 9, 11}}) {
+    const auto path = write_chunked(folder / "scan.h5", raster, chunk, !chunk.empty());
+    const auto stack = Hdf5File::open(path).frames("data");
+    EXPECT_EQ(stack->shape().raster, (std::vector<std::int64_t>{2, 7}));
+    expect_parts(*stack, odd_stack());
+  }
+}
+
+TEST(FrameStack, TheLibraryReadsTheSameParts) {
+  const TestFolder folder;
+  const at::Tensor raster = odd_stack().reshape({2, 7, 9, 11});
+  const auto path = write_chunked(folder / "scan.h5", raster, {1, 2, 5, 5}, true);
+  const Hdf5File file = Hdf5File::open(path);
+  const Hdf5Id data(H5Dopen2(file.id(), "data", H5P_DEFAULT), H5Dclose);
+  const ImageBlock block{3, 9, {1, 8, 2, 9}};
+  at::Tensor ours = at::empty({9, 7, 7}, at::kShort), theirs = at::empty_like(ours);
+  const std::vector<std::int64_t> shape = raster.sizes().vec();
+  ASSERT_TRUE(
+      read_past_library(data.get(), H5T_NATIVE_INT16, shape, block, ours.mutable_data_ptr()));
+  ASSERT_TRUE(
+      read_by_library(data.get(), H5T_NATIVE_INT16, shape, block, theirs.mutable_data_ptr()));
+  EXPECT_TRUE(at::equal(ours, theirs));
+}
+
+TEST(FrameStack, AChunkThatWasNeverWrittenHoldsTheFillValue) {
+  const TestFolder folder;
+  const auto path = folder / "scan.h5";
+  {
+    const Hdf5Id file(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), H5Fclose);
+    const hsize_t lengths[] = {4, 4, 4}, chunk[] = {1, 4, 4};
+    const Hdf5Id space(H5Screate_simple(3, lengths, nullptr), H5Sclose);
+    const Hdf5Id properties(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
+    const std::int16_t fill = 7;
+    H5Pset_chunk(properties.get(), 3, chunk);
+    H5Pset_deflate(properties.get(), 4);
+    H5Pset_fill_value(properties.get(), H5T_NATIVE_INT16, &fill);
+    const Hdf5Id data(H5Dcreate2(file.get(), "data", H5T_NATIVE_INT16, space.get(), H5P_DEFAULT,
+                                 properties.get(), H5P_DEFAULT),
+                      H5Dclose);
+  }
+  const at::Tensor values = read_all(*Hdf5File::open(path).frames("data"));
+  EXPECT_TRUE(values.eq(7).all().item<bool>());
+}
+
+TEST(FrameStack, NpzMembersArePartsOfTheArrayStoredAndDeflatedAndOfItsLastAxis) {
+  const TestFolder folder;
+  const at::Tensor values = odd_stack();
+  write_npz(folder / "deflated.npz", {{"a", values}});
+  const NpzFile deflated(folder / "deflated.npz");
+  expect_parts(*deflated.frames("a"), values);
+  EXPECT_TRUE(deflated.frames("a")->in_order_only());
+  write_npz(folder / "last.npz", {{"a", values.permute({1, 2, 0}).contiguous()}});
+  expect_parts(*NpzFile(folder / "last.npz").frames("a", true), values);
+  const std::string header = npy_header(values);
+  std::string bytes = header;
+  bytes.append(static_cast<const char*>(values.const_data_ptr()), values.nbytes());
+  write_raw(folder / "plain.npy", bytes);
+  expect_parts(*npy_frames(folder / "plain.npy"), values);
+}
+
+TEST(FrameStack, APartBehindTheEndOfATruncatedFileIsRefused) {
+  const TestFolder folder;
+  const at::Tensor values = odd_stack();
+  std::string bytes = npy_header(values);
+  bytes.append(static_cast<const char*>(values.const_data_ptr()), values.nbytes());
+  write_raw(folder / "plain.npy", bytes);
+  const auto stack = npy_frames(folder / "plain.npy");
+  std::filesystem::resize_file(folder / "plain.npy", bytes.size() - 400);
+  EXPECT_THROW(read_all(*stack), InvalidInput);
+}
+
+TEST(FrameStack, TiledTiffPagesAreWholeImages) {
+  const TestFolder folder;
+  const at::Tensor values = odd_stack();
+  TIFF* const tiff = TIFFOpen((folder / "tiles.tif").c_str(), "w");
+  for (std::int64_t i = 0; i < 14; ++i) {
+    TIFFSetField(tiff, TIFFTAG_IMAGEWIDTH, 11);
+    TIFFSetField(tiff, TIFFTAG_IMAGELENGTH, 9);
+    TIFFSetField(tiff, TIFFTAG_BITSPERSAMPLE, 16);
+    TIFFSetField(tiff, TIFFTAG_SAMPLESPERPIXEL, 1);
+    TIFFSetField(tiff, TIFFTAG_PHOTOMETRIC, PHOTOMETRIC_MINISBLACK);
+    TIFFSetField(tiff, TIFFTAG_TILEWIDTH, 16);
+    TIFFSetField(tiff, TIFFTAG_TILELENGTH, 16);
+    TIFFSetField(tiff, TIFFTAG_COMPRESSION, COMPRESSION_ADOBE_DEFLATE);
+    at::Tensor tile = at::zeros({16, 16}, at::kShort);
+    tile.narrow(0, 0, 9).narrow(1, 0, 11).copy_(values[i]);
+    TIFFWriteTile(tiff, tile.mutable_data_ptr(), 0, 0, 0, 0);
+    TIFFWriteDirectory(tiff);
+  }
+  TIFFClose(tiff);
+  expect_parts(*open_tiff(folder / "tiles.tif")->frames("frames"), values);
+}
+
+TEST(OpenArrays, RefusesATiffThatIsPackedByJbig) {
+  const TestFolder folder;
+  const auto file = folder / "page.tif";
+  TIFF* const tiff = TIFFOpen(file.c_str(), "w");
+  TIFFSetField(tiff, TIFFTAG_IMAGEWIDTH, 8);
+  TIFFSetField(tiff, TIFFTAG_IMAGELENGTH, 1);
+  TIFFSetField(tiff, TIFFTAG_BITSPERSAMPLE, 8);
+  TIFFSetField(tiff, TIFFTAG_SAMPLESPERPIXEL, 1);
+  TIFFSetField(tiff, TIFFTAG_COMPRESSION, COMPRESSION_PACKBITS);
+  std::array<std::uint8_t, 8> row{};
+  TIFFWriteScanline(tiff, row.data(), 0, 0);
+  TIFFClose(tiff);
+  std::string bytes = read_bytes(file);
+  const std::uint16_t tag[] = {TIFFTAG_COMPRESSION, TIFF_SHORT, 1, 0, COMPRESSION_PACKBITS};
+  const std::size_t at = bytes.find(std::string(reinterpret_cast<const char*>(tag), sizeof tag));
+  ASSERT_NE(at, std::string::npos);
+  const std::uint16_t jbig = COMPRESSION_JBIG;
+  std::memcpy(bytes.data() + at + 8, &jbig, 2);
+  write_raw(file, bytes);
+  EXPECT_THROW(read_all(*open_tiff(file)->frames("frames")), InvalidInput);
+}
+
+// Merlin's raw modes, written as the chips send them.
+
+/// Reverses what a raw mode does to a row of pixels: words of 8 bytes, the last byte first.
+std::string raw_row(const at::Tensor& pixels, int bits) {
+  const std::int64_t each = bits == 1 ? 64 : bits == 6 ? 8 : 4;
+  std::string row;
+  for (std::int64_t first = 0; first < pixels.size(0); first += each) {
+    std::uint64_t word = 0;
+    for (std::int64_t i = each; i-- > 0;)
+      word =
+          word << (64 / each) | static_cast<std::uint64_t>(pixels[first + i].item<std::int64_t>());
+    for (int byte = 7; byte >= 0; --byte) row += static_cast<char>(word >> (8 * byte) & 0xff);
+  }
+  return row;
+}
+
+std::string mib_header_of(int bits, std::int64_t rows, std::int64_t cols, int chips) {
+  std::string header = fmt::format("MQ1,000001,00384,{:02},{:04},{:04},R64,{:>6},01,1.0E0,0,{}",
+                                   chips, cols, rows, chips == 4 ? "2x2" : "1x1", bits);
+  header.resize(384, ' ');
+  return header;
+}
+
+at::Tensor raw_frames(std::int64_t size, int bits) {
+  return at::arange(3 * size * size, at::kLong)
+      .mul(2654435761)
+      .remainder(std::int64_t{1} << bits)
+      .reshape({3, size, size});
+}
+
+at::Tensor read_mib(const std::filesystem::path& path, const std::string& bytes) {
+  write_raw(path, bytes);
+  return read_all(*open_mib(path)->frames("frames")).to(at::kLong);
+}
+
+TEST(MibRaw, OneChipOfEveryDepthComesOutInTheOrderOfItsPixels) {
+  const TestFolder folder;
+  for (const int bits : {1, 6, 12, 24}) {
+    const at::Tensor frames = raw_frames(64, bits);
+    std::string bytes;
+    for (std::int64_t i = 0; i < 3; ++i) {
+      bytes += mib_header_of(bits, 64, bits == 24 ? 128 : 64, 1);
+      const at::Tensor high = frames[i].bitwise_right_shift(12), low = frames[i].remainder(4096);
+      for (const at::Tensor& half : bits == 24 ? std::vector{high, low} : std::vector{frames[i]})
+        for (std::int64_t row = 0; row < 64; ++row)
+          bytes += raw_row(half[row], bits == 24 ? 12 : bits);
+    }
+    EXPECT_TRUE(at::equal(read_mib(folder / "raw.mib", bytes), frames)) << bits << " bits";
+  }
+}
+
+TEST(MibRaw, OfFourChipsTheLowerTwoAreTurned) {
+  const TestFolder folder;
+  for (const int bits : {1, 6, 12}) {
+    const at::Tensor frames = raw_frames(128, bits);
+    std::string bytes;
+    for (std::int64_t i = 0; i < 3; ++i) {
+      bytes += mib_header_of(bits, 64, 256, 4);
+      const at::Tensor upper = frames[i].narrow(0, 0, 64);
+      const at::Tensor lower = frames[i].narrow(0, 64, 64).flip(0);
+      for (std::int64_t row = 0; row < 64; ++row) {
+        bytes += raw_row(lower[row].narrow(0, 64, 64).flip(0), bits);
+        bytes += raw_row(lower[row].narrow(0, 0, 64).flip(0), bits);
+        bytes += raw_row(upper[row].narrow(0, 64, 64), bits);
+        bytes += raw_row(upper[row].narrow(0, 0, 64), bits);
+      }
+    }
+    EXPECT_TRUE(at::equal(read_mib(folder / "raw.mib", bytes), frames)) << bits << " bits";
+  }
+}
+
+// A scan.
+
+Scan read_cxi_of(const LayoutScan& scan, const std::filesystem::path& file, ReadOptions options,
+                 const at::Tensor& data = {},
+                 const std::function<void(Hdf5File&, const std::string&)>& more = {}) {
+  write_cxi_layout(
+      file, scan,
+      [&](Hdf5File& out, const std::string& detector) {
+        put_lengths(out, detector, scan);
+        out.write(detector + "translation", translation_of(scan));
+        put(out, "entry_1/instrument_1/source_1/energy", scan.energy_ev, "eV");
+        if (more) more(out, detector);
+      },
+      data);
+  return read_layout(file, options);
+}
+
+/// What is cut while it is read is what is cut afterwards: with a mask of a file's, everything is
+/// read first.
+TEST(ReadInParts, ACropWhileReadingIsOneAfterwardsHoweverTheDetectorLies) {
+  const TestFolder folder;
+  const LayoutScan scan;
+  const at::Tensor wide =
+      at::arange(kFrames * 20 * 24, at::kFloat).remainder(251).add(1).reshape({kFrames, 20, 24});
+  for (const std::int64_t orientation : {-1, 1, 2, 3, 4, 5, 6, 7})
+    for (const bool centred : {false, true}) {
+      ReadOptions options;
+      options.crop = 8;
+      options.orientation = orientation;
+      if (centred) options.centre = DetectorCentre{11, 9};
+      const Scan cut_at_once = read_cxi_of(scan, folder / "scan.cxi", options, wide);
+      const bool swapped = orientation >= 4;
+      const at::Tensor all = at::ones({swapped ? 24 : 20, swapped ? 20 : 24}, at::kBool);
+      std::string mask = npy_header(all);
+      mask.append(static_cast<const char*>(all.const_data_ptr()), all.nbytes());
+      write_raw(folder / "mask.npy", mask);
+      options.mask = folder / "mask.npy";
+      const Scan cut_later = read_layout(folder / "scan.cxi", options);
+      EXPECT_TRUE(at::equal(cut_at_once.counts(), cut_later.counts())) << orientation << centred;
+      EXPECT_TRUE(at::allclose(cut_at_once.positions(), cut_later.positions()));
+    }
+}
+
+TEST(ReadInParts, APatternIsPaddedWhereTheDetectorEndsAndTheBorderIsMasked) {
+  const TestFolder folder;
+  const LayoutScan scan;
+  ReadOptions options;
+  options.crop = 12;
+  const Scan padded = read_cxi_of(scan, folder / "scan.cxi", options);
+  EXPECT_EQ(padded.pattern_size(), 12);
+  EXPECT_EQ(padded.mask().sum().item<int>(), 64);
+  const Window middle{2, 10, 2, 10};
+  EXPECT_TRUE(at::equal(cut(padded.counts(), middle).to(at::kFloat), scan.counts));
+  EXPECT_NEAR(padded.geometry().object_pixel_m / scan.object_pixel_m() * 12 / 8, 1, 1e-7);
+}
+
+TEST(ReadInParts, SomePatternsAreThoseOfTheNumbersWithTheirPlaces) {
+  const TestFolder folder;
+  const LayoutScan scan;
+  ReadOptions options;
+  const Scan all = read_cxi_of(scan, folder / "scan.cxi", options);
+  options.frames = "2:-1:3";
+  const Scan some = read_layout(folder / "scan.cxi", options);
+  const at::Tensor numbers = at::tensor({2, 5, 8}, at::kLong);
+  EXPECT_TRUE(at::equal(some.counts(), all.counts().index_select(0, numbers)));
+  EXPECT_TRUE(at::equal(some.positions(), all.positions().index_select(0, numbers)));
+  EXPECT_NE(some.input_hash(), all.input_hash());
+}
+
+TEST(ReadInParts, ASampleHasThePlacesOfAllAndTheGeometryOfTheWhole) {
+  const TestFolder folder;
+  const LayoutScan scan;
+  ReadOptions options;
+  const Scan all = read_cxi_of(scan, folder / "scan.cxi", options);
+  options.file = folder / "scan.cxi";
+  const ScanSample sample = read_scan_sample(options);
+  EXPECT_TRUE(at::equal(sample.positions, all.positions()));
+  EXPECT_EQ(sample.scan.geometry().object_pixel_m, all.geometry().object_pixel_m);
+  EXPECT_EQ(sample.fingerprint.size(), 16u);
+}
+
+TEST(ReadInParts, TheFingerprintChangesWithTheFile) {
+  const TestFolder folder;
+  const LayoutScan scan;
+  ReadOptions options;
+  options.file = folder / "scan.cxi";
+  read_cxi_of(scan, options.file, options);
+  const std::string before = read_scan_sample(options).fingerprint;
+  read_cxi_of(scan, options.file, options, scan.counts + 1);
+  EXPECT_NE(read_scan_sample(options).fingerprint, before);
+}
+
+TEST(ReadInParts, ATableBesideIsPartOfTheScansHash) {
+  const TestFolder folder;
+  const LayoutScan scan;
+  Hdf5File file = Hdf5File::create(folder / "any.h5");
+  file.write("frames", scan.counts);
+  file.close();
+  ReadOptions options;
+  options.patterns = "frames";
+  options.positions =
+      (folder / "pos.csv").string() + ":x*1e-6," + (folder / "pos.csv").string() + ":y*1e-6";
+  options.energy_ev = 8800;
+  options.distance_m = 2;
+  options.detector_pixel_m = 75e-6;
+  const auto hash_with_step = [&](double step) {
+    std::string table = "x,y\n";
+    for (int i = 0; i < kFrames; ++i) table += fmt::format("{},{}\n", step * (i % 3), 0.5 * i);
+    write_raw(folder / "pos.csv", table);
+    return read_layout(folder / "any.h5", options).input_hash();
+  };
+  EXPECT_NE(hash_with_step(1), hash_with_step(1.5));
+  EXPECT_EQ(hash_with_step(1), hash_with_step(1));
+}
+
+TEST(Bin, SumsKeepCountsMaskTheirBadPixelsAndLeaveTheObjectsPixel) {
+  const TestFolder folder;
+  const LayoutScan scan;
+  ReadOptions options;
+  options.bin = 2;
+  const auto bad = [](Hdf5File& out, const std::string& detector) {
+    at::Tensor mask = at::zeros({8, 8}, at::kInt);
+    mask[3][5] = 1;
+    out.write(detector + "mask", mask);
+  };
+  const Scan binned = read_cxi_of(scan, folder / "scan.cxi", options, {}, bad);
+  const at::Tensor sums = scan.counts.view({kFrames, 4, 2, 4, 2}).sum({2, 4});
+  EXPECT_TRUE(at::equal(binned.counts().to(at::kFloat), sums));
+  EXPECT_EQ(binned.mask().logical_not().sum().item<int>(), 1);
+  EXPECT_FALSE(binned.mask()[1][2].item<bool>());
+  EXPECT_NEAR(binned.geometry().object_pixel_m / scan.object_pixel_m(), 1, 1e-7);
+  EXPECT_NEAR(binned.geometry().detector_pixel_m, 2 * scan.detector_pixel_m, 1e-12);
+}
+
+TEST(Bin, ASizeThatIsNoMultipleLosesItsBorder) {
+  const TestFolder folder;
+  const LayoutScan scan;
+  ReadOptions options;
+  options.bin = 3;
+  const Scan binned = read_cxi_of(scan, folder / "scan.cxi", options);
+  EXPECT_EQ(binned.pattern_size(), 2);
+  const at::Tensor middle = scan.counts.narrow(1, 1, 6).narrow(2, 1, 6);
+  EXPECT_TRUE(
+      at::equal(binned.counts().to(at::kFloat), middle.reshape({kFrames, 2, 3, 2, 3}).sum({2, 4})));
+}
+
+/// The far field of the tilted middle of a probe, at the sums' frequencies, is that of the probe.
+TEST(Bin, TheProbesFarFieldLiesUnderTheMiddleOfTheSums) {
+  const at::Tensor line = at::arange(32, at::kDouble) - 16;
+  const at::Tensor bell = at::exp(-line.square() / 2);
+  RawScan raw;
+  raw.probe = at::complex(bell.unsqueeze(1) * bell.unsqueeze(0), at::zeros({32, 32}, at::kDouble))
+                  .unsqueeze(0)
+                  .to(at::kComplexFloat);
+  raw.mask = at::ones({32, 32}, at::kBool);
+  const auto far_field = [](const at::Tensor& probe) {
+    return at::fft_fftshift(at::fft_fft2(at::fft_ifftshift(probe[0])).abs().square());
+  };
+  const at::Tensor fine = far_field(raw.probe);
+  at::Tensor counts = fine.unsqueeze(0).to(at::kFloat);
+  bin_patterns(raw, counts, 2);
+  const at::Tensor expected = counts[0] / counts.sum(), found = far_field(raw.probe);
+  EXPECT_LT(
+      (found / found.sum() - expected).abs().max().item<double>() / expected.max().item<double>(),
+      0.03);
+}
+
+TEST(Flyback, PatternsAtTheEndOfEachRowAreLeftOutWhetherTheShapeCountsThemOrNot) {
+  const TestFolder folder;
+  const at::Tensor counts =
+      small_counts();  // 12 patterns: 3 rows of 4, the last of each on the way
+  std::string bytes = npy_header(counts);
+  bytes.append(static_cast<const char*>(counts.const_data_ptr()), counts.nbytes());
+  write_raw(folder / "stack.npy", bytes);
+  for (const char* shape : {"3x4", "3x3"}) {
+    ReadOptions options;
+    options.scan_shape = shape;
+    options.flyback = 1;
+    options.scan_step_m = 1e-6;
+    options.energy_ev = 8800;
+    options.distance_m = 2;
+    options.detector_pixel_m = 75e-6;
+    const Scan scan = read_layout(folder / "stack.npy", options);
+    const at::Tensor kept = at::tensor({0, 1, 2, 4, 5, 6, 8, 9, 10}, at::kLong);
+    EXPECT_TRUE(at::equal(scan.counts().to(at::kFloat), counts.index_select(0, kept))) << shape;
+    EXPECT_NEAR((scan.positions()[3] - scan.positions()[0])[1].item<double>(), 0, 1e-9);
+  }
+}
+
+TEST(RasterOptions, AreRefusedBesideWrittenPositions) {
+  const TestFolder folder;
+  const LayoutScan scan;
+  ReadOptions options;
+  read_cxi_of(scan, folder / "scan.cxi", options);
+  options.file = folder / "scan.cxi";
+  options.scan_rotation = "12";
+  EXPECT_TRUE(contains(message_of([&] { read_scan(options); }), "--scan-rotation 12: it turns"));
+  options.scan_rotation = "0";
+  options.flyback = 2;
+  EXPECT_TRUE(contains(message_of([&] { read_scan(options); }), "--flyback: it goes with"));
+}
+
+TEST(Convert, KeepsTheAngleOfAnElectronBeamInEveryLayoutWithLengths) {
+  const TestFolder folder;
+  const LayoutScan layout;
+  ReadOptions options;
+  options.voltage_v = 300e3;
+  options.semi_angle_rad = 0.0214;
+  const Scan scan = read_cxi_of(layout, folder / "scan.cxi", options);
+  for (const char* name : {"out.cxi", "out.nxs", "out", "out.ptyd"}) {
+    write_scan_as(scan_format_for(folder / name), folder / name, scan);
+    const Scan again = read_layout(folder / name);
+    EXPECT_NEAR(again.geometry().semi_angle_rad, 0.0214, 1e-9) << name;
+    EXPECT_NEAR(again.geometry().energy_ev / scan.geometry().energy_ev, 1, 1e-9) << name;
+  }
+}
+
+// Values.
+
+TEST(PatternValues, AreWholeOrRootsOrInvalidInCountedPixelsOnly) {
+  const at::Tensor mask = at::ones({4, 4}, at::kBool);
+  mask[0][0] = false;
+  for (const at::ScalarType type : {at::kFloat, at::kDouble}) {
+    at::Tensor values = at::arange(32, at::kDouble).reshape({2, 4, 4}).to(type);
+    values.select(1, 0).select(1, 0).fill_(NAN);
+    ValueSurvey found = survey(values, {mask}, true);
+    EXPECT_TRUE(found.valid && found.whole && found.cleared);
+    EXPECT_EQ(found.largest, 31);
+    found = survey(values.sqrt(), {mask}, true);
+    EXPECT_TRUE(found.valid && !found.whole && found.whole_squares);
+    values[1][2][2] = 5.3;
+    found = survey(values, {mask}, true);
+    EXPECT_TRUE(!found.whole && !found.whole_squares);
+    values[1][2][2] = -1;
+    EXPECT_FALSE(survey(values, {mask}, true).valid);
+    values[1][2][2] = INFINITY;
+    EXPECT_FALSE(survey(values, {mask}, true).valid);
+  }
+}
+
+TEST(PatternValues, HiddenPixelsAtTheCeilingBecomeZeroAndOthersStay) {
+  const at::Tensor mask = at::ones({2, 2}, at::kBool);
+  mask[0][1] = false;
+  const at::Tensor values = at::tensor({255, 255, 3, 4}, at::kByte).reshape({1, 2, 2});
+  const at::Tensor counts = converted(values, {mask, 255}, {.type = at::kShort});
+  EXPECT_TRUE(at::equal(counts, at::tensor({255, 0, 3, 4}, at::kShort).reshape({1, 2, 2})));
+}
+
+TEST(PatternValues, SquaresOfRootsAreTheCountsOfEveryType) {
+  const at::Tensor mask = at::ones({8, 8}, at::kBool);
+  for (const double most : {200.0, 30000.0, 2e9}) {
+    const at::Tensor counts = at::rand({3, 8, 8}, at::kDouble).mul(most).round();
+    const at::ScalarType type = most > 32767 ? at::kInt : most > 255 ? at::kShort : at::kByte;
+    const CountRules how{.square = true, .round = true, .type = type};
+    const at::Tensor roots = most > 1e6 ? counts.sqrt() : counts.sqrt().to(at::kFloat);
+    EXPECT_TRUE(at::equal(converted(roots, {mask}, how).to(at::kDouble), counts)) << most;
+  }
+}
+
+}  // namespace
+}  // namespace ptyche

@@ -1,0 +1,167 @@
+#!/usr/bin/env python3
+"""What ./run package and ./run install make, used as on a machine where nothing else is installed.
+
+  package_test.py BUILD [Tar] [Deb] [Install]
+"""
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BUILD = None
+
+
+def run(*words, **how):
+    how.setdefault("env", {})
+    return subprocess.run(list(map(str, words)), stdin=subprocess.DEVNULL, capture_output=True,
+                          encoding="utf-8", timeout=300, check=False, **how)
+
+
+def script(name, *words):
+    """A script of tools/, in the environment of the build."""
+    return run("bash", ROOT / "tools" / name, *words, env=None)
+
+
+class InFolder(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        kept = tempfile.TemporaryDirectory(prefix="ptyche package ")
+        cls.addClassCleanup(kept.cleanup)
+        cls.folder = pathlib.Path(kept.name)
+
+    @classmethod
+    def made(cls, kind):
+        """The package of that kind, which lies alone in the folder."""
+        done = script("package.sh", BUILD, cls.folder / "out", kind)
+        assert done.returncode == 0, done.stderr
+        file, = (cls.folder / "out").iterdir()
+        assert f"{file}  {file.stat().st_size // 1000000} MB" in done.stdout, done.stdout
+        return file
+
+    def ok(self, *words, **how):
+        done = run(*words, **how)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        return done.stdout
+
+
+class Tar(InFolder):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        subprocess.run(["tar", "-C", cls.folder, "-xf", cls.made("tar")], check=True)
+        cls.root, = (path for path in cls.folder.iterdir() if path.name != "out")
+        cls.ptyche = cls.root / "bin" / "ptyche"
+
+    def test_makes_an_image_in_an_empty_environment(self):
+        scan, out = self.folder / "scan.cxi", self.folder / "an image"
+        self.ok(self.ptyche, "simulate", "-o", scan, "--N", 32, "--frames", 100,
+                "--probe-diameter", 12, "--step", 3)
+        done = run(self.ptyche, "reconstruct", scan, "-o", out)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertNotIn("Fontconfig", done.stderr)
+        self.assertTrue((out / "report.html").exists() and (out / "verdict.png").exists())
+
+    def test_runs_through_a_link_and_where_it_is_moved_to(self):
+        version = run(BUILD / "ptyche", "--version", env=None).stdout
+        moved = self.root.rename(self.folder / "moved to another place")
+        try:
+            link = self.folder / "link"
+            link.symlink_to(moved / "bin" / "ptyche")
+            self.assertEqual(self.ok(link, "--version"), version)
+            self.assertIn("kernels", self.ok(link, "info", "--engines"))
+        finally:
+            moved.rename(self.root)
+
+    def test_takes_no_library_from_outside_but_those_of_glibc(self):
+        checked = script("check_bundle.sh", self.root)
+        self.assertEqual(checked.returncode, 0, checked.stderr)
+
+    def test_the_check_notices_a_library_that_is_not_in_the_package(self):
+        library = self.root / "lib/ptyche/lib/libblosc.so.1"
+        away = library.rename(self.folder / "away")
+        checked = script("check_bundle.sh", self.root)
+        away.rename(library)
+        self.assertEqual(checked.returncode, 1)
+        self.assertIn("takes libblosc.so.1 from outside", checked.stderr)
+
+    def test_takes_its_own_libraries_whatever_the_user_has_in_the_search_path(self):
+        others = self.folder / "others"
+        others.mkdir()
+        for name in ("libgomp.so.1", "libhdf5_serial.so.103", "libsz.so.2", "libstdc++.so.6"):
+            (others / name).write_text("no library")
+        self.ok(self.ptyche, "info", "--engines", env={"LD_LIBRARY_PATH": str(others)})
+
+    def test_has_the_completions_and_a_manual_page_for_every_verb(self):
+        share = self.root / "share"
+        for shell, place in (("bash", "bash-completion/completions/ptyche"),
+                             ("zsh", "zsh/site-functions/_ptyche"),
+                             ("fish", "fish/vendor_completions.d/ptyche.fish")):
+            self.assertEqual(self.ok(self.ptyche, "completion", shell), (share / place).read_text())
+        for line in self.ok(self.ptyche, "--help").splitlines():
+            if line.startswith("  ") and not line.startswith("  ptyche"):
+                self.assertTrue((share / f"man/man1/ptyche-{line.split()[0]}.1").exists(), line)
+
+
+class Deb(InFolder):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.deb = cls.made("deb")
+
+    def test_has_everything_where_debian_looks_for_it(self):
+        names = {line.split()[5] for line in self.ok("dpkg-deb", "-c", self.deb).splitlines()}
+        for name in ("bin/ptyche", "lib/ptyche/bin/ptyche-program", "share/man/man1/ptyche.1.gz",
+                     "share/bash-completion/completions/ptyche", "share/doc/ptyche/copyright",
+                     "share/zsh/vendor-completions/_ptyche", "share/doc/ptyche/changelog.gz",
+                     "share/fish/vendor_completions.d/ptyche.fish"):
+            self.assertIn("./usr/" + name, names)
+
+    def test_needs_nothing_but_glibc(self):
+        self.assertRegex(self.ok("dpkg-deb", "-f", self.deb, "Depends"), r"^libc6 \(>= 2\.\d+\)\n$")
+
+    def test_runs_from_where_it_is_unpacked_and_has_the_sums_of_its_files(self):
+        root = self.folder / "root"
+        self.ok("dpkg-deb", "-R", self.deb, root, env={"PATH": "/usr/bin:/bin"})
+        self.ok(root / "usr/bin/ptyche", "info", "--engines")
+        self.ok("md5sum", "--quiet", "-c", "DEBIAN/md5sums", cwd=root)
+
+    @unittest.skipUnless(shutil.which("lintian"), "no lintian here")
+    def test_has_no_faults_that_lintian_finds(self):
+        done = run("lintian", "--allow-root", "--fail-on", "error,warning", self.deb, env=None)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+
+class Install(InFolder):
+    def test_leaves_a_whole_program_and_nothing_else_when_it_is_done_twice(self):
+        prefix = self.folder / "a prefix"
+        for _ in range(2):
+            done = script("install.sh", BUILD, prefix)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            (prefix / "lib/ptyche/of_an_older_version").touch()
+        self.assertIn(f"as {prefix}/bin/ptyche", done.stdout)
+        (prefix / "lib/ptyche/of_an_older_version").unlink()
+        self.assertEqual({path.name for path in prefix.iterdir()}, {"bin", "lib", "share"})
+        self.assertEqual({path.name for path in (prefix / "lib/ptyche").iterdir()},
+                         {"bin", "lib", "fonts"})
+        self.ok(prefix / "bin/ptyche", "info", "--engines")
+
+    def test_leaves_the_old_program_where_the_new_one_cannot_be_laid_out(self):
+        prefix = self.folder / "kept"
+        old = prefix / "lib/ptyche/bin/ptyche"
+        old.parent.mkdir(parents=True)
+        old.write_text("old")
+        done = script("install.sh", self.folder / "no build", prefix)
+        self.assertNotEqual(done.returncode, 0)
+        self.assertEqual(old.read_text(), "old")
+        self.assertEqual([path.name for path in prefix.iterdir()], ["lib"])
+
+
+if __name__ == "__main__":
+    if not shutil.which("dpkg-deb"):
+        print("dpkg-deb is needed, skipped")
+        sys.exit(77)
+    BUILD = pathlib.Path(sys.argv[1]).resolve()
+    unittest.main(argv=[sys.argv[0], *sys.argv[2:]])
