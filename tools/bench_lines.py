@@ -52,8 +52,8 @@ class Bench:
         return done.stdout
 
     def interrupt(self, sign, *words):
-        """Runs ptyche and sends Ctrl-C as soon as `sign` stands on its stderr."""
-        command = [self.options.ptyche, *cleared(words)]
+        """Runs ptyche and sends Ctrl-C as soon as `sign`, which --verbose says, stands on its stderr."""
+        command = [self.options.ptyche, *cleared(words), "--verbose"]
         running = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
                                    text=True)
         said = ""

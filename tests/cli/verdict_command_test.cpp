@@ -66,7 +66,7 @@ TEST_F(VerdictCommand, ComesFirstAndSaysGoodWithTheExpectedError) {
   EXPECT_GT(json.at("verdict.expected_error"), 0);
   EXPECT_TRUE(fs::exists(folder() / "good" / "verdict.png"));
   const std::string page = file_bytes((folder() / "good" / "report.html").string());
-  EXPECT_NE(page.find("good: expected error"), std::string::npos);
+  EXPECT_NE(page.find("<strong>good</strong>: expected error"), std::string::npos);
 }
 
 TEST_F(VerdictCommand, NoiseIsWrittenAndEndsWithCodeFour) {

@@ -61,7 +61,7 @@ Outcome run_file(const std::string& file, const std::string& arguments) {
 Outcome run_ptyche(const std::string& arguments) { return run_file(PTYCHE_BINARY, arguments); }
 
 Outcome run_ptyche_and_interrupt(const std::string& arguments, const std::string& sign) {
-  const std::string line = command_line(arguments);
+  const std::string line = command_line(arguments + " --verbose");
   std::filesystem::remove(stream_prefix() + ".err");
   const pid_t child = fork();
   if (child == 0) {

@@ -19,7 +19,7 @@ std::string built_file(const std::string& name);
 /// run_ptyche of another file.
 Outcome run_file(const std::string& file, const std::string& arguments);
 
-/// The same, with SIGINT (Ctrl-C) as soon as `sign` stands on its stderr.
+/// run_ptyche with --verbose, and SIGINT (Ctrl-C) as soon as `sign` stands on its stderr.
 Outcome run_ptyche_and_interrupt(const std::string& arguments, const std::string& sign);
 
 std::string file_bytes(const std::string& file);
