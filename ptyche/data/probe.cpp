@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <compare>
+#include <numeric>
+#include <vector>
 
 #include "ptyche/core/error.h"
 
@@ -140,16 +143,54 @@ double probe_diameter_px(const at::Tensor& probe) {
   return 2 * radius[order[place].item<std::int64_t>()].item<double>();
 }
 
+namespace {
+
+struct SortedPoints {
+  std::vector<std::array<double, 2>> points;  ///< by row
+  std::vector<std::size_t> rank;              ///< of each position among them
+};
+
+SortedPoints sorted_by_row(const at::Tensor& positions) {
+  const at::Tensor places = positions.to(at::kDouble).contiguous();
+  const auto* place = reinterpret_cast<const std::array<double, 2>*>(places.const_data_ptr());
+  const auto count = static_cast<std::size_t>(places.size(0));
+  std::vector<std::size_t> order(count);
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return std::is_lt(std::strong_order(place[a][0], place[b][0]));
+  });
+  SortedPoints sorted{std::vector<std::array<double, 2>>(count), std::vector<std::size_t>(count)};
+  for (std::size_t i = 0; i < count; ++i) {
+    sorted.points[i] = place[order[i]];
+    sorted.rank[order[i]] = i;
+  }
+  return sorted;
+}
+
+/// Squared, to the nearest other point: neighbours by row are looked at until their rows alone are
+/// farther than that.
+double nearest_square(const std::vector<std::array<double, 2>>& points, std::size_t own) {
+  double nearest = INFINITY;
+  const auto look = [&](std::size_t other) {
+    const double rows = points[other][0] - points[own][0], cols = points[other][1] - points[own][1];
+    nearest = std::min(nearest, rows * rows + cols * cols);
+    return rows * rows < nearest;
+  };
+  for (std::size_t other = own; other > 0 && look(other - 1);) --other;
+  for (std::size_t other = own + 1; other < points.size() && look(other);) ++other;
+  return nearest;
+}
+
+}  // namespace
+
 double median_step_px(const at::Tensor& positions) {
   const std::int64_t count = positions.size(0), asked = std::min(count, kAsked);
   if (count < 2) return 0;
+  const SortedPoints sorted = sorted_by_row(positions);
   at::Tensor nearest = at::empty({asked}, at::kDouble);
-  for (std::int64_t i = 0; i < asked; ++i) {
-    const std::int64_t own = i * count / asked;
-    at::Tensor distance = (positions - positions[own]).square().sum(1);
-    distance[own] = INFINITY;
-    nearest[i] = distance.min().sqrt();
-  }
+  for (std::int64_t i = 0; i < asked; ++i)
+    nearest.mutable_data_ptr<double>()[i] = std::sqrt(
+        nearest_square(sorted.points, sorted.rank[static_cast<std::size_t>(i * count / asked)]));
   return nearest.median().item<double>();
 }
 

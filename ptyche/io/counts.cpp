@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <utility>
 #include <vector>
 
 #include "ptyche/core/error.h"
@@ -95,26 +96,13 @@ ValueRules rules_of(const RawScan& raw) {
       raw.patterns_name, number, negative, first_frame));
 }
 
-/// The narrowest type that holds the counts exactly, see in_smallest_exact_type.
-CountRules count_rules(const ValueSurvey& values, bool amplitude) {
-  CountRules how{.square = amplitude, .round = amplitude && values.whole_squares};
-  const bool whole = amplitude ? values.whole_squares : values.whole && values.whole_hidden;
-  const double largest = amplitude ? std::round(values.largest * values.largest) : values.largest;
-  how.type = !whole                  ? at::kFloat
-             : largest <= 255        ? at::kByte
-             : largest <= 32767      ? at::kShort
-             : largest <= 2147483647 ? at::kInt
-                                     : at::kFloat;
-  return how;
-}
-
 }  // namespace
 
 DomainChoice choose_domain(const std::string& wanted, const RawScan& raw, const ValueKind& kind) {
   if (wanted == "counts") return {Domain::counts, "--domain", false};
   if (wanted == "amplitude") return {Domain::amplitude, "--domain", false};
   if (raw.domain != Domain::unknown) return {raw.domain, raw.domain_reason, false};
-  if (!raw.patterns.is_floating_point()) {
+  if (!raw.patterns.is_floating_point() && raw.narrowed == Narrowed::no) {
     return {Domain::counts, counts_because("the file's type is an integer", raw), true};
   }
   if (kind.whole)
@@ -128,7 +116,23 @@ DomainChoice choose_domain(const std::string& wanted, const RawScan& raw, const 
           true};
 }
 
+namespace {
+
+DomainChoice settle_domain(const RawScan& raw, const ReadOptions& options, const ValueKind& kind) {
+  DomainChoice choice = choose_domain(options.domain, raw, kind);
+  if (choice.guessed)
+    note("{} is read as {}: {} (--domain counts|amplitude decides otherwise)", raw.patterns_name,
+         choice.domain == Domain::amplitude ? "amplitude" : "counts", choice.reason);
+  return choice;
+}
+
+}  // namespace
+
 Counts take_counts(RawScan& raw, const ReadOptions& options) {
+  if (raw.narrowed == Narrowed::squares) {
+    settle_domain(raw, options, {.whole = false, .whole_squares = true});
+    return {std::exchange(raw.patterns, at::Tensor()).contiguous(), true};
+  }
   mask_blind_pixels(raw);
   raw.patterns = raw.patterns.contiguous();
   const ValueRules rules = rules_of(raw);
@@ -137,12 +141,7 @@ Counts take_counts(RawScan& raw, const ReadOptions& options) {
       survey(raw.patterns, rules, may_be_roots || options.domain == "amplitude");
   if (!values.valid) refuse_invalid(raw);
   const ValueKind kind{values.whole, values.whole_squares};
-  const DomainChoice choice = choose_domain(options.domain, raw, kind);
-  const bool amplitude = choice.domain == Domain::amplitude;
-  if (choice.guessed) {
-    note("{} is read as {}: {} (--domain counts|amplitude decides otherwise)", raw.patterns_name,
-         amplitude ? "amplitude" : "counts", choice.reason);
-  }
+  const bool amplitude = settle_domain(raw, options, kind).domain == Domain::amplitude;
   if (amplitude) raw.ceiling = 0;  // it was that of the amplitudes
   const CountRules how = count_rules(values, amplitude);
   const bool as_it_is = !amplitude && !values.cleared && raw.patterns.scalar_type() == how.type;

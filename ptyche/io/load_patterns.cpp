@@ -9,6 +9,7 @@
 #include "ptyche/core/files.h"
 #include "ptyche/core/progress.h"
 #include "ptyche/io/detector_frame.h"
+#include "ptyche/io/narrow_patterns.h"
 
 namespace ptyche {
 
@@ -146,6 +147,23 @@ at::Tensor read_rolled(const FrameStack& stack, const at::Tensor& numbers, const
   return at::cat(parts);
 }
 
+/// Whether the values may be squared as they are read: nothing is done to them before.
+bool may_be_roots(const RawScan& raw, const ReadOptions& options) {
+  const bool as_they_are = !raw.dark.defined() && !raw.flat.defined() && !raw.monitor.defined() &&
+                           !raw.clip_negative && options.semi_angle_rad <= 0;
+  return as_they_are && options.domain != "counts" && raw.domain != Domain::counts;
+}
+
+at::Tensor read_unrolled(RawScan& raw, const ReadOptions& options, const at::Tensor& numbers,
+                         const Window& window) {
+  auto narrow = raw.ceiling > 0
+                    ? std::nullopt
+                    : read_narrow(*raw.stack, numbers, window, may_be_roots(raw, options));
+  if (!narrow) return read_frames(*raw.stack, numbers, window);
+  raw.narrowed = narrow->squared ? Narrowed::squares : Narrowed::values;
+  return narrow->counts;
+}
+
 void cut_image(at::Tensor& image, bool roll, const Window& window, std::int64_t rows,
                std::int64_t cols) {
   if (!image.defined()) return;
@@ -166,7 +184,7 @@ void load_patterns(RawScan& raw, ReadOptions& options) {
       raw.chosen.defined() ? raw.chosen : at::arange(raw.stack->frames(), at::kLong);
   raw.patterns = with_context(raw.patterns_name, [&] {
     return raw.zero_at_corner ? read_rolled(*raw.stack, numbers, window)
-                              : read_frames(*raw.stack, numbers, window);
+                              : read_unrolled(raw, options, numbers, window);
   });
   raw.stack.reset();
   raw.chosen = at::Tensor();

@@ -146,15 +146,6 @@ PTYCHE_WIDE bool has_whole_squares(const T* values, const FrameRules<T>& rules) 
   return off >= 0;
 }
 
-void add(ValueSurvey& all, const ValueSurvey& frame) {
-  all.valid = all.valid && frame.valid;
-  all.whole = all.whole && frame.whole;
-  all.whole_hidden = all.whole_hidden && frame.whole_hidden;
-  all.whole_squares = all.whole_squares && frame.whole_squares;
-  all.cleared = all.cleared || frame.cleared;
-  all.largest = std::max(all.largest, frame.largest);
-}
-
 template <typename T>
 ValueSurvey survey_as(const at::Tensor& patterns, const ValueRules& rules, bool squares) {
   const FrameRules<T> own = frame_rules<T>(patterns, rules);
@@ -167,10 +158,10 @@ ValueSurvey survey_as(const at::Tensor& patterns, const ValueRules& rules, bool 
       ValueSurvey frame = survey_frame(values + i * own.pixels, own);
       if (squares && !frame.whole && some.whole_squares)
         frame.whole_squares = has_whole_squares(values + i * own.pixels, own);
-      add(some, frame);
+      some.add(frame);
     }
     const std::lock_guard lock(adding);
-    add(all, some);
+    all.add(some);
   });
   return all;
 }
@@ -268,14 +259,40 @@ void sum_frame(const T* values, const std::uint8_t* counted, std::int64_t pixels
 
 }  // namespace
 
+void ValueSurvey::add(const ValueSurvey& other) {
+  valid = valid && other.valid;
+  whole = whole && other.whole;
+  whole_hidden = whole_hidden && other.whole_hidden;
+  whole_squares = whole_squares && other.whole_squares;
+  cleared = cleared || other.cleared;
+  largest = std::max(largest, other.largest);
+}
+
 ValueSurvey survey(const at::Tensor& patterns, const ValueRules& rules, bool squares) {
   return with_type(patterns,
                    [&]<typename T>(T*) { return survey_as<T>(patterns, rules, squares); });
 }
 
+CountRules count_rules(const ValueSurvey& values, bool amplitude) {
+  CountRules how{.square = amplitude, .round = amplitude && values.whole_squares};
+  const bool whole = amplitude ? values.whole_squares : values.whole && values.whole_hidden;
+  const double largest = amplitude ? std::round(values.largest * values.largest) : values.largest;
+  how.type = !whole                  ? at::kFloat
+             : largest <= 255        ? at::kByte
+             : largest <= 32767      ? at::kShort
+             : largest <= 2147483647 ? at::kInt
+                                     : at::kFloat;
+  return how;
+}
+
+void convert_into(const at::Tensor& patterns, const ValueRules& rules, const CountRules& how,
+                  at::Tensor counts) {
+  with_type(patterns, [&]<typename T>(T*) { convert_from<T>(patterns, rules, how, counts); });
+}
+
 at::Tensor converted(const at::Tensor& patterns, const ValueRules& rules, const CountRules& how) {
   at::Tensor counts = at::empty(patterns.sizes(), how.type);
-  with_type(patterns, [&]<typename T>(T*) { convert_from<T>(patterns, rules, how, counts); });
+  convert_into(patterns, rules, how, counts);
   return counts;
 }
 

@@ -23,6 +23,9 @@ struct ValueSurvey {
   bool whole_squares = true;
   bool cleared = false;  ///< hidden pixels hold something that is no count
   double largest = 0;
+
+  /// Of the values of both.
+  void add(const ValueSurvey& other);
 };
 
 /// Squares of exact roots come back this close to whole numbers (DESIGN: "One scale contract").
@@ -39,8 +42,16 @@ struct CountRules {
   at::ScalarType type = at::kFloat;  ///< uint8, int16, int32 or float32 that holds the results
 };
 
+/// The narrowest type that holds the counts exactly, see in_smallest_exact_type; float32 where
+/// they, or the squares of amplitudes, are no whole numbers.
+CountRules count_rules(const ValueSurvey& values, bool amplitude);
+
 /// The values as counts, (n, rows, cols): hidden pixels cleared, then squared, then rounded.
 at::Tensor converted(const at::Tensor& patterns, const ValueRules& rules, const CountRules& how);
+
+/// The same, into `counts`: contiguous, of how.type.
+void convert_into(const at::Tensor& patterns, const ValueRules& rules, const CountRules& how,
+                  at::Tensor counts);
 
 /// Of every pattern the sum of its counted pixels and how many of these are at least `ceiling`
 /// (above 0; else none is): (n, 2) float64.

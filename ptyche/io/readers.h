@@ -30,8 +30,13 @@ enum class Domain { unknown, counts, amplitude };
 
 /// A scan file's arrays in our layout and order, before any option or guess has touched the values.
 /// Only patterns are always there; the others are undefined where the file has none.
+/// What was done to floating-point numbers while they were read, see read_narrow.
+enum class Narrowed { no, values, squares };
+
 struct RawScan {
   at::Tensor patterns;  ///< (n, rows, cols) any real type, zero frequency in the middle
+  /// The file's numbers are no integers: `patterns` are, their values or the squares of them.
+  Narrowed narrowed = Narrowed::no;
   /// The patterns before they are read: `patterns` is undefined then, and load_patterns reads them.
   std::shared_ptr<const FrameStack> stack;
   at::Tensor chosen;     ///< (n) int64 ascending: those of `stack` that are wanted; undefined = all

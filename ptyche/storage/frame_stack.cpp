@@ -97,6 +97,14 @@ std::vector<Run> runs_of(const at::Tensor& ascending) {
   return runs;
 }
 
+std::vector<Run> checked_runs(const FrameStack& stack, const at::Tensor& ascending) {
+  std::vector<Run> runs = runs_of(ascending);
+  for (const Run& run : runs)
+    require(run.first >= 0 && run.first + run.count <= stack.frames(),
+            "expected patterns 0 to {}, found {}", stack.frames() - 1, run.first + run.count - 1);
+  return runs;
+}
+
 namespace {
 
 constexpr std::int64_t kSmall = std::int64_t{64} << 20;  // bytes that may be read to be cut
@@ -128,9 +136,7 @@ at::Tensor read_frames(const FrameStack& stack, const at::Tensor& numbers, const
   at::Tensor frames = at::empty(sizes, shape.type);
   use_large_pages(frames);
   std::int64_t done = 0;
-  for (const Run& run : runs_of(numbers)) {
-    require(run.first >= 0 && run.first + run.count <= shape.frames,
-            "expected patterns 0 to {}, found {}", shape.frames - 1, run.first + run.count - 1);
+  for (const Run& run : checked_runs(stack, numbers)) {
     stack.read(run.first, window, frames.narrow(0, done, run.count));
     done += run.count;
   }
@@ -200,6 +206,7 @@ class PlainStack : public FrameStack {
     });
   }
   bool in_order_only() const override { return where_.bytes->in_order_only(); }
+  bool plain() const override { return !in_order_only(); }
 
  private:
   std::int64_t window_bytes(const Window& window) const {
@@ -281,6 +288,10 @@ class JoinedStack : public FrameStack {
   }
   void check() const override {
     for (const auto& part : parts_) part->check();
+  }
+  bool plain() const override {
+    return std::all_of(parts_.begin(), parts_.end(),
+                       [](const auto& part) { return part->plain(); });
   }
 
  private:

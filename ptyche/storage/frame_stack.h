@@ -50,6 +50,10 @@ class FrameStack {
   /// Whether a frame is reached only through all that lie before it.
   virtual bool in_order_only() const { return false; }
 
+  /// Whether the numbers lie in the file as they are, frame after frame: `read` may be called by
+  /// many threads, and for a few frames takes no longer than these.
+  virtual bool plain() const { return false; }
+
  protected:
   StackShape shape_;
 };
@@ -66,6 +70,9 @@ struct Run {
   std::int64_t first = 0, count = 0;
 };
 std::vector<Run> runs_of(const at::Tensor& ascending);
+
+/// Those of frames of the stack. Throws InvalidInput for one that it has not.
+std::vector<Run> checked_runs(const FrameStack& stack, const at::Tensor& ascending);
 
 /// Each frame with rows and columns exchanged.
 std::unique_ptr<FrameStack> transposed_stack(std::unique_ptr<FrameStack> stack);

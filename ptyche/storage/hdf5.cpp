@@ -288,6 +288,8 @@ std::unique_ptr<FrameStack> stack_of(hid_t file, const std::string& path) {
       .unsigned_bits = reading.unsigned_bits,
       .ceiling = reading.ceiling,
       .raster = rank == 4 ? std::vector{shape[0], shape[1]} : std::vector<std::int64_t>{}};
+  if (auto plain = contiguous_stack(dataset.get(), reading.memory.get(), shape, frames))
+    return plain;
   return std::make_unique<Hdf5Stack>(frames, path, std::move(dataset), std::move(reading.memory),
                                      shape);
 }

@@ -327,17 +327,21 @@ void read_chunks(const std::vector<ChunkPlace>& places, const Storage& storage,
   });
 }
 
+std::unique_ptr<FrameStack> stack_in(const Storage& storage, const StackShape& shape) {
+  return plain_stack(
+      shape, {storage.file, storage.contiguous_at + storage.base, shape.frame_bytes(), false});
+}
+
 bool read_contiguous(const Storage& storage, const ImageBlock& block, at::ScalarType type,
                      void* to) {
   const std::size_t rank = storage.shape.size();
-  StackShape shape{.frames = storage.images(),
-                   .rows = storage.shape[rank - 2],
-                   .cols = storage.shape[rank - 1],
-                   .type = type};
-  const auto stack = plain_stack(
-      shape, {storage.file, storage.contiguous_at + storage.base, shape.frame_bytes(), false});
-  stack->read(block.first, block.window,
-              at::from_blob(to, {block.count, block.window.rows(), block.window.cols()}, type));
+  const StackShape shape{.frames = storage.images(),
+                         .rows = storage.shape[rank - 2],
+                         .cols = storage.shape[rank - 1],
+                         .type = type};
+  stack_in(storage, shape)
+      ->read(block.first, block.window,
+             at::from_blob(to, {block.count, block.window.rows(), block.window.cols()}, type));
   return true;
 }
 
@@ -374,6 +378,13 @@ bool read_past_library(hid_t dataset, hid_t memory_type, const std::vector<std::
   }
   read_chunks(places, *storage, Scatter(*storage, block, static_cast<std::uint8_t*>(to)));
   return true;
+}
+
+std::unique_ptr<FrameStack> contiguous_stack(hid_t dataset, hid_t memory_type,
+                                             const std::vector<std::int64_t>& shape,
+                                             const StackShape& frames) {
+  const auto storage = storage_of(dataset, memory_type, shape);
+  return storage && storage->contiguous_at >= 0 ? stack_in(*storage, frames) : nullptr;
 }
 
 bool read_by_library(hid_t dataset, hid_t memory_type, const std::vector<std::int64_t>& shape,

@@ -5,9 +5,11 @@
 #include <hdf5.h>
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "ptyche/data/array.h"
+#include "ptyche/storage/frame_stack.h"
 
 namespace ptyche {
 
@@ -29,7 +31,12 @@ struct ImageBlock {
 bool read_past_library(hid_t dataset, hid_t memory_type, const std::vector<std::int64_t>& shape,
                        const ImageBlock& block, void* to);
 
-/// The same by the library. False where it fails.
+/// A dataset that lies in one piece in the file, as `frames` says what it is; nullptr for another.
+std::unique_ptr<FrameStack> contiguous_stack(hid_t dataset, hid_t memory_type,
+                                             const std::vector<std::int64_t>& shape,
+                                             const StackShape& frames);
+
+/// The same as read_past_library by the library. False where it fails.
 bool read_by_library(hid_t dataset, hid_t memory_type, const std::vector<std::int64_t>& shape,
                      const ImageBlock& block, void* to);
 

@@ -378,6 +378,7 @@ class MemberStack : public FrameStack {
     frames_->read(first, window, std::move(to));
   }
   bool in_order_only() const override { return frames_->in_order_only(); }
+  bool plain() const override { return frames_->plain(); }
   void check() const override {
     if (!member_.deflated) check_stored_member(*file_, member_);
   }

@@ -78,6 +78,17 @@ TEST(MedianStep, IsTheDistanceOfNeighboursHoweverManyThereAre) {
   EXPECT_EQ(median_step_px(line_of(1, 3)), 0);
 }
 
+TEST(MedianStep, OfScatteredPointsIsThatOfAllDistances) {
+  for (const std::int64_t count : {2, 3, 50, 700}) {
+    at::manual_seed(count);
+    at::Tensor places = 40 * at::rand({count, 2}, at::kDouble);
+    if (count == 50) places[7].copy_(places[30]);  // two at one place
+    at::Tensor distance = (places.unsqueeze(0) - places.unsqueeze(1)).square().sum(2).sqrt();
+    distance.fill_diagonal_(1e9);
+    EXPECT_DOUBLE_EQ(median_step_px(places), distance.amin(1).median().item<double>()) << count;
+  }
+}
+
 TEST(ProbeDiameter, HoldsNineTenthsOfADisc) {
   const at::Tensor axis = at::arange(64, at::kDouble) - 32;
   const at::Tensor radius = (axis.square().unsqueeze(1) + axis.square()).sqrt();
