@@ -12,6 +12,7 @@
 #include "ptyche/model/model.h"
 #include "ptyche/prepare/first_probe.h"
 #include "ptyche/prepare/scan_rotation.h"
+#include "ptyche/ptychopinn/pictures.h"
 
 namespace ptyche {
 namespace {
@@ -20,6 +21,7 @@ struct TrainVerbOptions : TrainingChoices {
   GroupingChoices grouping{.groups = {.gridsize = 0}};
   LossWeights loss;
   ProbeChoice probe;
+  PictureOptions pictures{.image = true};
   std::string model_type = "pinn", backend;
   std::filesystem::path test_file;
   bool do_stitching = false;
@@ -52,14 +54,16 @@ void write_stitched(const TrainVerbOptions& options, const Scan& scan, const Mod
       model, seen, {.precision = options.train.precision, .engine = options.train.engine});
   record.stamp(image, model, {});
   write_image(options.output, image, seen, {.seconds = watch.seconds()}, {});
+  write_ptychopinn_pictures(options.output, image, seen, options.pictures);
 }
 
 void run_train(TrainVerbOptions options, const std::string& options_json) {
   const Stopwatch watch;
   resolve(options);
   const RunRecord record(options_json, options.train.seed);
-  const RunFiles files =
-      options.do_stitching ? joined(model_files(), image_files()) : model_files();
+  const RunFiles files = options.do_stitching
+                             ? joined(joined(model_files(), image_files()), picture_files())
+                             : model_files();
   const OutputFolder folder(options.output, folder_use(options.overwrite, options.train.resume),
                             files);
   const FirstProbe first = with_first_probe(read_turned_scan(options.scan), options.probe,
@@ -83,7 +87,7 @@ std::vector<Field> ptychopinn_option_list(TrainVerbOptions& options) {
            .help = "scan for --do-stitching; none = the one that is trained on"},
           {.name = "do-stitching",
            .target = &options.do_stitching,
-           .help = "infer and stitch after training, as infer does"},
+           .help = "infer and stitch after training, as infer does with --ptychopinn-pictures"},
           {.name = "model-type",
            .target = &options.model_type,
            .help = "supervised: the same as --network supervised",

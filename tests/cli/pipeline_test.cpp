@@ -113,7 +113,9 @@ TEST_F(Pipeline, TakesTheWordsOfPtychoPinn) {
       "--mae_weight 1 --backend tensorflow --probe-start guess");
   ASSERT_EQ(trained.code, 0) << trained.error;
   EXPECT_NE(trained.error.find("there is one program"), std::string::npos) << trained.error;
-  EXPECT_TRUE(fs::exists(fs::path(folder) / "reconstruction.h5"));
+  for (const char* name :
+       {"reconstruction.h5", "reconstructed_amplitude.png", "reconstructed_phase.png"})
+    EXPECT_TRUE(fs::exists(fs::path(folder) / name)) << name;
   const Outcome inferred =
       run_ptyche("infer --model_path '" + folder + "' --test_data '" + data + "' --output_dir '" +
                  out("original again") +
@@ -121,6 +123,9 @@ TEST_F(Pipeline, TakesTheWordsOfPtychoPinn) {
                  "--backend pytorch");
   EXPECT_EQ(inferred.code, 0) << inferred.error;
   EXPECT_NE(inferred.error.find("the model knows"), std::string::npos) << inferred.error;
+  for (const char* name :
+       {"reconstructed_amplitude.png", "reconstructed_phase.png", "comparison_plot.png"})
+    EXPECT_TRUE(fs::exists(fs::path(out("original again")) / name)) << name;
 }
 
 TEST_F(Pipeline, BenchSaysHowFastBothEnginesAre) {
