@@ -191,13 +191,12 @@ TEST(ReadNpz, TheMaskOfTheFileCanBeIgnoredOrReplaced) {
 }
 
 TEST(ReadNpz, AmplitudeAndCountsFilesOfTheRealStarAgree) {
-  const auto shared = shared_folder();
-  if (!shared) GTEST_SKIP() << "the shared scans are not there (PTYCHE_SHARED)";
+  if (!shared_folder()) GTEST_SKIP() << "the shared scans are not there (PTYCHE_SHARED)";
   ReadOptions options;
   options.mask = "none";
-  options.file = *shared / "data/siemens-star/siemens-star-64-counts.npz";
+  options.file = *shared_file("data/siemens-star/siemens-star-64-counts.npz");
   const Scan counts = read_scan(options);
-  options.file = *shared / "data/siemens-star/siemens-star-64.npz";
+  options.file = *shared_file("data/siemens-star/siemens-star-64.npz");
   const Scan amplitude = read_scan(options);
   EXPECT_EQ(counts.counts().scalar_type(), at::kShort);
   EXPECT_EQ(counts.counts().max().item<int>(), 963);  // README of the data
