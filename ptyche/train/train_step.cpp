@@ -8,9 +8,11 @@
 #include "ptyche/core/error.h"
 #include "ptyche/data/probe.h"
 #include "ptyche/engine/loss.h"
+#include "ptyche/group/make_groups.h"
 #include "ptyche/nn/patch_network.h"
 #include "ptyche/physics/canvas.h"
 #include "ptyche/solve/auxiliary_updates.h"
+#include "ptyche/train/ptychopinn_recipe.h"
 
 namespace ptyche {
 namespace {
@@ -25,8 +27,11 @@ at::Tensor lit_weights(const at::Tensor& probe) {
 
 /// Where the batch's patterns lie; the loss may be asked for its slope by the fractions.
 CanvasLayout layout_of(const Scan& scan, const GroupBatch& batch, const TrainOptions& options) {
+  const bool bilinear = options.recipe == Recipe::ptychopinn;
   CanvasLayout layout = lay_out(scan.positions().index_select(0, batch.frames), batch.group,
-                                batch.count, scan.pattern_size(), Interpolation::probe_fourier);
+                                batch.count, scan.pattern_size(),
+                                bilinear ? Interpolation::bilinear : Interpolation::probe_fourier);
+  if (bilinear) return layout;
   layout.fractions.requires_grad_(options.positions != PositionFreedom::none);
   return layout;
 }
@@ -62,10 +67,13 @@ BatchLoss loss_of(const TrainingState& state, const CanvasLayout& layout, const 
     patches = patches_of(state.model, scan, frames, channels);
   }
   const Measured measured = measured_of(state, scan, inputs, batch);
-  return {
-      group_loss(patches, batch.merged, at::view_as_complex(state.probe_parts), layout, measured,
-                 {.engine = options.engine, .kind = options.loss, .device = options.device}),
-      units_of(options.loss, measured.counts, measured.mask)};
+  const at::Tensor probe = at::view_as_complex(state.probe_parts);
+  const LossOptions how{.engine = options.engine, .kind = options.loss, .device = options.device};
+  if (options.recipe == Recipe::ptychopinn)
+    return {square_merged_loss(patches, batch.merged, probe, layout, measured, how),
+            static_cast<double>(measured.counts.numel())};
+  return {group_loss(patches, batch.merged, probe, layout, measured, how),
+          units_of(options.loss, measured.counts, measured.mask)};
 }
 
 void average(std::vector<at::Tensor>& means, const std::vector<at::Tensor>& values, double weight) {
@@ -75,14 +83,25 @@ void average(std::vector<at::Tensor>& means, const std::vector<at::Tensor>& valu
 
 /// Share of the old average that is kept: little at first, so that the start is forgotten.
 double averaging_weight(const TrainOptions& options, std::int64_t step) {
+  if (options.averaging == 0) return 0;
   const auto done = static_cast<double>(step);
   return std::min(options.averaging, (done + 1) / (done + 10));
+}
+
+/// PtychoPINN's Adam is Keras': a slower mean of squares, and an epsilon that is added before the
+/// variance is corrected for its start at 0.
+AdamOptions adam_of(const TrainingState& state, const TrainOptions& options) {
+  if (options.recipe != Recipe::ptychopinn) return {};
+  constexpr double kBeta2 = 0.999, kEpsilon = 1e-7;
+  const double corrected = 1 - std::pow(kBeta2, static_cast<double>(state.step + 1));
+  return {.beta1 = 0.9, .beta2 = kBeta2, .epsilon = kEpsilon / std::sqrt(corrected)};
 }
 
 void move(TrainingState& state, const TrainOptions& options) {
   clip_gradients(state.weights, options.gradient_limit);
   const double factor = state.rate * learning_rate_factor(state.step, state.total_steps, options);
-  adam_step(state.weights, state.network_adam, factor * options.learning_rate);
+  adam_step(state.weights, state.network_adam, factor * options.learning_rate,
+            adam_of(state, options));
   const bool probe_waits = warming_up(state, options);
   const double peak = state.model.stem_probe.abs().max().item<double>();
   // A tenth of the probe's rate stays to the end: the probe is the last to settle.
@@ -145,6 +164,7 @@ bool warming_up(const TrainingState& state, const TrainOptions& options) {
 
 double learning_rate_factor(std::int64_t step, std::int64_t total_steps,
                             const TrainOptions& options) {
+  if (options.recipe == Recipe::ptychopinn) return 1;
   const double rise = static_cast<double>(step + 1) / static_cast<double>(std::clamp<std::int64_t>(
                                                           options.warm_up_steps, 1, total_steps));
   const double progress = static_cast<double>(step) / static_cast<double>(total_steps);
@@ -172,6 +192,19 @@ StepResult train_step(TrainingState& state, const Scan& scan, const InputCache& 
   ++state.batch;
   ++state.step;
   return result;
+}
+
+double loss_without_step(const TrainingState& state, const Scan& scan, const InputCache& inputs,
+                         const Groups& groups, const TrainOptions& options) {
+  const at::NoGradGuard no_grad;
+  double sum = 0, size = 0;
+  for (const GroupBatch& batch : draw_epoch(groups, options.groups_per_batch, 0)) {
+    const BatchLoss loss =
+        loss_of(state, layout_of(scan, batch, options), scan, inputs, batch, options);
+    sum += loss.sum.loss.item<double>();
+    size += loss.size;
+  }
+  return sum / size;
 }
 
 bool positions_move_after(const TrainingState& state, const TrainOptions& options) {

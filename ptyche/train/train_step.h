@@ -42,9 +42,14 @@ StepResult train_step(TrainingState& state, const Scan& scan, const InputCache& 
 bool warming_up(const TrainingState& state, const TrainOptions& options);
 
 /// Learning rate at `step` over its highest: a linear rise over the warm-up, times a half cosine
-/// from 1 to 0 (Loshchilov & Hutter, ICLR 2017, eq. 5).
+/// from 1 to 0 (Loshchilov & Hutter, ICLR 2017, eq. 5). 1 in PtychoPINN's recipe, where the
+/// validation sets the rate.
 double learning_rate_factor(std::int64_t step, std::int64_t total_steps,
                             const TrainOptions& options);
+
+/// The loss of `groups` by the network as it is, per what EpochRecord::loss is of.
+double loss_without_step(const TrainingState& state, const Scan& scan, const InputCache& inputs,
+                         const Groups& groups, const TrainOptions& options);
 
 /// Whether the positions move after the epoch that has just ended: every second one from the end of
 /// the probe's warm-up on, if the options let them.
