@@ -6,6 +6,7 @@
 #include "ptyche/commands/command_line.h"
 #include "ptyche/commands/option_lists.h"
 #include "ptyche/commands/parse.h"
+#include "ptyche/commands/ptychopinn_words.h"
 #include "ptyche/commands/run_result.h"
 #include "ptyche/core/error.h"
 #include "ptyche/core/files.h"
@@ -23,7 +24,7 @@ struct InferVerbOptions {
   SubsampleOptions subsample;
   PictureOptions pictures;
   std::filesystem::path test_data, model, output;
-  std::string backend;
+  BackendWords backend;
   std::int64_t threads = 0, groups = 0, gridsize = 0, neighbours = 0;
   bool overwrite = false;
   std::uint64_t seed = 1;
@@ -55,12 +56,11 @@ std::vector<Field> ptychopinn_option_list(InferVerbOptions& options) {
           {.name = "comparison-plot",
            .target = &options.pictures.comparison,
            .help = "also comparison_plot.png: the image beside the truth, where the scan has one",
-           .affects_result = false},
-          backend_option(options.backend)};
+           .affects_result = false}};
 }
 
 void note_options_without_effect(const InferVerbOptions& options) {
-  note_backend(options.backend);
+  note_backend_words(options.backend);
   if (options.gridsize > 0 || options.neighbours > 0)
     note(
         "--gridsize and --neighbor-count: the model knows how many patterns go in together; they "
@@ -120,6 +120,7 @@ Command declare(const std::shared_ptr<InferVerbOptions>& options) {
                          fields(options->subsample),
                          fields(options->pictures),
                          ptychopinn_option_list(*options),
+                         fields(options->backend),
                          far_field_scan_options(options->scan),
                          {threads_option(options->threads)}}),
       .references = {},

@@ -157,17 +157,4 @@ std::vector<Field> fields(LossWeights& weights) {
            .range = {0, 1e6}}};
 }
 
-Field backend_option(std::string& backend) {
-  return {.name = "backend",
-          .target = &backend,
-          .help = "accepted and not needed: --engine chooses",
-          .choices = {"", "tensorflow", "pytorch"}};
-}
-
-void note_backend(const std::string& backend) {
-  if (!backend.empty())
-    note("--backend {}: there is one program; --engine chooses how the physics is computed",
-         backend);
-}
-
 }  // namespace ptyche

@@ -92,8 +92,4 @@ struct LossWeights {
 };
 std::vector<Field> fields(LossWeights& weights);
 
-/// PtychoPINN's --backend, and what is said about it where it is sources.
-Field backend_option(std::string& backend);
-void note_backend(const std::string& backend);
-
 }  // namespace ptyche
