@@ -103,7 +103,8 @@ TEST(PtychoPinnWords, OfAStockConfigurationTrainWhatTheySayOrAreNamed) {
   EXPECT_EQ(options["nphotons"], 1e9);
   EXPECT_EQ(options["fixed-probe"], true);
   EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1) << said;
-  for (const char* key : {"N (line 2)", "pad_object", "intensity_scale.trainable"})
+  EXPECT_EQ(options["crop"], 64);
+  for (const char* key : {"pad_object (line 9)", "intensity_scale.trainable (line 23)"})
     EXPECT_NE(said.find(key), std::string::npos) << key << " in " << said;
 }
 
