@@ -42,6 +42,7 @@ void print_table(const std::vector<GridLinesRow>& rows) {
 void run(GridLinesVerbOptions options) {
   use_threads(options.threads);
   options.study.loss = options.loss.kind();
+  options.study.mae_share = options.loss.mae_share();
   const OutputFolder folder(options.study.output,
                             folder_use(options.overwrite, options.study.resume),
                             {.names = {"metrics.json", "visuals", "recons", "runs", "datasets"},

@@ -14,6 +14,7 @@
 #include "ptyche/prepare/first_probe.h"
 #include "ptyche/prepare/scan_rotation.h"
 #include "ptyche/ptychopinn/pictures.h"
+#include "ptyche/ptychopinn/probe_shape.h"
 #include "ptyche/train/ptychopinn_recipe.h"
 
 namespace ptyche {
@@ -24,6 +25,7 @@ struct TrainVerbOptions : TrainingChoices {
   LossWeights loss;
   ProbeChoice probe;
   PictureOptions pictures{.image = true};
+  ProbeShape shape;
   BackendWords backend;
   std::string preset = "none", model_type = "pinn";
   std::filesystem::path test_file;
@@ -54,6 +56,7 @@ void resolve(TrainVerbOptions& options) {
   if (traits_of(network).group_input)
     network.gridsize = std::max<std::int64_t>(options.grouping.groups.gridsize, 1);
   options.train.loss = options.loss.kind();
+  options.train.mae_share = options.loss.mae_share();
   options.TrainingChoices::resolve();
   if (options.train.recipe == Recipe::ptychopinn) network.amplitude_range = 1;
   require_own_grouping(options, options.grouping);
@@ -84,7 +87,8 @@ void run_train(TrainVerbOptions options, const std::string& options_json) {
                             files);
   const FirstProbe first = with_first_probe(read_turned_scan(options.scan), options.probe,
                                             kept_in(options.output, options.train.resume));
-  const Scan scan = subsample(first.scan, options.grouping.resolved_subsample());
+  const Scan scan = subsample(with_shaped_probe(first.scan, options.shape),
+                              options.grouping.resolved_subsample());
   const Model model = train(scan, groups_for(scan, options, options.grouping), options.train);
   write_training(options.output, model);
   // Only now: until the model is written, the checkpoint is all that there is of the work.
@@ -176,6 +180,7 @@ Command declare(const std::shared_ptr<TrainVerbOptions>& options) {
                          {output_dir_option(options->output, "folder for the model"),
                           overwrite_option(options->overwrite)},
                          fields(options->probe),
+                         fields(options->shape),
                          far_field_scan_options(options->scan),
                          fields(options->group),
                          fields(options->train),

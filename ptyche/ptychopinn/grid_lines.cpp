@@ -59,6 +59,7 @@ TrainOptions options_of(const std::string& label, const GridLinesOptions& option
   TrainOptions train;
   train.epochs = options.epochs;
   train.loss = options.loss;
+  train.mae_share = options.mae_share;
   train.engine = options.engine;
   train.precision = options.precision;
   train.seed = options.seed;
@@ -96,6 +97,7 @@ Key study_key(GridLinesOptions options) {
   Key key = key_of(joined({without(fields(options), {"models"}),
                            {engine_field(options.engine), precision_field(options.precision)}}));
   key.emplace_back("loss", info_of(options.loss).name);
+  key.emplace_back("mae-share", fmt::format("{}", options.mae_share));
   return key;
 }
 

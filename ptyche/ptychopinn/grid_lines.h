@@ -24,6 +24,7 @@ struct GridLinesOptions {
   std::int64_t epochs = 60;
   std::int64_t batch = 16;  ///< of PtychoPINN's networks: groups, or labelled patterns
   LossKind loss = LossKind::amplitude_absolute;
+  double mae_share = 0;  ///< as TrainOptions has it
   /// How PtychoPINN's networks are built: as its study has them, without a border.
   NetworkOptions ptychopinn{.object_big = false, .probe_big = false};
   Engine engine = Engine::fused;

@@ -97,6 +97,15 @@ std::vector<std::pair<std::string, LossKind>> loss_names() {
 std::vector<Field> physics_fields(TrainOptions& options) {
   return {{.name = "recipe", .target = choice(options.recipe, recipe_names()), .internal = true},
           {.name = "loss", .target = choice(options.loss, loss_names()), .internal = true},
+          {.name = "mae-share", .target = &options.mae_share, .range = {0, 1e6}, .internal = true},
+          {.name = "tv-weight",
+           .target = &options.tv_weight,
+           .help = "of the patches' total variation beside the loss, which makes them smooth",
+           .range = {0, 1e6}},
+          {.name = "realspace-mae-weight",
+           .target = &options.realspace_mae,
+           .help = "of the patches' distance from the true object, which only a simulated scan has",
+           .range = {0, 1e6}},
           device_field(options.device),
           engine_field(options.engine),
           precision_field(options.precision)};

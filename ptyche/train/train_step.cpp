@@ -51,6 +51,26 @@ Measured measured_of(const TrainingState& state, const Scan& scan, const InputCa
           .background = with_background ? state.background_root.square() : at::Tensor()};
 }
 
+BatchLoss misfit_of(const at::Tensor& patches, const GroupBatch& batch, const at::Tensor& probe,
+                    const CanvasLayout& layout, const Measured& measured, LossKind kind,
+                    const TrainOptions& options) {
+  const LossOptions how{.engine = options.engine, .kind = kind, .device = options.device};
+  if (options.recipe == Recipe::ptychopinn)
+    return {square_merged_loss(patches, batch.merged, probe, layout, measured, how),
+            static_cast<double>(measured.counts.numel())};
+  return {group_loss(patches, batch.merged, probe, layout, measured, how),
+          units_of(kind, measured.counts, measured.mask)};
+}
+
+/// The true object under the patterns, (k, N, N).
+at::Tensor truth_under(const Scan& scan, const at::Tensor& frames, const char* who) {
+  require(scan.truth().defined(), "{}: {} needs the true object, which this scan does not have",
+          scan.source(), who);
+  const at::Tensor corners =
+      scan.positions().index_select(0, frames) - static_cast<double>(scan.pattern_size() / 2);
+  return extract_patches(scan.truth(), corners, scan.pattern_size());
+}
+
 /// Network, merge, forward model, misfit: the whole of the method in one function.
 BatchLoss loss_of(const TrainingState& state, const CanvasLayout& layout, const Scan& scan,
                   const InputCache& inputs, const GroupBatch& batch, const TrainOptions& options) {
@@ -67,13 +87,20 @@ BatchLoss loss_of(const TrainingState& state, const CanvasLayout& layout, const 
     patches = patches_of(state.model, scan, frames, channels);
   }
   const Measured measured = measured_of(state, scan, inputs, batch);
-  const at::Tensor probe = at::view_as_complex(state.probe_parts);
-  const LossOptions how{.engine = options.engine, .kind = options.loss, .device = options.device};
-  if (options.recipe == Recipe::ptychopinn)
-    return {square_merged_loss(patches, batch.merged, probe, layout, measured, how),
-            static_cast<double>(measured.counts.numel())};
-  return {group_loss(patches, batch.merged, probe, layout, measured, how),
-          units_of(options.loss, measured.counts, measured.mask)};
+  const auto misfit = [&](LossKind kind) -> BatchLoss {
+    return misfit_of(patches, batch, at::view_as_complex(state.probe_parts), layout, measured, kind,
+                     options);
+  };
+  BatchLoss loss = misfit(options.loss);
+  if (options.mae_share > 0) {
+    const BatchLoss other = misfit(LossKind::amplitude_absolute);
+    loss.sum.loss = loss.sum.loss + options.mae_share * loss.size / other.size * other.sum.loss;
+  }
+  const at::Tensor terms = real_space_terms(patches, scan, frames, options);
+  if (terms.defined())
+    loss.sum.loss =
+        loss.sum.loss + loss.size / static_cast<double>(frames.size(0)) * terms.to(at::kDouble);
+  return loss;
 }
 
 void average(std::vector<at::Tensor>& means, const std::vector<at::Tensor>& values, double weight) {
@@ -144,17 +171,33 @@ at::Tensor InputCache::counts(const at::Tensor& frames) const {
 
 GroupLoss supervised_loss(PatchNetwork& network, const at::Tensor& channels, const Scan& scan,
                           const at::Tensor& frames) {
-  require(scan.truth().defined(),
-          "{}: a supervised network needs the true object, which this scan does not have",
-          scan.source());
-  const at::Tensor corners =
-      scan.positions().index_select(0, frames) - static_cast<double>(scan.pattern_size() / 2);
-  const at::Tensor truth = extract_patches(scan.truth(), corners, scan.pattern_size());
+  const at::Tensor truth = truth_under(scan, frames, "a supervised network");
   const at::Tensor maps = network.maps(channels);
   const at::Tensor error =
       (maps - at::stack({truth.abs(), truth.angle()}, 1)).abs() * lit_weights(scan.probe());
   const at::Tensor amplitude = maps.detach().select(1, 0);
   return {error.sum(at::kDouble), (amplitude.std() / amplitude.mean()).item<double>()};
+}
+
+at::Tensor real_space_terms(const at::Tensor& patches, const Scan& scan, const at::Tensor& frames,
+                            const TrainOptions& options) {
+  at::Tensor terms;
+  const at::Tensor lit = lit_weights(scan.probe());
+  if (options.tv_weight > 0) {
+    const auto along = [&](int axis) {
+      const std::int64_t last = patches.size(axis) - 1;
+      return ((patches.narrow(axis, 1, last) - patches.narrow(axis, 0, last)).abs() *
+              lit.narrow(axis - 1, 0, last))
+          .sum();
+    };
+    terms = options.tv_weight * (along(1) + along(2));
+  }
+  if (options.realspace_mae > 0) {
+    const at::Tensor truth = truth_under(scan, frames, "--realspace-mae-weight");
+    const at::Tensor error = options.realspace_mae * ((patches - truth).abs() * lit).sum();
+    terms = terms.defined() ? terms + error : error;
+  }
+  return terms;
 }
 
 bool warming_up(const TrainingState& state, const TrainOptions& options) {

@@ -51,6 +51,15 @@ double learning_rate_factor(std::int64_t step, std::int64_t total_steps,
 double loss_without_step(const TrainingState& state, const Scan& scan, const InputCache& inputs,
                          const Groups& groups, const TrainOptions& options);
 
+/// What a network that learns through the physics may be asked for beside the patterns, over the
+/// pixels that the probe lights (as supervised_loss), the sum over patches of these means:
+///   tv_weight      |difference of neighbours| along rows plus that along columns
+///   realspace_mae  |patch - truth|, complex
+/// patches (k, N, N) complex of `frames` (k). An undefined tensor where both weights are 0. Throws
+/// InvalidInput if the scan has no truth and one is asked for.
+at::Tensor real_space_terms(const at::Tensor& patches, const Scan& scan, const at::Tensor& frames,
+                            const TrainOptions& options);
+
 /// Whether the positions move after the epoch that has just ended: every second one from the end of
 /// the probe's warm-up on, if the options let them.
 bool positions_move_after(const TrainingState& state, const TrainOptions& options);

@@ -5,6 +5,7 @@
 #include "ptyche/group/fixed_groups.h"
 #include "ptyche/infer/infer.h"
 #include "ptyche/physics/canvas.h"
+#include "ptyche/train/train_step.h"
 #include "tests/support/refusal.h"
 #include "tests/support/small_scan.h"
 
@@ -95,6 +96,36 @@ TEST_F(RecipeTraining, SaysInItsModelHowItWasTrainedAndStitchesTheMiddles) {
   const Patches patches = infer(model, scan_, {});
   EXPECT_EQ(patches.interpolation, Interpolation::bilinear);
   EXPECT_EQ(patches.weights.sum().item<double>(), 20 * 20);
+}
+
+at::Tensor terms_of(const Scan& scan, const at::Tensor& patches, const TrainOptions& options) {
+  return real_space_terms(patches, scan, at::arange(patches.size(0), at::kLong), options);
+}
+
+TEST(RealSpaceTerms, AreTheWeightedMeansOverTheLitPixels) {
+  const Scan scan = small_scan(4);
+  const at::Tensor flat = at::full({4, 16, 16}, 0.5, at::kComplexFloat);
+  TrainOptions options;
+  EXPECT_FALSE(terms_of(scan, flat, options).defined());
+  options.tv_weight = 2;
+  EXPECT_EQ(terms_of(scan, flat, options).item<double>(), 0);
+  const at::Tensor ramp =
+      (at::arange(16, at::kFloat) * 0.1).expand({4, 16, 16}).to(at::kComplexFloat);
+  EXPECT_NEAR(terms_of(scan, ramp, options).item<double>(), 4 * 2 * 0.1, 1e-3);
+  options = {.realspace_mae = 3};
+  const at::Tensor truth = extract_patches(scan.truth(), scan.positions().slice(0, 0, 4) - 8, 16);
+  EXPECT_NEAR(terms_of(scan, truth + 0.25, options).item<double>(), 4 * 3 * 0.25, 1e-3);
+}
+
+TEST(RealSpaceTerms, NeedATruthToBeCloseTo) {
+  ScanFields fields = small_scan(4).fields();
+  fields.truth = at::Tensor();
+  const Scan scan(std::move(fields));
+  EXPECT_EQ(message_of([&] {
+              terms_of(scan, at::ones({4, 16, 16}, at::kComplexFloat), {.realspace_mae = 1});
+            }),
+            "small scan: --realspace-mae-weight needs the true object, which this scan does not "
+            "have");
 }
 
 TEST(PtychoPinnRecipe, RefusesANetworkThatIsNotPtychoPinns) {
