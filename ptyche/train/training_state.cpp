@@ -150,6 +150,10 @@ TrainingState state_around(Model model, std::int64_t frames) {
 }
 
 TrainingState start_training(const Scan& scan, const Groups& groups, const TrainOptions& options) {
+  require(!traits_of(options.network).supervised ||
+              (options.tv_weight == 0 && options.realspace_mae == 0),
+          "--tv-weight, --realspace-mae-weight: the network {} is trained on the true object alone",
+          options.network.name);
   // The model first: it refuses a size that does not fit before the solver has run.
   Model model = new_model(scan, scan.probe(), options.network, options.stem, options.seed);
   model.stem_probe = starting_probe(scan, options);

@@ -151,7 +151,7 @@ TEST_F(Pipeline, SplitsScansSimulatesLikeThemAndComparesModels) {
   const Outcome like = run_ptyche("simulate --like '" + out("parts_train.npz") + "' -o '" +
                                   out("like.npz") + "' --photons 1e6");
   EXPECT_EQ(like.code, 0) << like.error;
-  EXPECT_EQ(run_ptyche("simulate --like '" + scan() + "' -o '" + out("no.npz") + "' --N 64").code,
+  EXPECT_EQ(run_ptyche("simulate --like '" + scan() + "' -o '" + out("no.npz") + "' --N 48").code,
             2);
   ASSERT_EQ(run_ptyche("train '" + scan() + "' -o '" + out("of models") + "'" + small()).code, 0);
   const Outcome compared = run_ptyche("compare-models '" + scan() + "' '" + out("of models") +

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "ptyche/commands/command_line.h"
+#include "ptyche/commands/option_lists.h"
 #include "ptyche/commands/parse.h"
 #include "tests/support/test_folder.h"
 
@@ -58,6 +59,13 @@ TEST(Preset, InAConfigFileComesBeforeTheOtherKeys) {
   const nlohmann::json options = options_after("train", {"--config", (folder / "c.yaml").string()});
   EXPECT_EQ(options["epochs"], 9);
   EXPECT_EQ(options["groups-per-batch"], 16);
+}
+
+TEST(LossWeights, AboveZeroAreOneLossOrBothInTheirRatio) {
+  EXPECT_EQ((LossWeights{.mae = 2}.kind()), LossKind::amplitude_absolute);
+  EXPECT_EQ((LossWeights{.mae = 2}.mae_share()), 0);
+  EXPECT_EQ((LossWeights{.nll = 2, .mae = 1}.kind()), LossKind::poisson);
+  EXPECT_EQ((LossWeights{.nll = 2, .mae = 1}.mae_share()), 0.5);
 }
 
 TEST(PtychoPinnWords, SayWhetherTheProbeIsTrained) {

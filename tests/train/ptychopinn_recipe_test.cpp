@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "ptyche/group/fixed_groups.h"
+#include "ptyche/group/make_groups.h"
 #include "ptyche/infer/infer.h"
 #include "ptyche/physics/canvas.h"
 #include "ptyche/train/train_step.h"
@@ -115,6 +116,37 @@ TEST(RealSpaceTerms, AreTheWeightedMeansOverTheLitPixels) {
   options = {.realspace_mae = 3};
   const at::Tensor truth = extract_patches(scan.truth(), scan.positions().slice(0, 0, 4) - 8, 16);
   EXPECT_NEAR(terms_of(scan, truth + 0.25, options).item<double>(), 4 * 3 * 0.25, 1e-3);
+}
+
+TEST(BothLosses, AddUpInTheirRatio) {
+  const Scan scan = small_scan(16);
+  const Groups groups = make_groups(scan, {.size = 9, .merged = 4});
+  const auto first_loss = [&](LossKind loss, double mae_share) {
+    TrainOptions options;
+    options.network.widths = {8, 16};
+    options.probe_start = "guess";
+    options.precision = Precision::float32;
+    options.loss = loss;
+    options.mae_share = mae_share;
+    TrainingState state = start_training(scan, groups, options);
+    const InputCache inputs(state.model, scan);
+    return train_step(state, scan, inputs, draw_epoch(groups, 1, 0).front(), options).loss;
+  };
+  const double poisson = first_loss(LossKind::poisson, 0);
+  const double absolute = first_loss(LossKind::amplitude_absolute, 0);
+  EXPECT_NEAR(first_loss(LossKind::poisson, 0.5), poisson + 0.5 * absolute, 1e-4 * poisson);
+}
+
+TEST(RealSpaceTerms, AreNoneOfASupervisedNetwork) {
+  TrainOptions options;
+  options.network.name = "supervised";
+  options.tv_weight = 1;
+  const Scan scan = small_scan(16);
+  EXPECT_EQ(message_of([&] {
+              start_training(scan, groups_of(at::arange(16, at::kLong).view({16, 1}), 1), options);
+            }),
+            "--tv-weight, --realspace-mae-weight: the network supervised is trained on the true "
+            "object alone");
 }
 
 TEST(RealSpaceTerms, NeedATruthToBeCloseTo) {
