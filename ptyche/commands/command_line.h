@@ -16,6 +16,7 @@ Command train_command();
 Command infer_command();
 Command evaluate_command();
 Command compare_command();
+Command compare_models_command();
 Command solve_command();
 Command info_command();
 Command report_command();

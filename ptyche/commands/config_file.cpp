@@ -3,7 +3,6 @@
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
-#include <array>
 
 #include "ptyche/commands/parse.h"
 #include "ptyche/core/error.h"
@@ -134,31 +133,75 @@ std::vector<Entry> entries_of_yaml(const std::filesystem::path& file) {
   return entries;
 }
 
-/// What a configuration of PtychoPINN may set and nothing here has.
-bool only_ptychopinn_has(std::string key) {
-  static constexpr std::array kKeys = {
-      "architecture",  "probe_mask",           "pad_object",
-      "probe_scale",   "realspace_weight",     "gaussian_smoothing_sigma",
-      "tv_weight",     "realspace_mae_weight", "positions_provided",
-      "output_prefix", "probe_trainable",      "intensity_scale_trainable"};
+/// What a configuration of PtychoPINN may set and a verb here may not have.
+bool is_key_of_ptychopinn(std::string key) {
+  static const std::set<std::string> kKeys = {
+      // of the model
+      "N", "gridsize", "n_filters_scale", "model_type", "architecture", "fno_modes", "fno_width",
+      "fno_blocks", "fno_cnn_blocks", "learned_input_channels", "max_hidden_channels",
+      "resnet_width", "fno_input_transform", "generator_output_mode", "amp_activation",
+      "object_big", "probe_big", "probe_mask", "probe_mask_sigma", "probe_mask_diameter",
+      "pad_object", "probe_scale", "gaussian_smoothing_sigma",
+      // of training and inference
+      "train_data_file", "test_data_file", "model_path", "batch_size", "nepochs", "mae_weight",
+      "nll_weight", "tv_weight", "realspace_mae_weight", "realspace_weight", "nphotons", "n_groups",
+      "n_images", "n_subsample", "subsample_seed", "neighbor_count", "enable_oversampling",
+      "neighbor_pool_size", "positions_provided", "probe_trainable", "intensity_scale_trainable",
+      "output_dir", "output_prefix", "sequential_sampling", "backend", "debug", "gradient_clip_val",
+      "gradient_clip_algorithm", "optimizer", "momentum", "weight_decay", "adam_beta1",
+      "adam_beta2", "scheduler", "lr_warmup_epochs", "lr_min_ratio", "plateau_factor",
+      "plateau_patience", "plateau_min_lr", "plateau_threshold", "use_xla_translate",
+      // of its older dictionary
+      "offset", "outer_offset_train", "outer_offset_test", "big_gridsize", "max_position_jitter",
+      "sim_jitter_scale", "default_probe_scale", "nimgs_train", "nimgs_test", "data_source",
+      "set_phi", "label", "size", "h5_path", "npseed"};
   std::ranges::replace(key, '-', '_');
-  return std::ranges::count(kKeys, key) > 0;
+  return kKeys.contains(key) || key.starts_with("torch_");
+}
+
+/// "model.probe_big" and "probe.big" as options are named: the words after the last dot, or all.
+std::vector<std::string> names_meant_by(const std::string& key) {
+  const std::size_t dot = key.rfind('.');
+  if (dot == std::string::npos) return {key};
+  std::string whole = key;
+  std::ranges::replace(whole, '.', '_');
+  return {whole, key.substr(dot + 1)};
+}
+
+/// Sets what `key` names; false where only PtychoPINN has it. Throws InvalidInput for other keys.
+bool set_option(const Command& command, const Entry& entry, bool yaml,
+                std::set<std::string>& names) {
+  const std::vector<std::string> meant = names_meant_by(entry.key);
+  for (const std::string& name : meant)
+    if (const Field* option = find_field(command.options, name)) {
+      assign(*option, entry.text);
+      names.insert(option->name);
+      return true;
+    }
+  if (yaml && std::ranges::any_of(meant, is_key_of_ptychopinn)) return false;
+  option_named(command, entry.key);
+  return false;
 }
 
 }  // namespace
 
-std::set<std::string> read_config(const Command& command, const std::filesystem::path& file) {
+std::set<std::string> read_config(const Command& command, const std::filesystem::path& file,
+                                  const std::set<std::string>& passed_over) {
   const bool yaml = file.extension() == ".yaml" || file.extension() == ".yml";
   std::set<std::string> names;
-  for (const Entry& entry : yaml ? entries_of_yaml(file) : entries_of_toml(file))
+  std::vector<std::string> left_out;
+  std::vector<Entry> entries = yaml ? entries_of_yaml(file) : entries_of_toml(file);
+  // A preset gives others their values, which the others' own keys then replace.
+  std::ranges::stable_partition(entries,
+                                [](const Entry& entry) { return entry.key == kPresetOption; });
+  for (const Entry& entry : entries)
     with_context(fmt::format("{}:{}", file.string(), entry.line), [&] {
-      if (yaml && only_ptychopinn_has(entry.key))
-        return note("{}:{}: '{}' is of PtychoPINN alone and left out", file.string(), entry.line,
-                    entry.key);
-      const Field& option = option_named(command, entry.key);
-      assign(option, entry.text);
-      names.insert(option.name);
+      if (passed_over.contains(entry.key)) return;
+      if (!set_option(command, entry, yaml, names))
+        left_out.push_back(fmt::format("{} (line {})", entry.key, entry.line));
     });
+  if (!left_out.empty())
+    note("{}: of PtychoPINN alone and left out: {}", file.string(), fmt::join(left_out, ", "));
   return names;
 }
 

@@ -5,6 +5,7 @@
 
 #include "ptyche/commands/command_line.h"
 #include "ptyche/commands/option_lists.h"
+#include "ptyche/commands/scan_parts.h"
 #include "ptyche/core/error.h"
 #include "ptyche/core/progress.h"
 #include "ptyche/io/read_scan.h"
@@ -18,6 +19,7 @@ namespace {
 
 struct ConvertOptions {
   ReadOptions scan;
+  PartOptions parts;
   std::filesystem::path output;
   std::string format;
 };
@@ -42,10 +44,12 @@ Field format_field(std::string& format, const std::vector<std::string>& formats)
 void run_convert(const ConvertOptions& options) {
   const std::string format =
       options.format.empty() ? scan_format_for(options.output) : options.format;
-  const Scan scan = read_turned_scan(options.scan);
-  write_scan_as(format, options.output, scan);
-  show("{} ({}): {} patterns of {} x {}\n", options.output.string(), format, scan.frames(),
-       scan.pattern_size(), scan.pattern_size());
+  for (const ScanPart& part : parts_of(read_turned_scan(options.scan), options.parts)) {
+    const std::filesystem::path file = named_part(options.output, part.name);
+    write_scan_as(format, file, part.scan);
+    show("{} ({}): {} patterns of {} x {}\n", file.string(), format, part.scan.frames(),
+         part.scan.pattern_size(), part.scan.pattern_size());
+  }
 }
 
 void run_export(const ExportOptions& options) {
@@ -73,11 +77,12 @@ Command convert_command() {
       .arguments = {{"SCAN", &options->scan.file, "scan of any format"},
                     {"OUT", &options->output, "file or folder to write"}},
       .options = joined({{format_field(options->format, scan_formats_written())},
+                         fields(options->parts),
                          whole_scan_options(options->scan)}),
       .references = {},
       .run = [options] { run_convert(*options); },
-      .basic = {"as", "format", "patterns", "positions", "mask", "frames", "crop", "bin", "energy",
-                "distance", "detector-pixel"}};
+      .basic = {"as", "split", "format", "patterns", "positions", "mask", "frames", "crop", "bin",
+                "energy", "distance"}};
 }
 
 Command export_command() {

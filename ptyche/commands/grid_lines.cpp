@@ -42,10 +42,12 @@ void print_table(const std::vector<GridLinesRow>& rows) {
 void run(GridLinesVerbOptions options) {
   use_threads(options.threads);
   options.study.loss = options.loss.kind();
-  const OutputFolder folder(options.study.output, folder_use(options.overwrite),
+  options.study.mae_share = options.loss.mae_share();
+  const OutputFolder folder(options.study.output,
+                            folder_use(options.overwrite, options.study.resume),
                             {.names = {"metrics.json", "visuals", "recons", "runs", "datasets"},
                              .last = "",
-                             .checkpoint = ""});
+                             .checkpoint = "study.json"});
   print_table(run_grid_lines(options.study));
   show("\n{}\n{}\n", (options.study.output / "metrics.json").string(),
        (options.study.output / "visuals" / "compare_amp_phase.png").string());
@@ -73,7 +75,7 @@ Command grid_lines_command() {
           .references = {"O. Hoidn, A. A. Mishra, A. Mehta, Sci. Rep. 13, 22789 (2023)"},
           .run = [options] { run(*options); },
           .basic = {"output-dir", "overwrite", "N", "gridsize", "nimgs-train", "nimgs-test",
-                    "nphotons", "models", "nepochs", "seed", "threads"}};
+                    "nphotons", "models", "nepochs", "seed", "resume", "threads"}};
 }
 
 }  // namespace ptyche

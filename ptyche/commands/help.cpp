@@ -168,8 +168,7 @@ std::string program_help(const std::vector<Command>& commands) {
   for (const Command& command : commands)
     if (!command.hidden) page += fmt::format("  {:<13} {}\n", command.name, command.summary);
   return page +
-         "\n  ptyche COMMAND --help       arguments and basic options, defaults, units\n"
-         "  ptyche COMMAND --help-all   every option\n"
+         "\n  ptyche COMMAND --help       arguments and basic options; --help-all: every one\n"
          "  ptyche --version            version and commit\n";
 }
 

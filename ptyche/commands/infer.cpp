@@ -6,12 +6,14 @@
 #include "ptyche/commands/command_line.h"
 #include "ptyche/commands/option_lists.h"
 #include "ptyche/commands/parse.h"
+#include "ptyche/commands/ptychopinn_words.h"
 #include "ptyche/commands/run_result.h"
 #include "ptyche/core/error.h"
 #include "ptyche/core/files.h"
 #include "ptyche/core/progress.h"
 #include "ptyche/model/model.h"
 #include "ptyche/prepare/scan_rotation.h"
+#include "ptyche/ptychopinn/pictures.h"
 
 namespace ptyche {
 namespace {
@@ -20,10 +22,11 @@ struct InferVerbOptions {
   ReadOptions scan;
   InferOptions infer;
   SubsampleOptions subsample;
-  std::filesystem::path model, output;
-  std::string backend;
+  PictureOptions pictures;
+  std::filesystem::path test_data, model, output;
+  BackendWords backend;
   std::int64_t threads = 0, groups = 0, gridsize = 0, neighbours = 0;
-  bool comparison_plot = false, overwrite = false;
+  bool overwrite = false;
   std::uint64_t seed = 1;
 };
 
@@ -51,34 +54,44 @@ std::vector<Field> ptychopinn_option_list(InferVerbOptions& options) {
            .help = "accepted and not needed: the nearest ones go in together",
            .range = {0, 4096}},
           {.name = "comparison-plot",
-           .target = &options.comparison_plot,
-           .help = "accepted and not needed: the image is drawn beside a truth that is there"},
-          backend_option(options.backend)};
+           .target = &options.pictures.comparison,
+           .help = "also comparison_plot.png: the image beside the truth, where the scan has one",
+           .affects_result = false}};
 }
 
 void note_options_without_effect(const InferVerbOptions& options) {
-  note_backend(options.backend);
+  note_backend_words(options.backend);
   if (options.gridsize > 0 || options.neighbours > 0)
     note(
         "--gridsize and --neighbor-count: the model knows how many patterns go in together; they "
         "are the nearest ones");
 }
 
+/// Values that follow from others. Who names the scan as PtychoPINN does gets its pictures, too.
+void resolve_infer(InferVerbOptions& options) {
+  options.pictures.image |= !options.test_data.empty();
+  if (!options.test_data.empty()) options.scan.file = options.test_data;
+  if (options.scan.file.empty())
+    throw UsageError("SCAN is missing (" + scan_formats() + " file; --test-data names it too)");
+  as_usage([&] { require_phase_range(options.pictures); });
+  options.scan.seed = options.seed;
+  if (options.subsample.count == 0) options.subsample.count = options.groups;
+}
+
 void run_infer(InferVerbOptions options, const std::string& options_json) {
   const Stopwatch watch;
   const RunRecord record(options_json, options.seed);
-  if (options.scan.file.empty())
-    throw UsageError("SCAN is missing (" + scan_formats() + " file; --test-data names it too)");
+  resolve_infer(options);
   use_threads(options.threads);
   note_options_without_effect(options);
-  options.scan.seed = options.seed;
-  if (options.subsample.count == 0) options.subsample.count = options.groups;
-  const OutputFolder folder(options.output, folder_use(options.overwrite), image_files());
+  const OutputFolder folder(options.output, folder_use(options.overwrite),
+                            joined(image_files(), picture_files()));
   const Model model = read_model(model_file_at(options.model));
   const Scan scan = subsample(read_turned_scan(options.scan), options.subsample);
   Reconstruction image = network_image(model, scan, options.infer);
   record.stamp(image, model, {});
   write_image(options.output, image, placed_by(model, scan), {.seconds = watch.seconds()}, {});
+  write_ptychopinn_pictures(options.output, image, scan, options.pictures);
 }
 
 Command declare(const std::shared_ptr<InferVerbOptions>& options) {
@@ -99,13 +112,15 @@ Command declare(const std::shared_ptr<InferVerbOptions>& options) {
                           output_dir_option(options->output),
                           overwrite_option(options->overwrite),
                           {.name = "test-data",
-                           .target = &options->scan.file,
-                           .help = "the scan, instead of SCAN",
+                           .target = &options->test_data,
+                           .help = "the scan, instead of SCAN; with --ptychopinn-pictures",
                            .aliases = {"test-data-file"}},
                           {.name = "seed", .target = &options->seed, .help = "draws the hold-out"}},
                          fields(options->infer),
                          fields(options->subsample),
+                         fields(options->pictures),
                          ptychopinn_option_list(*options),
+                         fields(options->backend),
                          far_field_scan_options(options->scan),
                          {threads_option(options->threads)}}),
       .references = {},

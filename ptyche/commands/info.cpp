@@ -48,6 +48,23 @@ void print_reconstruction(const Result& result) {
   print_line("options", image.provenance.options_json);
 }
 
+/// How it was trained; older files do not say.
+void print_training(const Model& model) {
+  print_line("epochs", fmt::format("{}", model.history.size()));
+  const std::vector<std::pair<std::string, std::string>> told{
+      {"recipe", "trained as"},
+      {"loss", "loss"},
+      {"mae-share", "absolute error beside it"},
+      {"learning-rate", "learning rate"},
+      {"groups-per-batch", "groups in a step"},
+      {"group-size", "patterns in a group"},
+      {"merged", "of these merged"},
+      {"groups", "groups"}};
+  for (const auto& [name, words] : told)
+    for (const auto& [key, value] : model.training)
+      if (key == name) print_line(words, value);
+}
+
 void print_model(const Model& model) {
   std::int64_t parameters = 0;
   for (const at::Tensor& weight : model.network->parameters()) parameters += weight.numel();
@@ -55,7 +72,7 @@ void print_model(const Model& model) {
   print_line("network", fmt::format("{}, {} parameters", model.network_options.name, parameters));
   print_line("patterns", fmt::format("{} x {} px", model.pattern_size(), model.pattern_size()));
   print_line("probe modes", fmt::format("{}", model.probe.size(0)));
-  print_line("epochs", fmt::format("{}", model.history.size()));
+  print_training(model);
   print_line("trained on", "scan with SHA-256 " + model.input_hash);
 }
 

@@ -136,16 +136,15 @@ Groups groups_for(const Scan& scan, const TrainingChoices& training,
 }
 
 LossKind LossWeights::kind() const {
-  require(nll == 0 || mae == 0,
-          "--nll-weight and --mae-weight: expected one of them above 0, found {} and {}", nll, mae);
-  if (nll == mae) return otherwise;
+  if (nll == 0 && mae == 0) return otherwise;
   return nll > 0 ? LossKind::poisson : LossKind::amplitude_absolute;
 }
 
 std::vector<Field> fields(LossWeights& weights) {
   const bool poisson = weights.otherwise == LossKind::poisson;
   const auto help = [](const char* what, bool is_default) {
-    return fmt::format("above 0: {} is trained on{}", what, is_default ? " (so without both)" : "");
+    return fmt::format("above 0: {} is trained on{}; with both above 0 on both, in this ratio",
+                       what, is_default ? " (so without both)" : "");
   };
   return {{.name = "nll-weight",
            .target = &weights.nll,
@@ -155,19 +154,6 @@ std::vector<Field> fields(LossWeights& weights) {
            .target = &weights.mae,
            .help = help("the absolute error of the amplitudes", !poisson),
            .range = {0, 1e6}}};
-}
-
-Field backend_option(std::string& backend) {
-  return {.name = "backend",
-          .target = &backend,
-          .help = "accepted and not needed: --engine chooses",
-          .choices = {"", "tensorflow", "pytorch"}};
-}
-
-void note_backend(const std::string& backend) {
-  if (!backend.empty())
-    note("--backend {}: there is one program; --engine chooses how the physics is computed",
-         backend);
 }
 
 }  // namespace ptyche

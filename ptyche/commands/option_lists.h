@@ -82,18 +82,16 @@ void require_own_grouping(TrainingChoices training,
 Groups groups_for(const Scan& scan, const TrainingChoices& training,
                   const GroupingChoices& grouping = {.groups = {.gridsize = 0}});
 
-/// What training minimises, as PtychoPINN's two weights; only which one is above 0 matters.
+/// What training minimises, as PtychoPINN's two weights; only their ratio matters.
 struct LossWeights {
   LossKind otherwise = LossKind::poisson;  ///< where neither is
   double nll = 0, mae = 0;
 
-  /// Throws InvalidInput where both are above 0.
+  /// The Poisson likelihood where both are above 0.
   LossKind kind() const;
+  /// TrainOptions::mae_share: 0 unless both are above 0.
+  double mae_share() const { return nll > 0 ? mae / nll : 0; }
 };
 std::vector<Field> fields(LossWeights& weights);
-
-/// PtychoPINN's --backend, and what is said about it where it is sources.
-Field backend_option(std::string& backend);
-void note_backend(const std::string& backend);
 
 }  // namespace ptyche

@@ -149,6 +149,16 @@ void fill_options(const std::vector<Field>& options,
   }
 }
 
+/// Takes the preset out of the words and sets it.
+void set_preset(const Command& command, std::map<std::string, std::string>& values,
+                OptionSources& sources) {
+  const auto found = values.find(kPresetOption);
+  if (found == values.end()) return;
+  as_usage([&] { assign(*find_field(command.options, kPresetOption), found->second); });
+  sources.by_words.insert(kPresetOption);
+  values.erase(found);
+}
+
 }  // namespace
 
 OptionSources parse(const Command& command, const std::vector<std::string>& words) {
@@ -161,7 +171,9 @@ OptionSources parse(const Command& command, const std::vector<std::string>& word
   for (const Field& option : of_every_command)
     if (const auto value = found.values.find(option.name); value != found.values.end())
       as_usage([&] { assign(option, value->second); });
-  if (found.values.contains("config")) sources.by_file = read_config(command, config);
+  set_preset(command, found.values, sources);
+  if (found.values.contains("config"))
+    sources.by_file = read_config(command, config, sources.by_words);
   fill_arguments(command, found.arguments);
   fill_options(command.options, found.values, sources);
   return sources;

@@ -42,8 +42,13 @@ struct OptionSources {
 OptionSources parse(const Command& command, const std::vector<std::string>& words);
 
 /// Sets options from a file whose keys are option names, and returns the names it set: TOML, or
-/// YAML (.yaml, .yml) with or without sections, as PtychoPINN has it. Throws InvalidInput with file
-/// and line for what is neither, unknown keys and values out of range.
-std::set<std::string> read_config(const Command& command, const std::filesystem::path& file);
+/// YAML (.yaml, .yml) with or without sections and dotted keys, as PtychoPINN has it; what only
+/// PtychoPINN has is named in one line. Keys that are `passed_over` are not looked at. Throws
+/// InvalidInput with file and line for what is neither, unknown keys and values out of range.
+std::set<std::string> read_config(const Command& command, const std::filesystem::path& file,
+                                  const std::set<std::string>& passed_over = {});
+
+/// The option that gives others their values. It is set before them, whatever stands first.
+inline constexpr const char* kPresetOption = "preset";
 
 }  // namespace ptyche

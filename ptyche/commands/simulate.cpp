@@ -1,32 +1,57 @@
 // A scan with known truth, as a CXI file.
 #include "ptyche/simulate/simulate.h"
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <memory>
 
 #include "ptyche/commands/command_line.h"
 #include "ptyche/commands/option_lists.h"
+#include "ptyche/commands/parse.h"
 #include "ptyche/core/error.h"
 #include "ptyche/core/files.h"
 #include "ptyche/core/progress.h"
 #include "ptyche/io/cxi.h"
+#include "ptyche/io/write_scan.h"
 
 namespace ptyche {
 namespace {
 
 struct SimulateVerbOptions {
   SimulateOptions simulate;
-  std::filesystem::path output;
+  std::filesystem::path output, like;
 };
+
+/// Throws UsageError for an option that another scan decides.
+void require_options_of_like(SimulateOptions options) {
+  SimulateOptions defaults;
+  const std::vector<std::string> looked_at = options_of_like();
+  for (const std::string& name : changed(fields(options), fields(defaults)))
+    if (std::ranges::count(looked_at, name) == 0)
+      throw UsageError(
+          fmt::format("--{}: with --like the scan itself says that; expected none but --{}", name,
+                      fmt::join(looked_at, ", --")));
+}
+
+Scan simulated(const SimulateVerbOptions& options) {
+  if (options.like.empty()) return simulate(options.simulate);
+  require_options_of_like(options.simulate);
+  ReadOptions read;
+  read.file = options.like;
+  return simulate_like(read_scan(read), options.simulate);
+}
 
 void run_simulate(const SimulateVerbOptions& options) {
   const auto extension = options.output.extension();
-  require(extension == ".cxi" || extension == ".h5",
-          "{}: expected an output file that ends in .cxi or .h5", options.output.string());
+  require(extension == ".cxi" || extension == ".h5" || extension == ".npz",
+          "{}: expected an output file that ends in .cxi, .h5 or .npz", options.output.string());
   if (options.output.has_parent_path()) require_writable_folder(options.output.parent_path());
-  const Scan scan = simulate(options.simulate);
-  write_cxi(options.output, scan);
+  const Scan scan = simulated(options);
+  if (extension == ".npz")
+    write_scan_as("PtychoPINN", options.output, scan);
+  else
+    write_cxi(options.output, scan);
   show("{}: {} patterns of {} x {} pixels\n", options.output.string(), scan.frames(),
        scan.pattern_size(), scan.pattern_size());
 }
@@ -35,22 +60,26 @@ void run_simulate(const SimulateVerbOptions& options) {
 
 Command simulate_command() {
   const auto options = std::make_shared<SimulateVerbOptions>();
-  return {.name = "simulate",
-          .summary = "make a scan with known truth",
-          .description =
-              "Writes a CXI file with Poisson counts, positions, probe and, for scoring, "
-              "the true object.",
-          .arguments = {},
-          .options = joined({{{.name = "output",
-                               .target = &options->output,
-                               .help = "file to write, .cxi",
-                               .short_name = "o",
-                               .required = true}},
-                             fields(options->simulate)}),
-          .references = {},
-          .run = [options] { run_simulate(*options); },
-          .basic = {"output", "object", "object-file", "probe", "scan", "N", "frames", "step",
-                    "jitter", "photons", "probe-diameter", "defocus", "seed"}};
+  return {
+      .name = "simulate",
+      .summary = "make a scan with known truth",
+      .description =
+          "Writes a CXI file with Poisson counts, positions, probe and, for scoring, "
+          "the true object.",
+      .arguments = {},
+      .options = joined({{{.name = "output",
+                           .target = &options->output,
+                           .help = "file to write, .cxi, or .npz as PtychoPINN reads it",
+                           .short_name = "o",
+                           .required = true},
+                          {.name = "like",
+                           .target = &options->like,
+                           .help = "a scan whose own object, probe and positions are simulated"}},
+                         fields(options->simulate)}),
+      .references = {},
+      .run = [options] { run_simulate(*options); },
+      .basic = {"output", "like", "object", "object-file", "probe", "scan", "N", "frames", "step",
+                "jitter", "photons", "probe-diameter", "defocus", "seed"}};
 }
 
 }  // namespace ptyche

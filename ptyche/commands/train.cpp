@@ -6,12 +6,16 @@
 #include "ptyche/commands/command_line.h"
 #include "ptyche/commands/option_lists.h"
 #include "ptyche/commands/parse.h"
+#include "ptyche/commands/ptychopinn_words.h"
 #include "ptyche/commands/run_result.h"
 #include "ptyche/core/files.h"
 #include "ptyche/core/progress.h"
 #include "ptyche/model/model.h"
 #include "ptyche/prepare/first_probe.h"
 #include "ptyche/prepare/scan_rotation.h"
+#include "ptyche/ptychopinn/pictures.h"
+#include "ptyche/ptychopinn/probe_shape.h"
+#include "ptyche/train/ptychopinn_recipe.h"
 
 namespace ptyche {
 namespace {
@@ -20,12 +24,25 @@ struct TrainVerbOptions : TrainingChoices {
   GroupingChoices grouping{.groups = {.gridsize = 0}};
   LossWeights loss;
   ProbeChoice probe;
-  std::string model_type = "pinn", backend;
+  PictureOptions pictures{.image = true};
+  ProbeShape shape;
+  BackendWords backend;
+  std::string preset = "none", model_type = "pinn";
   std::filesystem::path test_file;
   bool do_stitching = false;
 };
 
 Command declare(const std::shared_ptr<TrainVerbOptions>& options);
+
+/// --probe-scale means something to PtychoPINN's recipe alone; its configurations always have it.
+void leave_out_probe_scale(TrainOptions& train) {
+  if (train.recipe == Recipe::ptychopinn || train.probe_scale == 0) return;
+  note(
+      "--probe-scale {:g}: left out, the counts say how bright the probe is; it goes with "
+      "--preset ptychopinn",
+      train.probe_scale);
+  train.probe_scale = 0;
+}
 
 /// Values that follow from others.
 void resolve(TrainVerbOptions& options) {
@@ -34,12 +51,16 @@ void resolve(TrainVerbOptions& options) {
                      " file; --train-data-file names it too)");
   NetworkOptions& network = options.train.network;
   if (options.model_type == "supervised") network.name = "supervised";
+  as_usage([&] { require_recipe(options.train); });
+  leave_out_probe_scale(options.train);
   if (traits_of(network).group_input)
     network.gridsize = std::max<std::int64_t>(options.grouping.groups.gridsize, 1);
   options.train.loss = options.loss.kind();
+  options.train.mae_share = options.loss.mae_share();
   options.TrainingChoices::resolve();
+  if (options.train.recipe == Recipe::ptychopinn) network.amplitude_range = 1;
   require_own_grouping(options, options.grouping);
-  note_backend(options.backend);
+  note_backend_words(options.backend);
 }
 
 /// The image of the test scan, or of the scan itself.
@@ -52,25 +73,64 @@ void write_stitched(const TrainVerbOptions& options, const Scan& scan, const Mod
       model, seen, {.precision = options.train.precision, .engine = options.train.engine});
   record.stamp(image, model, {});
   write_image(options.output, image, seen, {.seconds = watch.seconds()}, {});
+  write_ptychopinn_pictures(options.output, image, seen, options.pictures);
 }
 
 void run_train(TrainVerbOptions options, const std::string& options_json) {
   const Stopwatch watch;
   resolve(options);
   const RunRecord record(options_json, options.train.seed);
-  const RunFiles files =
-      options.do_stitching ? joined(model_files(), image_files()) : model_files();
+  const RunFiles files = options.do_stitching
+                             ? joined(joined(model_files(), image_files()), picture_files())
+                             : model_files();
   const OutputFolder folder(options.output, folder_use(options.overwrite, options.train.resume),
                             files);
   const FirstProbe first = with_first_probe(read_turned_scan(options.scan), options.probe,
                                             kept_in(options.output, options.train.resume));
-  const Scan scan = subsample(first.scan, options.grouping.resolved_subsample());
+  const Scan scan = subsample(with_shaped_probe(first.scan, options.shape),
+                              options.grouping.resolved_subsample());
   const Model model = train(scan, groups_for(scan, options, options.grouping), options.train);
   write_training(options.output, model);
   // Only now: until the model is written, the checkpoint is all that there is of the work.
   remove_if_possible({options.output / kFirstProbeFile, options.train.checkpoint});
   summarise("{}\n", (options.output / "model.ptyche").string());
   if (options.do_stitching) write_stitched(options, scan, model, watch, record);
+}
+
+/// PtychoPINN's way with all that goes with it. Options that are given themselves come after it.
+TextTarget preset_target(TrainVerbOptions& options) {
+  return {.get = [&options] { return options.preset; },
+          .set =
+              [&options](const std::string& word) {
+                options.preset = word;
+                if (word != "ptychopinn") return;
+                options.train = with_ptychopinn_recipe(options.train);
+                options.probe.probe = "scan";
+                options.grouping.groups.own_seed = false;
+                options.grouping.groups.gridsize = 1;
+              },
+          .choices = {"none", "ptychopinn"}};
+}
+
+/// probe_trainable of PtychoPINN's files: whether the probe is trained; auto = as without it.
+TextTarget probe_trainable_target(TrainOptions& train) {
+  return {.get = [&train] { return train.fixed_probe ? "false" : "true"; },
+          .set = [&train](const std::string& word) { train.fixed_probe = word == "false"; },
+          .choices = {"true", "false"}};
+}
+
+/// The loss that PyTorch's trainer is given; empty = as the weights say.
+TextTarget torch_loss_target(LossWeights& loss) {
+  return {.get = [&loss] { return loss.mae > 0   ? "mae"
+                                  : loss.nll > 0 ? "poisson"
+                                                 : ""; },
+          .set =
+              [&loss](const std::string& word) {
+                if (word.empty()) return;
+                loss.nll = word == "poisson" ? 1 : 0;
+                loss.mae = word == "mae" ? 1 : 0;
+              },
+          .choices = {"", "poisson", "mae"}};
 }
 
 /// What a PtychoPINN user types, where it is not an option of another list.
@@ -83,36 +143,56 @@ std::vector<Field> ptychopinn_option_list(TrainVerbOptions& options) {
            .help = "scan for --do-stitching; none = the one that is trained on"},
           {.name = "do-stitching",
            .target = &options.do_stitching,
-           .help = "infer and stitch after training, as infer does"},
+           .help = "infer and stitch after training, as infer does with --ptychopinn-pictures"},
           {.name = "model-type",
            .target = &options.model_type,
            .help = "supervised: the same as --network supervised",
            .choices = {"pinn", "supervised"}},
-          backend_option(options.backend)};
+          {.name = "probe-scale",
+           .target = &options.train.probe_scale,
+           .help = "with --preset ptychopinn: over how many times its mean amplitude the probe is "
+                   "normalised, which sets how bright the object is",
+           .range = {0, 1e6}},
+          {.name = "probe-trainable",
+           .target = probe_trainable_target(options.train),
+           .help = "false: the same as --fixed-probe",
+           .implied = "true",
+           .record_name = "probe_trainable"},
+          {.name = "torch-loss-mode",
+           .target = torch_loss_target(options.loss),
+           .help = "poisson: the same as --nll-weight 1; mae: as --mae-weight 1",
+           .affects_result = false}};
 }
 
 Command declare(const std::shared_ptr<TrainVerbOptions>& options) {
-  return {.name = "train",
-          .summary = "train a network on a scan",
-          .description =
-              "The first half of `reconstruct`. Leaves model.ptyche and history.csv; "
-              "Ctrl-C keeps a checkpoint from which --resume goes on. With --gridsize, or another "
-              "network than ours, groups are chosen once, as PtychoPINN does.",
-          .arguments = {{"SCAN", &options->scan.file, scan_formats() + " file", false}},
-          .options = joined({{output_dir_option(options->output, "folder for the model"),
-                              overwrite_option(options->overwrite)},
-                             fields(options->probe),
-                             far_field_scan_options(options->scan),
-                             fields(options->group),
-                             fields(options->train),
-                             fields(options->loss),
-                             fields(options->grouping),
-                             ptychopinn_option_list(*options),
-                             {threads_option(options->threads)}}),
-          .references = {},
-          .run = [options] { run_train(*options, options_as_json(declare(options))); },
-          .basic = {"output-dir", "overwrite", "resume", "epochs", "probe", "probe-modes",
-                    "refine-positions", "mask", "crop", "seed", "threads"}};
+  return {
+      .name = "train",
+      .summary = "train a network on a scan",
+      .description =
+          "The first half of `reconstruct`. Leaves model.ptyche and history.csv; "
+          "Ctrl-C keeps a checkpoint from which --resume goes on. With --gridsize, or another "
+          "network than ours, groups are chosen once, as PtychoPINN does.",
+      .arguments = {{"SCAN", &options->scan.file, scan_formats() + " file", false}},
+      .options = joined({{{.name = kPresetOption,
+                           .target = preset_target(*options),
+                           .help = "ptychopinn: train as PtychoPINN does (network, loss, merge, "
+                                   "learning rate, scale); other options change that"}},
+                         {output_dir_option(options->output, "folder for the model"),
+                          overwrite_option(options->overwrite)},
+                         fields(options->probe),
+                         fields(options->shape),
+                         far_field_scan_options(options->scan),
+                         fields(options->group),
+                         fields(options->train),
+                         fields(options->loss),
+                         fields(options->grouping),
+                         ptychopinn_option_list(*options),
+                         fields(options->backend),
+                         {threads_option(options->threads)}}),
+      .references = {},
+      .run = [options] { run_train(*options, options_as_json(declare(options))); },
+      .basic = {"output-dir", "overwrite", "resume", "epochs", "probe", "probe-modes",
+                "refine-positions", "mask", "crop", "seed", "threads"}};
 }
 
 }  // namespace

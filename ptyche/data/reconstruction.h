@@ -48,12 +48,13 @@ Interpolation interpolation_from(const std::string& name);
 
 /// What inference gives: one piece of object per pattern, not yet joined.
 struct Patches {
-  at::Tensor patches;     ///< (k, N, N) complex64 on the object's pixel grid: pixel (N/2, N/2) is
-                          ///< the object pixel nearest to the pattern's position
-  at::Tensor frames;      ///< (k) int64, the pattern of each patch
-  at::Tensor probe;       ///< (modes, N, N) complex64, the model's probe in sqrt(photon)
+  at::Tensor patches;  ///< (k, N, N) complex64: pixel (N/2, N/2) is the object pixel nearest to the
+                       ///< pattern's position, under bilinear that position itself
+  at::Tensor frames;   ///< (k) int64, the pattern of each patch
+  at::Tensor probe;    ///< (modes, N, N) complex64, the model's probe in sqrt(photon)
   at::Tensor background;  ///< (N, N) float32 counts, zero frequency at N/2; undefined = none
   Interpolation interpolation = Interpolation::probe_fourier;
+  at::Tensor weights = {};  ///< (N, N) float32 of every patch; undefined = the probe's intensity
 };
 
 /// One thing that was done or tried on the way to an image: what it was, what it cost, what it came

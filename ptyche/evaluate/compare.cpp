@@ -211,7 +211,8 @@ ComparedImages compare(const Reconstruction& image, const Reconstruction& refere
   return compared;
 }
 
-std::optional<Comparison> truth_error(const at::Tensor& truth, const Reconstruction& image) {
+std::optional<ComparedImages> compared_with_truth(const at::Tensor& truth,
+                                                  const Reconstruction& image) {
   const std::optional<Window> window = truth_window(truth, image);
   if (!window || is_constant(cut(truth.to(at::kComplexDouble), *window))) {
     warn("no comparison with the truth: {}", window ? "it is constant where the scan lights it"
@@ -220,7 +221,13 @@ std::optional<Comparison> truth_error(const at::Tensor& truth, const Reconstruct
   }
   Reconstruction reference;
   reference.object = truth;
-  return compare(image, reference, window).comparison;
+  return compare(image, reference, window);
+}
+
+std::optional<Comparison> truth_error(const at::Tensor& truth, const Reconstruction& image) {
+  const auto compared = compared_with_truth(truth, image);
+  if (!compared) return std::nullopt;
+  return compared->comparison;
 }
 
 }  // namespace ptyche

@@ -71,6 +71,10 @@ ComparedImages compare(const Reconstruction& image, const Reconstruction& refere
 /// The image's object against `truth` (rows, cols) complex, which lies in the scan's pixel frame,
 /// in truth_window. Nothing, with a warning, where the scan lights too little of the truth or the
 /// truth is constant there.
+std::optional<ComparedImages> compared_with_truth(const at::Tensor& truth,
+                                                  const Reconstruction& image);
+
+/// The numbers of it.
 std::optional<Comparison> truth_error(const at::Tensor& truth, const Reconstruction& image);
 
 }  // namespace ptyche

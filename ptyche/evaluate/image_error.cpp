@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <vector>
 
@@ -194,14 +195,18 @@ RingSums ring_sums(const at::Tensor& a, const at::Tensor& b) {
 }
 
 double falling_ring(const std::vector<double>& excess, std::size_t first) {
+  std::size_t known = first;
   for (std::size_t ring = first; ring < excess.size(); ++ring) {
-    if (excess[ring] >= 0) continue;
-    if (std::isnan(excess[ring])) return excess[ring];
-    const auto here = static_cast<double>(ring);
-    if (ring == first) return here;
-    return here - 1 + excess[ring - 1] / (excess[ring - 1] - excess[ring]);
+    if (std::isnan(excess[ring])) continue;
+    const auto here = static_cast<double>(ring), before = static_cast<double>(known);
+    if (excess[ring] < 0) {
+      if (ring == first || !(excess[known] >= 0)) return here;
+      return before + (here - before) * excess[known] / (excess[known] - excess[ring]);
+    }
+    known = ring;
   }
-  return static_cast<double>(excess.size());
+  const bool told = known > first || excess.size() <= first + 1;
+  return told ? static_cast<double>(excess.size()) : std::numeric_limits<double>::quiet_NaN();
 }
 
 RingCorrelation fourier_ring_correlation(const at::Tensor& a, const at::Tensor& b) {

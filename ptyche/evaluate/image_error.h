@@ -86,7 +86,8 @@ RingSums ring_sums(const at::Tensor& a, const at::Tensor& b);
 
 /// The ring from `first` on at which `excess` (correlation less threshold) falls below 0, by linear
 /// interpolation from the ring before; `first` where it is below there already, excess.size() where
-/// it never falls, NaN where it meets a NaN first.
+/// it never falls. Rings without a value (NaN) are skipped, as PtychoPINN does, and the
+/// interpolation starts from the last one that has a value; NaN where none after `first` has one.
 double falling_ring(const std::vector<double>& excess, std::size_t first);
 
 /// Fourier ring correlation of two complex images (rows, cols) of one shape (Saxton & Baumeister,

@@ -2,6 +2,8 @@
 
 #include <ATen/core/grad_mode.h>
 
+#include <algorithm>
+
 #include "ptyche/core/error.h"
 #include "ptyche/core/progress.h"
 #include "ptyche/group/fixed_groups.h"
@@ -19,6 +21,9 @@ Scan only(const Scan& scan, FrameUse use) {
       at::where(chosen, static_cast<int>(FrameUse::used), static_cast<int>(FrameUse::rejected))
           .to(at::kByte));
 }
+
+/// Side of the middle of a patch that PtychoPINN stitches (its M).
+constexpr std::int64_t kPtychoPinnStitched_px = 20;
 
 /// The patterns in the order in which the network sees them.
 at::Tensor frames_to_see(const Model& model, const Scan& scan, const InferOptions& options) {
@@ -40,7 +45,7 @@ std::vector<Field> fields(InferOptions& options) {
            .unit = "patterns",
            .help = "patterns at a time at inference; no influence on the image",
            .range = {1, 1e6},
-           .aliases = {"batch-size"},
+           .aliases = {"batch-size", "torch-inference-batch-size"},
            .affects_result = false},
           engine_field(options.engine),
           precision_field(options.precision)};
@@ -67,11 +72,17 @@ Patches infer(const Model& model, const Scan& scan, const InferOptions& options)
         patches_of(lit, scan, batch, input_channels(lit, scan, batch, options.engine)));
     progress.step(first + batch.size(0), first + batch.size(0), "");
   }
-  return {.patches = at::cat(patches),
-          .frames = frames,
-          .probe = lit.probe,
-          .background = lit.background,
-          .interpolation = Interpolation::probe_fourier};
+  Patches found{.patches = at::cat(patches),
+                .frames = frames,
+                .probe = lit.probe,
+                .background = lit.background,
+                .interpolation = Interpolation::probe_fourier};
+  if (model.recipe == Recipe::ptychopinn) {
+    found.interpolation = Interpolation::bilinear;
+    found.weights = central_square(scan.pattern_size(),
+                                   std::min(kPtychoPinnStitched_px, scan.pattern_size() / 2));
+  }
+  return found;
 }
 
 Reconstruction network_image(const Model& model, const Scan& scan, const InferOptions& options) {

@@ -1,5 +1,8 @@
 // PtychoPINN's NPZ files, and the same keys with counts.
 #include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <string_view>
 
 #include "ptyche/core/error.h"
 #include "ptyche/core/progress.h"
@@ -104,6 +107,24 @@ at::Tensor read_mask(const NpzFile& file) {
   return mask;
 }
 
+/// The number behind "nphotons" in the JSON text that PtychoPINN keeps in `_metadata`; 0 where
+/// there is none. The array is a pickle: its text is looked through and nothing of it is carried
+/// out.
+double nphotons_of_metadata(const NpzFile& file) {
+  constexpr std::int64_t kMostBytes = 1 << 20;
+  if (!file.has("_metadata")) return 0;
+  std::string text = file.bytes("_metadata", kMostBytes);
+  std::erase(text, '\0');  // NumPy's text has four bytes a letter
+  constexpr std::string_view kKey = "\"nphotons\"";
+  const std::size_t key = text.find(kKey);
+  if (key == std::string::npos) return 0;
+  const std::size_t number = text.find_first_not_of(" :", key + kKey.size());
+  if (number == std::string::npos) return 0;
+  double value = 0;
+  std::from_chars(text.data() + number, text.data() + text.size(), value);
+  return std::isfinite(value) && value > 0 ? value : 0;
+}
+
 /// PtychoPINN's NPZ (`diff3d` or `diffraction`, `xcoords`, `ycoords`, `probeGuess`, `objectGuess`,
 /// `scan_index`) and the same keys with counts (`mask`). x is the column, y the row. The axis of
 /// the patterns that is as long as xcoords counts them; where both ends fit, the one over which the
@@ -131,6 +152,7 @@ RawScan read_npz_scan(const std::filesystem::path& path) {
   raw.scan_index = read_scan_index(file, raw.frames());
   raw.mask = read_mask(file);
   raw.truth = read_truth(file);
+  raw.nphotons = nphotons_of_metadata(file);
   return raw;
 }
 

@@ -30,6 +30,13 @@ constexpr double kDefaultMeanCounts = 1e9;  // PtychoPINN's default
 /// Amplitudes without a scale get one from the used patterns; what is held out must not matter.
 void set_scale(at::Tensor& counts, const RawScan& raw, const at::Tensor& used, double wanted) {
   const double mean = (mean_pattern(counts, used) * raw.mask).sum().item<double>();
+  if (wanted <= 0 && raw.nphotons > 0) {
+    wanted = raw.nphotons;
+    note(
+        "{}: amplitudes without an absolute scale; the file's _metadata names {:g} counts per "
+        "pattern (nphotons)",
+        raw.patterns_name, wanted);
+  }
   if (wanted <= 0) {
     wanted = kDefaultMeanCounts;
     warn(

@@ -47,7 +47,8 @@ struct RawScan {
   at::Tensor true_positions;  ///< (n, 2) float64 (row, col), in object pixels
   at::Tensor scan_index;      ///< (n) int64, which of several scans a pattern is of
   std::string patterns_name, positions_name, probe_name;  ///< the datasets, for messages
-  double ceiling = 0;  ///< largest value of the patterns' integer type, see FileArray
+  double ceiling = 0;   ///< largest value of the patterns' integer type, see FileArray
+  double nphotons = 0;  ///< mean counts a pattern that the file names; 0 = none
   bool positions_in_metres = false;
   bool probe_calibrated = false;  ///< the file says that the probe is in sqrt(photon)
   Geometry geometry;

@@ -80,6 +80,17 @@ at::Tensor patches_of_any_size(const Model& model, const at::Tensor& channels) {
 
 }  // namespace
 
+std::vector<std::pair<std::string, Recipe>> recipe_names() {
+  return {{"ptyche", Recipe::ptyche}, {"ptychopinn", Recipe::ptychopinn}};
+}
+
+at::Tensor central_square(std::int64_t size, std::int64_t side) {
+  at::Tensor square = at::zeros({size, size});
+  const std::int64_t first = (size - side) / 2;
+  square.narrow(0, first, side).narrow(1, first, side).fill_(1);
+  return square;
+}
+
 Model new_model(const Scan& scan, const at::Tensor& probe, const NetworkOptions& network,
                 const StemOptions& stem, std::uint64_t seed) {
   Model model;
@@ -218,6 +229,8 @@ nlohmann::json options_json(Model model) {
           {"input_scale", model.input_scale},
           {"photons", model.photons},
           {"seed", model.seed},
+          {"recipe", choice(model.recipe, recipe_names()).get()},
+          {"training", model.training},
           {"input_hash", model.input_hash}};
 }
 
@@ -231,6 +244,11 @@ void apply_options(Model& model, const nlohmann::json& options) {
           kGroup, options.at("seed").dump());
   model.seed = options.at("seed");
   model.input_hash = options.at("input_hash");
+  if (options.contains("recipe"))
+    with_context(fmt::format("{}/options: recipe", kGroup), [&] {
+      choice(model.recipe, recipe_names()).set(options.at("recipe").get<std::string>());
+    });
+  model.training = options.value("training", Key());
   require(model.input_scale > 0 && model.input_scale < kLargestNumber && model.photons >= 0 &&
               model.photons < kLargestNumber,
           "{}/options: expected an input_scale above 0 and photons >= 0, found {} and {}", kGroup,
@@ -262,7 +280,7 @@ void require_network_of(const NetworkOptions& network, const StemOptions& stem, 
 
 /// The arrays of a model with patterns of N x N pixels.
 struct ModelLayout {
-  DatasetLayout stem_probe, probe, background, moves, history;
+  DatasetLayout stem_probe, probe, background, moves, history, validation;
 
   explicit ModelLayout(std::int64_t size)
       : stem_probe{path_of("stem_probe"), at::kComplexFloat, {kAnyLength, size, size}},
@@ -273,7 +291,8 @@ struct ModelLayout {
               {kAnyLength, 2},
               -static_cast<double>(size),
               static_cast<double>(size)},
-        history{path_of("history"), at::kDouble, {kAnyLength, 5}} {}
+        history{path_of("history"), at::kDouble, {kAnyLength, 5}},
+        validation{path_of("validation"), at::kDouble, {kAnyLength}} {}
 };
 
 at::Tensor read_probe(const Hdf5File& file, const DatasetLayout& layout) {
@@ -296,12 +315,32 @@ at::Tensor history_table(const std::vector<EpochRecord>& history) {
   return table;
 }
 
+/// The losses of the first epochs that have one.
+at::Tensor validation_column(const std::vector<EpochRecord>& history) {
+  std::vector<double> losses;
+  for (const EpochRecord& record : history)
+    if (record.validation_loss) losses.push_back(*record.validation_loss);
+  return at::tensor(losses, at::kDouble);
+}
+
+void add_validation(std::vector<EpochRecord>& history, const at::Tensor& losses) {
+  require(losses.numel() == static_cast<std::int64_t>(history.size()),
+          "{}: expected a loss for each of {} epochs, found {}", path_of("validation"),
+          history.size(), losses.numel());
+  for (std::size_t row = 0; row < history.size(); ++row)
+    history[row].validation_loss = losses[static_cast<std::int64_t>(row)].item<double>();
+}
+
 std::vector<EpochRecord> history_from(const at::Tensor& table) {
   std::vector<EpochRecord> history;
   for (std::int64_t row = 0; row < table.size(0); ++row) {
     const auto* value = table.data_ptr<double>() + row * table.size(1);
-    history.push_back({whole_number(value[0], path_of("history") + ": epoch", 0, 1'000'000'000),
-                       value[1], value[2], value[3], value[4]});
+    history.push_back(
+        {.epoch = whole_number(value[0], path_of("history") + ": epoch", 0, 1'000'000'000),
+         .loss = value[1],
+         .object_contrast = value[2],
+         .probe_change = value[3],
+         .learning_rate = value[4]});
   }
   return history;
 }
@@ -327,6 +366,8 @@ void write_model_to(Hdf5File& file, const Model& model) {
   if (model.background.defined()) write(file, layout.background, model.background);
   if (model.position_corrections.defined()) write(file, layout.moves, model.position_corrections);
   if (!model.history.empty()) write(file, layout.history, history_table(model.history));
+  if (!model.history.empty() && model.history.front().validation_loss)
+    write(file, layout.validation, validation_column(model.history));
   for (const auto& parameter : model.network->named_parameters()) {
     const at::Tensor values = parameter.value().detach().contiguous();
     write(file, like(values, path_of("weights/" + parameter.key())), values);
@@ -352,6 +393,8 @@ Model read_model_from(const Hdf5File& file) {
   model.background = read_if_there(file, layout.background);
   model.position_corrections = read_if_there(file, layout.moves);
   if (file.has(layout.history.path)) model.history = history_from(read(file, layout.history));
+  if (file.has(layout.validation.path))
+    add_validation(model.history, read(file, layout.validation));
   require_network_of(model.network_options, model.stem_options, model.pattern_size(), file.size());
   model.network = make_network(model.network_options, model.seed);
   read_weights(file, *model.network);
@@ -373,10 +416,15 @@ Model read_model(const std::filesystem::path& file) {
 
 void write_training(const std::filesystem::path& folder, const Model& model) {
   write_model(folder / "model.ptyche", model);
-  std::string table = "epoch,loss,object_contrast,probe_change,learning_rate\n";
-  for (const EpochRecord& record : model.history)
-    table += fmt::format("{},{:.8g},{:.6g},{:.6g},{:.6g}\n", record.epoch, record.loss,
+  const bool validated = !model.history.empty() && model.history.front().validation_loss;
+  std::string table = fmt::format("epoch,loss,object_contrast,probe_change,learning_rate{}\n",
+                                  validated ? ",validation_loss" : "");
+  for (const EpochRecord& record : model.history) {
+    table += fmt::format("{},{:.8g},{:.6g},{:.6g},{:.6g}", record.epoch, record.loss,
                          record.object_contrast, record.probe_change, record.learning_rate);
+    if (record.validation_loss) table += fmt::format(",{:.8g}", *record.validation_loss);
+    table += "\n";
+  }
   write_text(folder / "history.csv", table);
 }
 

@@ -6,7 +6,9 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "ptyche/core/field.h"
@@ -29,7 +31,19 @@ struct EpochRecord {
   double object_contrast = 0;  ///< standard deviation of the merged objects over their mean
   double probe_change = 0;     ///< |P - P_start| / |P_start|
   double learning_rate = 0;    ///< of the network, at the end of the epoch
+  /// The loss of the groups that are kept from training to set its rate; where there are some.
+  std::optional<double> validation_loss = {};
 };
+
+/// How a network learns, and how its patches are joined.
+enum class Recipe {
+  ptyche,      ///< ours: merge by the probe's intensity, cosine, means of the weights
+  ptychopinn,  ///< PtychoPINN's (ptyche/train/ptychopinn_recipe.h)
+};
+std::vector<std::pair<std::string, Recipe>> recipe_names();
+
+/// (N, N) float32: 1 in the central square of `side` (even) pixels, 0 around it.
+at::Tensor central_square(std::int64_t size, std::int64_t side);
 
 /// A trained network with what it needs to know of its scan.
 struct Model {
@@ -45,6 +59,8 @@ struct Model {
   double photons = 0;  ///< power of the scan's calibrated probe, per pattern; 0 = not known
   std::uint64_t seed = 1;
   std::string input_hash;  ///< SHA-256 of the scan it was trained on
+  Recipe recipe = Recipe::ptyche;
+  Key training;  ///< the options of its training and the groups; empty = not known
   std::vector<EpochRecord> history;
 
   std::int64_t pattern_size() const { return probe.size(-1); }

@@ -130,27 +130,32 @@ Figure dose_figure(const std::vector<Scan>& scans, const std::vector<std::string
                 0,
                 ColourBar{ColourMap::sequential, 0, high, "log10(counts + 1)"},
                 2};
+  figure.axis_unit = "detector pixel";
   for (std::size_t i = 0; i < patterns.size(); ++i)
     figure.panels.push_back({titles[i], colours(ColourMap::sequential, patterns[i], 0, high)});
   return figure;
 }
 
-Figure arm_figure(const std::vector<DoseArm>& arms) {
-  std::vector<at::Tensor> amplitudes;
-  for (const DoseArm& arm : arms) {
-    const at::Tensor amplitude = arm.image.abs();
-    amplitudes.push_back(amplitude / amplitude.mean());
-  }
+Figure arm_figure(const at::Tensor& truth, const std::vector<DoseArm>& arms) {
+  const auto over_mean = [](const at::Tensor& object) {
+    return object.abs() / object.abs().mean();
+  };
+  std::vector<at::Tensor> amplitudes{over_mean(truth)};
+  for (const DoseArm& arm : arms) amplitudes.push_back(over_mean(arm.image));
   const ValueRange range = common_range(amplitudes);
   Figure figure{"Amplitude over its mean",
                 {},
                 0,
-                ColourBar{ColourMap::sequential, range.low, range.high, ""},
-                2};
+                ColourBar{ColourMap::sequential, range.low, range.high, "amplitude over its mean"},
+                3};
+  const auto add = [&](const std::string& title, const at::Tensor& amplitude) {
+    figure.panels.push_back(
+        {title, colours(ColourMap::sequential, amplitude, range.low, range.high)});
+  };
+  add("truth", amplitudes.front());
   for (std::size_t i = 0; i < arms.size(); ++i)
-    figure.panels.push_back({fmt::format("{}: error {:.3f}", arms[i].label,
-                                         arms[i].scores.image.aligned.nrmse_contrast),
-                             colours(ColourMap::sequential, amplitudes[i], range.low, range.high)});
+    add(fmt::format("{}: error {:.3f}", arms[i].label, arms[i].scores.image.aligned.nrmse_contrast),
+        amplitudes[i + 1]);
   return figure;
 }
 
@@ -253,7 +258,8 @@ std::vector<DoseArm> run_dose_response(const DoseResponseOptions& options) {
     titles.push_back(fmt::format("{:.3g} photons", photons));
   }
   std::filesystem::create_directories(options.output / "reports");
-  write_recon(options.output / "recons" / "gt", scanned_part(options, test.front().truth()));
+  const at::Tensor truth = scanned_part(options, test.front().truth());
+  write_recon(options.output / "recons" / "gt", truth);
   std::vector<DoseArm> arms;
   for (std::size_t dose = 0; dose < learn.size(); ++dose)
     for (const LossKind loss : {LossKind::poisson, LossKind::amplitude_absolute}) {
@@ -264,7 +270,7 @@ std::vector<DoseArm> run_dose_response(const DoseResponseOptions& options) {
                              learn[dose], test[dose]));
       write_arms(options.output, arms);
       write_text(options.output / "reports" / "dose_comparison.png",
-                 render_stacked_png({dose_figure(test, titles), arm_figure(arms)}));
+                 render_stacked_png({dose_figure(test, titles), arm_figure(truth, arms)}));
     }
   return arms;
 }

@@ -30,12 +30,6 @@ at::Tensor by_parts(const at::Tensor& image, const Work& work) {
   return at::complex(work(at::real(image).contiguous()), work(at::imag(image).contiguous()));
 }
 
-at::Tensor smoothed(const at::Tensor& probe, double sigma_px) {
-  if (sigma_px == 0) return probe;
-  return by_parts(probe,
-                  [sigma_px](const at::Tensor& part) { return gaussian_filter(part, sigma_px); });
-}
-
 at::Tensor read_probe(const std::filesystem::path& file) {
   require(!file.empty(), "probe source custom: expected a file, give --probe-npz");
   return with_context(file.string(), [&] {
@@ -113,8 +107,8 @@ constexpr std::int64_t kFramesAtOnce = 256;  // bounds the memory
 
 at::Tensor probe_of_size(std::int64_t size, const GridProbeOptions& options) {
   if (options.source == "ideal_disk")
-    return smoothed(default_probe(size).to(at::kComplexDouble), options.smoothing_px);
-  const at::Tensor probe = smoothed(read_probe(options.file), options.smoothing_px);
+    return smoothed_probe(default_probe(size).to(at::kComplexDouble), options.smoothing_px);
+  const at::Tensor probe = smoothed_probe(read_probe(options.file), options.smoothing_px);
   if (options.scale_mode == "interpolate") return stretched(probe, size);
   return options.scale_mode == "pad_extrapolate" ? extrapolated(probe, size) : padded(probe, size);
 }
@@ -285,6 +279,12 @@ std::vector<Field> fields(GridDataOptions& options) {
           {.name = "set-phi",
            .target = &options.set_phi,
            .help = "the objects have a phase, not only an amplitude"}};
+}
+
+at::Tensor smoothed_probe(const at::Tensor& probe, double sigma_px) {
+  if (sigma_px == 0) return probe;
+  return by_parts(probe,
+                  [sigma_px](const at::Tensor& part) { return gaussian_filter(part, sigma_px); });
 }
 
 at::Tensor grid_probe(std::int64_t size, const GridProbeOptions& options) {

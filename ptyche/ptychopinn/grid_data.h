@@ -52,6 +52,9 @@ struct GridProbeOptions {
 };
 std::vector<Field> fields(GridProbeOptions& options);
 
+/// A Gaussian of this width over real and imaginary part of `probe` (n, n) complex128; 0 = none.
+at::Tensor smoothed_probe(const at::Tensor& probe, double sigma_px);
+
 /// (N, N) complex128, dimensionless. A custom probe is smoothed at its own size, then padded by
 /// zeros (pad_preserve), by the amplitude at its edge with the curvature of its phase
 /// (pad_extrapolate), or stretched by cubic interpolation (interpolate) to N; any probe is masked

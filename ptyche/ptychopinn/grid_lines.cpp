@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <array>
+#include <nlohmann/json.hpp>
+#include <optional>
 
 #include "ptyche/core/error.h"
 #include "ptyche/core/files.h"
@@ -11,6 +13,7 @@
 #include "ptyche/group/fixed_groups.h"
 #include "ptyche/group/make_groups.h"
 #include "ptyche/infer/infer.h"
+#include "ptyche/io/readers.h"
 #include "ptyche/model/model.h"
 #include "ptyche/ptychopinn/study.h"
 #include "ptyche/stitch/stitch.h"
@@ -56,6 +59,7 @@ TrainOptions options_of(const std::string& label, const GridLinesOptions& option
   TrainOptions train;
   train.epochs = options.epochs;
   train.loss = options.loss;
+  train.mae_share = options.mae_share;
   train.engine = options.engine;
   train.precision = options.precision;
   train.seed = options.seed;
@@ -85,21 +89,92 @@ at::Tensor scored_part(const at::Tensor& object, const GridData& data, std::int6
       .contiguous();
 }
 
+// What --resume goes by: the study's options, and for each arm that is done how long it took.
+constexpr const char *kStudyFile = "study.json", *kSecondsFile = "seconds.json";
+
+/// What the results depend on. Which networks are trained may change: each is an arm of its own.
+Key study_key(GridLinesOptions options) {
+  Key key = key_of(joined({without(fields(options), {"models"}),
+                           {engine_field(options.engine), precision_field(options.precision)}}));
+  key.emplace_back("loss", info_of(options.loss).name);
+  key.emplace_back("mae-share", fmt::format("{}", options.mae_share));
+  return key;
+}
+
+/// Throws InvalidInput naming the options that differ where another study has begun here.
+void begin_study(const GridLinesOptions& options) {
+  const std::filesystem::path file = options.output / kStudyFile;
+  const Key key = study_key(options);
+  if (options.resume && std::filesystem::exists(file)) {
+    constexpr std::int64_t kLargestKey = 1 << 20;
+    const std::vector<std::string> different = with_context(
+        file.string(), [&] { return differences(key, key_from(read_bytes(file, kLargestKey))); });
+    require(different.empty(), "{}: another study has begun here ({}); repeat its options",
+            file.string(), fmt::join(different, "; "));
+    return;
+  }
+  if (options.resume)
+    note("--resume: there is no {}; the study starts from the beginning", file.string());
+  write_text(file, to_text(key));
+}
+
 struct Outcome {
   GridLinesRow row;
   at::Tensor image;
 };
 
+void write_seconds(const std::filesystem::path& folder, const GridLinesRow& row) {
+  const nlohmann::ordered_json seconds{{"train_seconds", row.train_seconds},
+                                       {"infer_seconds", row.infer_seconds}};
+  write_text(folder / kSecondsFile, seconds.dump(2));
+}
+
+void read_seconds(const std::filesystem::path& folder, GridLinesRow& row) {
+  constexpr std::int64_t kLargest = 4096;
+  const std::filesystem::path file = folder / kSecondsFile;
+  try {
+    const auto seconds = nlohmann::json::parse(read_bytes(file, kLargest));
+    row.train_seconds = seconds.at("train_seconds");
+    row.infer_seconds = seconds.at("infer_seconds");
+  } catch (const nlohmann::json::exception& error) {
+    throw InvalidInput(fmt::format("{}: expected train_seconds and infer_seconds, found {}",
+                                   file.string(), error.what()));
+  }
+}
+
+/// The arm as an earlier run has left it; nothing where that had not come to its end.
+std::optional<Outcome> finished_model(const std::string& label, const GridData& test,
+                                      const GridLinesOptions& options) {
+  const std::filesystem::path run = options.output / "runs" / label;
+  if (!options.resume || !std::filesystem::exists(run / kSecondsFile)) return std::nullopt;
+  const std::filesystem::path file = options.output / "recons" / label / "recon.npz";
+  Outcome outcome;
+  read_seconds(run, outcome.row);
+  outcome.row.patterns = test.scan.frames();
+  outcome.image = read_object_file(file).object;
+  const at::Tensor truth = scored_part(test.scan.truth(), test);
+  require(outcome.image.sizes() == truth.sizes(), "{}: YY_pred: expected {} pixels, found {}",
+          file.string(), fmt::join(truth.sizes(), " x "), fmt::join(outcome.image.sizes(), " x "));
+  outcome.row.scores = {label, metrics_beside_flat(truth, outcome.image)};
+  note("{}: done before", label);
+  return outcome;
+}
+
 Outcome run_model(const std::string& label, const GridData& learn, const GridData& test,
                   const GridLinesOptions& options) {
+  if (auto finished = finished_model(label, test, options)) return *finished;
   note("{}: training", label);
   Outcome outcome;
   outcome.row.patterns = test.scan.frames();
+  const std::filesystem::path run = options.output / "runs" / label;
+  std::filesystem::create_directories(run);
+  TrainOptions how_trained = options_of(label, options);
+  how_trained.checkpoint = run / "checkpoint.ptyche";
+  how_trained.resume = options.resume && std::filesystem::exists(how_trained.checkpoint);
   Model model;
-  outcome.row.train_seconds = seconds_of([&] {
-    model = train(learn.scan, groups_for(label, learn, options.seed), options_of(label, options));
-  });
-  write_training(options.output / "runs" / label, model);
+  outcome.row.train_seconds = seconds_of(
+      [&] { model = train(learn.scan, groups_for(label, learn, options.seed), how_trained); });
+  write_training(run, model);
   const InferOptions how{
       .groups = test.groups, .precision = options.precision, .engine = options.engine};
   Patches patches;
@@ -109,6 +184,7 @@ Outcome run_model(const std::string& label, const GridData& learn, const GridDat
   write_recon(options.output / "recons" / label, outcome.image);
   outcome.row.scores = {label,
                         metrics_beside_flat(scored_part(test.scan.truth(), test), outcome.image)};
+  write_seconds(run, outcome.row);
   return outcome;
 }
 
@@ -174,7 +250,12 @@ std::vector<Field> model_fields(GridLinesOptions& options) {
            .help = "PtychoPINN's network adds a border of low resolution to its patches"},
           {.name = "seed",
            .target = &options.seed,
-           .help = "seed of all networks; the drawings are always PtychoPINN's"}};
+           .help = "seed of all networks; the drawings are always PtychoPINN's"},
+          {.name = "resume",
+           .target = &options.resume,
+           .help = "go on with the study in the output folder: networks that are done are not "
+                   "trained again",
+           .affects_result = false}};
 }
 
 }  // namespace
@@ -192,6 +273,7 @@ std::vector<Field> fields(GridLinesOptions& options) {
 
 std::vector<GridLinesRow> run_grid_lines(const GridLinesOptions& options) {
   check(options);
+  begin_study(options);
   const at::Tensor probe = grid_probe(options.train.grid.pattern_size, options.probe);
   const GridData learn = simulate_grid_data(options.train, probe);
   const GridData test = simulate_grid_data(test_options(options), probe);
@@ -209,7 +291,6 @@ std::vector<GridLinesRow> run_grid_lines(const GridLinesOptions& options) {
   std::vector<GridLinesRow> rows;
   std::vector<LabelledMetrics> scores;
   for (const std::string& label : options.models) {
-    std::filesystem::create_directories(options.output / "runs" / label);
     const Outcome outcome = run_model(label, learn, test, options);
     rows.push_back(outcome.row);
     scores.push_back(outcome.row.scores);

@@ -24,12 +24,14 @@ struct GridLinesOptions {
   std::int64_t epochs = 60;
   std::int64_t batch = 16;  ///< of PtychoPINN's networks: groups, or labelled patterns
   LossKind loss = LossKind::amplitude_absolute;
+  double mae_share = 0;  ///< as TrainOptions has it
   /// How PtychoPINN's networks are built: as its study has them, without a border.
   NetworkOptions ptychopinn{.object_big = false, .probe_big = false};
   Engine engine = Engine::fused;
   Precision precision = Precision::automatic;
   std::uint64_t seed = 1;
   std::filesystem::path output;
+  bool resume = false;  ///< go on with the study in `output`
 };
 std::vector<Field> fields(GridLinesOptions& options);
 
@@ -43,8 +45,10 @@ struct GridLinesRow {
 /// Runs the study. Leaves under `output`: datasets/N<N>/gs<G>/{train,test}.npz (patterns as
 /// amplitudes, positions, probe, object, groups), runs/<label>/{model.ptyche, history.csv},
 /// recons/<label>/recon.npz (YY_pred, amp, phase; label gt: the truth), visuals/compare_amp_phase
-/// .png, and metrics.json. The known truth gives the probe, which is kept fixed. Throws
-/// InvalidInput for options out of range, Interrupted after Ctrl-C.
+/// .png, and metrics.json. The known truth gives the probe, which is kept fixed. With `resume`,
+/// networks that an earlier run has trained and scored are read, and one that it was training goes
+/// on from its checkpoint. Throws InvalidInput for options out of range, and naming those that are
+/// not the earlier run's; Interrupted after Ctrl-C.
 std::vector<GridLinesRow> run_grid_lines(const GridLinesOptions& options);
 
 }  // namespace ptyche

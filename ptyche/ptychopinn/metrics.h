@@ -60,8 +60,8 @@ at::Tensor without_plane(const at::Tensor& values);
 ///   count. Ring 0, a single pixel, is always 1. A ring with less than 1e-26 of the power, rounding
 ///   alone, is NaN.
 /// - frc50 and frc1over7 are where the curve first falls below 0.5 and 1/7, from ring 0 on
-///   (falling_ring): 0 if ring 0 is below, the curve's length if it never falls, NaN where an
-///   undefined ring comes first.
+///   (falling_ring): 0 if ring 0 is below, the curve's length if it never falls; rings
+///   without a value are skipped, as PtychoPINN does; NaN where no ring but 0 has one.
 /// Throws InvalidInput, naming which image, for a shape that is not (n, n), differs or is too
 /// small, and values that are not finite.
 PtychoPinnMetrics ptychopinn_metrics(const at::Tensor& truth, const at::Tensor& image,

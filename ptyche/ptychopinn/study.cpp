@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "ptyche/core/error.h"
 #include "ptyche/evaluate/image_error.h"
 #include "ptyche/nn/patch_network.h"
@@ -24,6 +26,15 @@ void check_objects(const std::vector<LabelledObject>& objects) {
             label, fmt::join(first.sizes(), " x "), objects.front().label,
             fmt::join(object.sizes(), " x "));
   }
+}
+
+/// Colours that a phase which is 0, and some noise of it, does not fill: of at least
+/// kLeastSpan_rad, then around 0.
+ValueRange phase_range(const std::vector<at::Tensor>& phases) {
+  constexpr double kLeastSpan_rad = 1;
+  const ValueRange range = common_range(phases);
+  if (range.high - range.low >= kLeastSpan_rad) return range;
+  return {std::min(range.low, -0.5 * kLeastSpan_rad), std::max(range.high, 0.5 * kLeastSpan_rad)};
 }
 
 at::Tensor shown_phase(const at::Tensor& object) {
@@ -89,7 +100,7 @@ AmplitudeAndPhaseFigures amplitude_phase_figures(const std::vector<LabelledObjec
   const ColourBar bar{ColourMap::sequential, range.low, range.high, "amplitude"};
   AmplitudeAndPhaseFigures rows{
       row_of(objects, amplitudes, bar, "Amplitude", pixel_m),
-      row_of(objects, phases, phase_colours(common_range(phases)), "Phase", pixel_m)};
+      row_of(objects, phases, phase_colours(phase_range(phases)), "Phase", pixel_m)};
   rows.amplitude.caption = fmt::format(
       "In one range of colours: the 1st to the 99th percentile of all. Scaled to the mean of {}.",
       objects.front().label);

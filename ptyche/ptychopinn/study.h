@@ -41,9 +41,10 @@ struct AmplitudeAndPhaseFigures {
 /// One row of panels each, in the given order, all in one range of colours. The first object is
 /// what the others are compared with. For display only, the other amplitudes are scaled to its
 /// mean, its phase is shown less its mean and its linear ramp, and that of each other as the
-/// first's and the difference between the two, less the difference's own mean and ramp. pixel_m >
-/// 0: axes in lengths. Throws InvalidInput, naming the object, if one is missing, empty, not finite
-/// somewhere or not of the first one's shape, and if there is none.
+/// first's and the difference between the two, less the difference's own mean and ramp. The colours
+/// of the phase span at least 1 rad, so that the noise of a phase that is 0 is not stretched over
+/// them. pixel_m > 0: axes in lengths. Throws InvalidInput, naming the object, if one is missing,
+/// empty, not finite somewhere or not of the first one's shape, and if there is none.
 AmplitudeAndPhaseFigures amplitude_phase_figures(const std::vector<LabelledObject>& objects,
                                                  double pixel_m = 0);
 

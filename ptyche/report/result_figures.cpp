@@ -339,11 +339,26 @@ CaptionedFigure amplitude_pair(const ComparedImages& compared, const ComparedNam
                  "After the alignment, in one range of colours: the 1st to the 99th percentile.");
 }
 
-CaptionedFigure phase_pair(const ComparedImages& compared, const ComparedNames& names) {
-  const DisplayPhase shown = display_phase(compared.reference, everywhere(compared.reference));
-  const at::Tensor reference = shown.phase_rad;
-  const at::Tensor image = reference + phase_difference(compared.reference, compared.image);
-  const ColourBar bar = phase_colours(common_range({reference, image}));
+namespace {
+
+/// Without the reference's mean and ramp; no wrap can come between two whose difference is small.
+std::array<at::Tensor, 2> shown_phases_of(const ComparedImages& compared) {
+  const at::Tensor reference =
+      display_phase(compared.reference, everywhere(compared.reference)).phase_rad;
+  return {reference + phase_difference(compared.reference, compared.image), reference};
+}
+
+}  // namespace
+
+ValueRange phase_range_of(const ComparedImages& compared) {
+  const auto [image, reference] = shown_phases_of(compared);
+  return common_range({reference, image});
+}
+
+CaptionedFigure phase_pair(const ComparedImages& compared, const ComparedNames& names,
+                           const std::optional<ValueRange>& range_rad) {
+  const auto [image, reference] = shown_phases_of(compared);
+  const ColourBar bar = phase_colours(range_rad.value_or(common_range({reference, image})));
   return pair_of(compared, names, image, reference, bar, "Phase",
                  fmt::format("After the alignment, in one range of colours. For display only, the "
                              "mean phase and the linear ramp of {} are taken from both.",

@@ -97,7 +97,11 @@ struct ComparedNames {
 /// Amplitudes side by side in one range of colours; phases likewise, without the reference's mean
 /// phase and linear ramp, which are taken from both.
 CaptionedFigure amplitude_pair(const ComparedImages& compared, const ComparedNames& names);
-CaptionedFigure phase_pair(const ComparedImages& compared, const ComparedNames& names);
+CaptionedFigure phase_pair(const ComparedImages& compared, const ComparedNames& names,
+                           const std::optional<ValueRange>& range_rad = {});
+
+/// The phases, rad, that the colours of phase_pair span where nobody says.
+ValueRange phase_range_of(const ComparedImages& compared);
 
 /// Image less reference: amplitude, and phase in (-pi, pi]. Middle grey is no difference.
 CaptionedFigure amplitude_difference(const ComparedImages& compared);

@@ -8,6 +8,7 @@
 
 #include "ptyche/core/error.h"
 #include "ptyche/core/random.h"
+#include "ptyche/data/probe.h"
 #include "ptyche/physics/forward_model.h"
 #include "ptyche/simulate/objects.h"
 #include "ptyche/simulate/probes.h"
@@ -198,6 +199,52 @@ Scan simulate(const SimulateOptions& options) {
   fields.geometry.object_pixel_m = object_pixel_m(options.geometry, options.pattern_size);
   fields.source = "simulated";
   return Scan(std::move(fields));
+}
+
+namespace {
+
+/// Throws InvalidInput naming the first pattern whose patch leaves the object.
+void require_on_object(const Scan& given) {
+  const std::int64_t half = given.pattern_size() / 2;
+  const at::Tensor first = given.positions().round() - static_cast<double>(half);
+  const at::Tensor sides =
+      at::tensor({given.truth().size(0), given.truth().size(1)}, at::kLong).to(at::kDouble);
+  const at::Tensor outside =
+      (first < 0).logical_or(first + static_cast<double>(2 * half) > sides).any(1).nonzero();
+  require(outside.numel() == 0,
+          "{}: expected a truth of {} x {} pixels under every pattern, found pattern {} beyond it",
+          given.source(), given.truth().size(0), given.truth().size(1),
+          outside.numel() == 0 ? 0 : outside[0][0].item<std::int64_t>());
+}
+
+}  // namespace
+
+Scan simulate_like(const Scan& given, const SimulateOptions& asked) {
+  require(given.truth().defined(), "{}: expected a true object to simulate, found none",
+          given.source());
+  require(given.probe_given(), "{}: expected a probe to simulate with, found none", given.source());
+  require_on_object(given);
+  SimulateOptions options = asked;
+  options.frames = given.frames();
+  options.pattern_size = given.pattern_size();
+  options.geometry = given.geometry();
+  const double power = probe_power(given.probe());
+  const at::Tensor probe = given.probe() * std::sqrt(options.photons / power);
+  ScanFields fields;
+  fields.counts = in_smallest_exact_type(measure(given.truth(), probe, given.positions(), options));
+  fields.positions = given_positions(given.positions(), options);
+  fields.true_positions = given.positions();
+  fields.probe = probe;
+  fields.mask = given.mask();
+  fields.truth = given.truth();
+  fields.geometry = given.geometry();
+  fields.source = "simulated like " + given.source();
+  return Scan(std::move(fields));
+}
+
+std::vector<std::string> options_of_like() {
+  return {"photons",           "position-error", "position-scale-error",
+          "position-rotation", "seed",           "noise"};
 }
 
 std::vector<Field> fields(SimulateOptions& options) {

@@ -75,4 +75,13 @@ std::vector<Field> fields(SimulateOptions& options);
 /// range, naming option, range and value.
 Scan simulate(const SimulateOptions& options);
 
+/// The same of another scan's truth, probe and positions: of `options` count the photons, the
+/// errors of the given positions, the noise and the seed. Positions are those of its patterns, in
+/// its order; geometry and mask are its own. Throws InvalidInput for a scan without a truth or a
+/// probe, and where a patch leaves the truth.
+Scan simulate_like(const Scan& given, const SimulateOptions& options);
+
+/// Names of the options that simulate_like looks at.
+std::vector<std::string> options_of_like();
+
 }  // namespace ptyche

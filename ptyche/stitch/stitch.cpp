@@ -125,7 +125,8 @@ struct Sums {
   at::Tensor object, weight;  // (rows, cols)
 };
 
-/// Where patches first..last lie on the canvas: whole pixels, the probe takes the rest.
+/// Where patches first..last lie on the canvas; under probe_fourier on whole pixels, the probe
+/// takes the rest.
 CanvasLayout layout_of(const Patches& patches, const Reconstruction& canvas, std::int64_t first,
                        std::int64_t last) {
   const at::Tensor origin =
@@ -133,9 +134,8 @@ CanvasLayout layout_of(const Patches& patches, const Reconstruction& canvas, std
   const at::Tensor positions =
       canvas.positions.index_select(0, patches.frames.slice(0, first, last)) - origin;
   const std::int64_t size = patches.patches.size(-1);
-  CanvasLayout layout =
-      lay_on_object(positions, size, {canvas.object.size(0), canvas.object.size(1)},
-                    Interpolation::probe_fourier);
+  CanvasLayout layout = lay_on_object(
+      positions, size, {canvas.object.size(0), canvas.object.size(1)}, patches.interpolation);
   layout.corners = layout.corners - static_cast<double>(size / 2);
   return layout;
 }
@@ -144,7 +144,11 @@ CanvasLayout layout_of(const Patches& patches, const Reconstruction& canvas, std
 void add_batch(Sums& sums, const Patches& patches, const Reconstruction& canvas,
                const at::Tensor& factors, std::int64_t first, std::int64_t last) {
   const CanvasLayout layout = layout_of(patches, canvas, first, last);
-  const at::Tensor weights = merge_weights(patches.probe, layout);
+  const at::Tensor weights =
+      patches.weights.defined()
+          ? patches.weights.expand({last - first, -1, -1})
+          : merge_weights(patches.probe, layout)
+                .expand({last - first, layout.pattern_size, layout.pattern_size});
   const at::Tensor turned =
       patches.patches.slice(0, first, last) * factors.slice(0, first, last).view({-1, 1, 1});
   sums.object += add_patches(turned * weights, layout)[0];
@@ -154,7 +158,9 @@ void add_batch(Sums& sums, const Patches& patches, const Reconstruction& canvas,
 /// The factor (k) complex64 of every patch that brings them all to one phase.
 at::Tensor phase_factors(const Patches& patches, const Reconstruction& canvas) {
   const CanvasLayout layout = layout_of(patches, canvas, 0, patches.patches.size(0));
-  return synchronise(patches.patches, mode_power(patches.probe), layout.corners);
+  const at::Tensor weights =
+      patches.weights.defined() ? patches.weights : mode_power(patches.probe);
+  return synchronise(patches.patches, weights, layout.corners.round());
 }
 
 /// Of the canvas, in the scan's pixel frame.

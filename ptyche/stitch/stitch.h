@@ -23,8 +23,9 @@ at::Tensor synchronise(const at::Tensor& patches, const at::Tensor& weights,
 
 /// Joins the patches into one object by their mean weighted with the probe's intensity,
 ///   object(r) = sum_k w(r - r_k) patch_k(r - r_k) / sum_k w(r - r_k),  w = sum_m |P_m|^2,
-/// each patch first turned to the phase of its neighbours (synchronise), the probe moved
-/// by each position's fraction of a pixel. The canvas holds the patches of all the scan's
+/// (or by the weights w that the patches bring), each patch first turned to the phase of its
+/// neighbours (synchronise), the probe moved by each position's fraction of a pixel, under bilinear
+/// the patch. The canvas holds the patches of all the scan's
 /// positions (position_box), so that patterns that were held out can be predicted; pixels that no
 /// patch lights are 1 + 0i. Throws InvalidInput if a patch's frame is not in the scan.
 Reconstruction stitch(const Patches& patches, const Scan& scan);

@@ -483,6 +483,20 @@ FileArray NpzFile::read(const std::string& name) const {
   });
 }
 
+std::string NpzFile::bytes(const std::string& name, std::int64_t most) const {
+  return with_context(name, [&] {
+    require(has(name), "expected an array of this name, found {}", list_of(names_));
+    const zip_stat_t stat = checked_stat(archive_.get(), name + std::string(kEnding));
+    require(stat.size <= static_cast<zip_uint64_t>(most), "expected at most {} bytes, found {}",
+            most, stat.size);
+    Entry entry(archive_.get(), stat.index);
+    std::string found(stat.size, '\0');
+    entry.read(found.data(), static_cast<std::int64_t>(found.size()));
+    entry.require_end();
+    return found;
+  });
+}
+
 NpyHeader NpzFile::header(const std::string& name) const {
   return with_context(name, [&] {
     require(has(name), "expected an array of this name, found {}", list_of(names_));

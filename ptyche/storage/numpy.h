@@ -69,6 +69,10 @@ class NpzFile {
   /// Of one array what its header says. Throws as `read` does.
   NpyHeader header(const std::string& name) const;
 
+  /// An array's bytes as they are, header and all: for text out of arrays of Python objects, which
+  /// are never unpickled. Throws InvalidInput where they are more than `most`.
+  std::string bytes(const std::string& name, std::int64_t most) const;
+
   /// One array as npy_frames.
   std::unique_ptr<FrameStack> frames(const std::string& name, bool last_axis = false) const;
 

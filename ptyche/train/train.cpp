@@ -12,6 +12,7 @@
 #include "ptyche/core/output_folder.h"
 #include "ptyche/core/progress.h"
 #include "ptyche/group/make_groups.h"
+#include "ptyche/train/ptychopinn_recipe.h"
 #include "ptyche/train/train_step.h"
 #include "ptyche/train/training_state.h"
 
@@ -46,6 +47,23 @@ void end_epoch(TrainingState& state, std::int64_t batches, double learning_rate)
   state.loss_sum = state.size_sum = state.contrast_sum = 0;
   state.batch = 0;
   ++state.epoch;
+}
+
+/// Whether all epochs are done, or in PtychoPINN's recipe more would be of no use.
+bool is_over(const TrainingState& state, const TrainOptions& options) {
+  if (state.epoch >= options.epochs) return true;
+  return options.recipe == Recipe::ptychopinn && state.batch == 0 &&
+         stands_still(state.model.history);
+}
+
+/// PtychoPINN's learning rate for the next epoch, by the groups that are kept from training.
+void set_rate(TrainingState& state, const Scan& scan, const InputCache& inputs,
+              const Groups& validated, const TrainOptions& options) {
+  EpochRecord& last = state.model.history.back();
+  last.learning_rate = state.rate * options.learning_rate;
+  if (!validated.are_fixed()) return;
+  last.validation_loss = loss_without_step(state, scan, inputs, validated, options);
+  state.rate = plateau_factor(state.model.history);
 }
 
 /// Writes the checkpoint now and then, and when the user wants to stop.
@@ -87,18 +105,19 @@ class Checkpoints {
 
 }  // namespace
 
-Model train(const Scan& scan, const Groups& groups, const TrainOptions& options) {
+Model train(const Scan& scan, const Groups& all_groups, const TrainOptions& options) {
   require_in_range(options);
   require_far_field(scan);
   const CatchInterrupts catching;
-  const Key key = training_key(scan, groups, options);
+  const Key key = training_key(scan, all_groups, options);
+  const auto [groups, validated] = split_for_validation(all_groups, options);
   TrainingState state = begin(scan, groups, options, key);
   Scan placed = scan.with_positions(scan.positions() + state.position_corrections);
   auto inputs = std::make_unique<InputCache>(state.model, placed, options.engine);
   const double visits = visits_per_epoch(groups);
   Checkpoints checkpoints(options.checkpoint, key);
   Progress progress("train", state.total_steps, "patterns");
-  while (state.epoch < options.epochs) {
+  while (!is_over(state, options)) {
     const auto batches = draw_epoch(groups, options.groups_per_batch, state.epoch);
     while (state.batch < static_cast<std::int64_t>(batches.size())) {
       const StepResult result = train_step(state, placed, *inputs,
@@ -111,6 +130,7 @@ Model train(const Scan& scan, const Groups& groups, const TrainOptions& options)
     }
     end_epoch(state, static_cast<std::int64_t>(batches.size()),
               learning_rate_factor(state.step, state.total_steps, options) * options.learning_rate);
+    if (options.recipe == Recipe::ptychopinn) set_rate(state, placed, *inputs, validated, options);
     if (collapsed(state.model) && state.epoch < options.epochs) {
       warn("the object went flat in epoch {}; training goes back to the start at half the rate",
            state.epoch);

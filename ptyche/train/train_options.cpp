@@ -18,7 +18,8 @@ std::vector<Field> step_fields(TrainOptions& options) {
       {.name = "learning-rate",
        .target = &options.learning_rate,
        .help = "of the network, at its highest",
-       .range = {1e-9, 1}},
+       .range = {1e-9, 1},
+       .aliases = {"torch-learning-rate"}},
       {.name = "probe-learning-rate",
        .target = &options.probe_learning_rate,
        .help = "of the probe, in shares of its peak",
@@ -44,24 +45,26 @@ std::vector<Field> step_fields(TrainOptions& options) {
 }
 
 std::vector<Field> probe_fields(TrainOptions& options) {
-  return {{.name = "fixed-probe",
-           .target = &options.fixed_probe,
-           .help = "keep the probe that training starts from"},
-          {.name = "probe-modes",
-           .target = &options.probe_modes,
-           .help = "incoherent probe modes that are trained",
-           .range = {1, 32}},
-          {.name = "background",
-           .target = &options.background,
-           .help = "train a background per detector pixel (--background=false: none)"},
-          {.name = "probe-start",
-           .target = &options.probe_start,
-           .help = "solver: rPIE on the used patterns; guess: the file's probe",
-           .choices = {"solver", "guess"}},
-          {.name = "probe-start-epochs",
-           .target = &options.probe_start_epochs,
-           .help = "passes of that solver",
-           .range = {1, 10000}}};
+  return {
+      {.name = "fixed-probe",
+       .target = &options.fixed_probe,
+       .help = "keep the probe that training starts from"},
+      {.name = "probe-scale", .target = &options.probe_scale, .range = {0, 1e6}, .internal = true},
+      {.name = "probe-modes",
+       .target = &options.probe_modes,
+       .help = "incoherent probe modes that are trained",
+       .range = {1, 32}},
+      {.name = "background",
+       .target = &options.background,
+       .help = "train a background per detector pixel (--background=false: none)"},
+      {.name = "probe-start",
+       .target = &options.probe_start,
+       .help = "solver: rPIE on the used patterns; guess: the file's probe",
+       .choices = {"solver", "guess"}},
+      {.name = "probe-start-epochs",
+       .target = &options.probe_start_epochs,
+       .help = "passes of that solver",
+       .range = {1, 10000}}};
 }
 
 std::vector<Field> run_fields(TrainOptions& options) {
@@ -92,7 +95,17 @@ std::vector<std::pair<std::string, LossKind>> loss_names() {
 
 /// What is computed, and how.
 std::vector<Field> physics_fields(TrainOptions& options) {
-  return {{.name = "loss", .target = choice(options.loss, loss_names()), .internal = true},
+  return {{.name = "recipe", .target = choice(options.recipe, recipe_names()), .internal = true},
+          {.name = "loss", .target = choice(options.loss, loss_names()), .internal = true},
+          {.name = "mae-share", .target = &options.mae_share, .range = {0, 1e6}, .internal = true},
+          {.name = "tv-weight",
+           .target = &options.tv_weight,
+           .help = "of the patches' total variation beside the loss, which makes them smooth",
+           .range = {0, 1e6}},
+          {.name = "realspace-mae-weight",
+           .target = &options.realspace_mae,
+           .help = "of the patches' distance from the true object, which only a simulated scan has",
+           .range = {0, 1e6}},
           device_field(options.device),
           engine_field(options.engine),
           precision_field(options.precision)};

@@ -33,8 +33,13 @@ struct TrainOptions {
   double background_rate = 0.02;         ///< learning rate of its square root, sqrt(counts), >= 0
   std::string probe_start = "solver";    ///< solver (rPIE) | guess (the scan's probe)
   std::int64_t probe_start_epochs = 30;  ///< passes of that solver, >= 1
+  Recipe recipe = Recipe::ptyche;
+  double probe_scale = 0;  ///< of ptychopinn_probe, >= 0; 0 = the counts say how bright it is
   NetworkOptions network;
   LossKind loss = LossKind::poisson;  ///< between expected and measured counts
+  double mae_share = 0;               ///< of the amplitudes' absolute error beside `loss`, >= 0
+  double tv_weight = 0;               ///< of real_space_terms' total variation, >= 0
+  double realspace_mae = 0;           ///< of its distance from the truth, >= 0
   StemOptions stem;
   Precision precision = Precision::automatic;
   Engine engine = Engine::fused;              ///< how merge, forward model and loss are computed

@@ -8,9 +8,11 @@
 #include "ptyche/core/error.h"
 #include "ptyche/data/probe.h"
 #include "ptyche/engine/loss.h"
+#include "ptyche/group/make_groups.h"
 #include "ptyche/nn/patch_network.h"
 #include "ptyche/physics/canvas.h"
 #include "ptyche/solve/auxiliary_updates.h"
+#include "ptyche/train/ptychopinn_recipe.h"
 
 namespace ptyche {
 namespace {
@@ -25,8 +27,11 @@ at::Tensor lit_weights(const at::Tensor& probe) {
 
 /// Where the batch's patterns lie; the loss may be asked for its slope by the fractions.
 CanvasLayout layout_of(const Scan& scan, const GroupBatch& batch, const TrainOptions& options) {
+  const bool bilinear = options.recipe == Recipe::ptychopinn;
   CanvasLayout layout = lay_out(scan.positions().index_select(0, batch.frames), batch.group,
-                                batch.count, scan.pattern_size(), Interpolation::probe_fourier);
+                                batch.count, scan.pattern_size(),
+                                bilinear ? Interpolation::bilinear : Interpolation::probe_fourier);
+  if (bilinear) return layout;
   layout.fractions.requires_grad_(options.positions != PositionFreedom::none);
   return layout;
 }
@@ -46,6 +51,26 @@ Measured measured_of(const TrainingState& state, const Scan& scan, const InputCa
           .background = with_background ? state.background_root.square() : at::Tensor()};
 }
 
+BatchLoss misfit_of(const at::Tensor& patches, const GroupBatch& batch, const at::Tensor& probe,
+                    const CanvasLayout& layout, const Measured& measured, LossKind kind,
+                    const TrainOptions& options) {
+  const LossOptions how{.engine = options.engine, .kind = kind, .device = options.device};
+  if (options.recipe == Recipe::ptychopinn)
+    return {square_merged_loss(patches, batch.merged, probe, layout, measured, how),
+            static_cast<double>(measured.counts.numel())};
+  return {group_loss(patches, batch.merged, probe, layout, measured, how),
+          units_of(kind, measured.counts, measured.mask)};
+}
+
+/// The true object under the patterns, (k, N, N).
+at::Tensor truth_under(const Scan& scan, const at::Tensor& frames, const char* who) {
+  require(scan.truth().defined(), "{}: {} needs the true object, which this scan does not have",
+          scan.source(), who);
+  const at::Tensor corners =
+      scan.positions().index_select(0, frames) - static_cast<double>(scan.pattern_size() / 2);
+  return extract_patches(scan.truth(), corners, scan.pattern_size());
+}
+
 /// Network, merge, forward model, misfit: the whole of the method in one function.
 BatchLoss loss_of(const TrainingState& state, const CanvasLayout& layout, const Scan& scan,
                   const InputCache& inputs, const GroupBatch& batch, const TrainOptions& options) {
@@ -62,10 +87,20 @@ BatchLoss loss_of(const TrainingState& state, const CanvasLayout& layout, const 
     patches = patches_of(state.model, scan, frames, channels);
   }
   const Measured measured = measured_of(state, scan, inputs, batch);
-  return {
-      group_loss(patches, batch.merged, at::view_as_complex(state.probe_parts), layout, measured,
-                 {.engine = options.engine, .kind = options.loss, .device = options.device}),
-      units_of(options.loss, measured.counts, measured.mask)};
+  const auto misfit = [&](LossKind kind) -> BatchLoss {
+    return misfit_of(patches, batch, at::view_as_complex(state.probe_parts), layout, measured, kind,
+                     options);
+  };
+  BatchLoss loss = misfit(options.loss);
+  if (options.mae_share > 0) {
+    const BatchLoss other = misfit(LossKind::amplitude_absolute);
+    loss.sum.loss = loss.sum.loss + options.mae_share * loss.size / other.size * other.sum.loss;
+  }
+  const at::Tensor terms = real_space_terms(patches, scan, frames, options);
+  if (terms.defined())
+    loss.sum.loss =
+        loss.sum.loss + loss.size / static_cast<double>(frames.size(0)) * terms.to(at::kDouble);
+  return loss;
 }
 
 void average(std::vector<at::Tensor>& means, const std::vector<at::Tensor>& values, double weight) {
@@ -75,14 +110,25 @@ void average(std::vector<at::Tensor>& means, const std::vector<at::Tensor>& valu
 
 /// Share of the old average that is kept: little at first, so that the start is forgotten.
 double averaging_weight(const TrainOptions& options, std::int64_t step) {
+  if (options.averaging == 0) return 0;
   const auto done = static_cast<double>(step);
   return std::min(options.averaging, (done + 1) / (done + 10));
+}
+
+/// PtychoPINN's Adam is Keras': a slower mean of squares, and an epsilon that is added before the
+/// variance is corrected for its start at 0.
+AdamOptions adam_of(const TrainingState& state, const TrainOptions& options) {
+  if (options.recipe != Recipe::ptychopinn) return {};
+  constexpr double kBeta2 = 0.999, kEpsilon = 1e-7;
+  const double corrected = 1 - std::pow(kBeta2, static_cast<double>(state.step + 1));
+  return {.beta1 = 0.9, .beta2 = kBeta2, .epsilon = kEpsilon / std::sqrt(corrected)};
 }
 
 void move(TrainingState& state, const TrainOptions& options) {
   clip_gradients(state.weights, options.gradient_limit);
   const double factor = state.rate * learning_rate_factor(state.step, state.total_steps, options);
-  adam_step(state.weights, state.network_adam, factor * options.learning_rate);
+  adam_step(state.weights, state.network_adam, factor * options.learning_rate,
+            adam_of(state, options));
   const bool probe_waits = warming_up(state, options);
   const double peak = state.model.stem_probe.abs().max().item<double>();
   // A tenth of the probe's rate stays to the end: the probe is the last to settle.
@@ -125,17 +171,33 @@ at::Tensor InputCache::counts(const at::Tensor& frames) const {
 
 GroupLoss supervised_loss(PatchNetwork& network, const at::Tensor& channels, const Scan& scan,
                           const at::Tensor& frames) {
-  require(scan.truth().defined(),
-          "{}: a supervised network needs the true object, which this scan does not have",
-          scan.source());
-  const at::Tensor corners =
-      scan.positions().index_select(0, frames) - static_cast<double>(scan.pattern_size() / 2);
-  const at::Tensor truth = extract_patches(scan.truth(), corners, scan.pattern_size());
+  const at::Tensor truth = truth_under(scan, frames, "a supervised network");
   const at::Tensor maps = network.maps(channels);
   const at::Tensor error =
       (maps - at::stack({truth.abs(), truth.angle()}, 1)).abs() * lit_weights(scan.probe());
   const at::Tensor amplitude = maps.detach().select(1, 0);
   return {error.sum(at::kDouble), (amplitude.std() / amplitude.mean()).item<double>()};
+}
+
+at::Tensor real_space_terms(const at::Tensor& patches, const Scan& scan, const at::Tensor& frames,
+                            const TrainOptions& options) {
+  at::Tensor terms;
+  const at::Tensor lit = lit_weights(scan.probe());
+  if (options.tv_weight > 0) {
+    const auto along = [&](int axis) {
+      const std::int64_t last = patches.size(axis) - 1;
+      return ((patches.narrow(axis, 1, last) - patches.narrow(axis, 0, last)).abs() *
+              lit.narrow(axis - 1, 0, last))
+          .sum();
+    };
+    terms = options.tv_weight * (along(1) + along(2));
+  }
+  if (options.realspace_mae > 0) {
+    const at::Tensor truth = truth_under(scan, frames, "--realspace-mae-weight");
+    const at::Tensor error = options.realspace_mae * ((patches - truth).abs() * lit).sum();
+    terms = terms.defined() ? terms + error : error;
+  }
+  return terms;
 }
 
 bool warming_up(const TrainingState& state, const TrainOptions& options) {
@@ -145,6 +207,7 @@ bool warming_up(const TrainingState& state, const TrainOptions& options) {
 
 double learning_rate_factor(std::int64_t step, std::int64_t total_steps,
                             const TrainOptions& options) {
+  if (options.recipe == Recipe::ptychopinn) return 1;
   const double rise = static_cast<double>(step + 1) / static_cast<double>(std::clamp<std::int64_t>(
                                                           options.warm_up_steps, 1, total_steps));
   const double progress = static_cast<double>(step) / static_cast<double>(total_steps);
@@ -172,6 +235,19 @@ StepResult train_step(TrainingState& state, const Scan& scan, const InputCache& 
   ++state.batch;
   ++state.step;
   return result;
+}
+
+double loss_without_step(const TrainingState& state, const Scan& scan, const InputCache& inputs,
+                         const Groups& groups, const TrainOptions& options) {
+  const at::NoGradGuard no_grad;
+  double sum = 0, size = 0;
+  for (const GroupBatch& batch : draw_epoch(groups, options.groups_per_batch, 0)) {
+    const BatchLoss loss =
+        loss_of(state, layout_of(scan, batch, options), scan, inputs, batch, options);
+    sum += loss.sum.loss.item<double>();
+    size += loss.size;
+  }
+  return sum / size;
 }
 
 bool positions_move_after(const TrainingState& state, const TrainOptions& options) {

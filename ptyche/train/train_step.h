@@ -42,8 +42,22 @@ StepResult train_step(TrainingState& state, const Scan& scan, const InputCache& 
 bool warming_up(const TrainingState& state, const TrainOptions& options);
 
 /// Learning rate at `step` over its highest: a linear rise over the warm-up, times a half cosine
-/// from 1 to 0 (Loshchilov & Hutter, ICLR 2017, eq. 5).
+/// from 1 to 0 (Loshchilov & Hutter, ICLR 2017, eq. 5). 1 in PtychoPINN's recipe, where the
+/// validation sets the rate.
 double learning_rate_factor(std::int64_t step, std::int64_t total_steps,
+                            const TrainOptions& options);
+
+/// The loss of `groups` by the network as it is, per what EpochRecord::loss is of.
+double loss_without_step(const TrainingState& state, const Scan& scan, const InputCache& inputs,
+                         const Groups& groups, const TrainOptions& options);
+
+/// What a network that learns through the physics may be asked for beside the patterns, over the
+/// pixels that the probe lights (as supervised_loss), the sum over patches of these means:
+///   tv_weight      |difference of neighbours| along rows plus that along columns
+///   realspace_mae  |patch - truth|, complex
+/// patches (k, N, N) complex of `frames` (k). An undefined tensor where both weights are 0. Throws
+/// InvalidInput if the scan has no truth and one is asked for.
+at::Tensor real_space_terms(const at::Tensor& patches, const Scan& scan, const at::Tensor& frames,
                             const TrainOptions& options);
 
 /// Whether the positions move after the epoch that has just ended: every second one from the end of

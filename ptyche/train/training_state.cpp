@@ -19,6 +19,7 @@
 #include "ptyche/storage/hdf5.h"
 #include "ptyche/storage/layout.h"
 #include "ptyche/storage/with_file.h"
+#include "ptyche/train/ptychopinn_recipe.h"
 
 namespace ptyche {
 namespace {
@@ -105,9 +106,11 @@ void set_counters(TrainingState& state, const at::Tensor& values) {
 
 }  // namespace
 
-Key training_key(const Scan& scan, const Groups& groups, const TrainOptions& options) {
+namespace {
+
+/// Options and groups, what a model says of its training.
+Key record_of(const Groups& groups, const TrainOptions& options) {
   Key key = key_of(options);
-  key.emplace_back("scan", fingerprint(scan));
   key.emplace_back("group-size", fmt::format("{}", groups.size));
   key.emplace_back("merged", fmt::format("{}", groups.merged));
   key.emplace_back("group-seed", fmt::format("{}", groups.seed));
@@ -115,6 +118,14 @@ Key training_key(const Scan& scan, const Groups& groups, const TrainOptions& opt
                                  ? fmt::format("{} chosen once ({:.17g})", groups.fixed.size(0),
                                                fingerprint(groups.fixed))
                                  : "drawn in every epoch");
+  return key;
+}
+
+}  // namespace
+
+Key training_key(const Scan& scan, const Groups& groups, const TrainOptions& options) {
+  Key key = record_of(groups, options);
+  key.emplace_back("scan", fingerprint(scan));
   return key;
 }
 
@@ -139,10 +150,18 @@ TrainingState state_around(Model model, std::int64_t frames) {
 }
 
 TrainingState start_training(const Scan& scan, const Groups& groups, const TrainOptions& options) {
+  require(!traits_of(options.network).supervised ||
+              (options.tv_weight == 0 && options.realspace_mae == 0),
+          "--tv-weight, --realspace-mae-weight: the network {} is trained on the true object alone",
+          options.network.name);
   // The model first: it refuses a size that does not fit before the solver has run.
   Model model = new_model(scan, scan.probe(), options.network, options.stem, options.seed);
   model.stem_probe = starting_probe(scan, options);
+  if (options.probe_scale > 0)
+    model.stem_probe = ptychopinn_probe(model.stem_probe, model.input_scale, options.probe_scale);
   model.probe = model.stem_probe.clone();
+  model.recipe = options.recipe;
+  model.training = record_of(groups, options);
   TrainingState state = state_around(std::move(model), scan.frames());
   require_gradients(state, options);
   const auto batches = draw_epoch(groups, options.groups_per_batch, 0).size();
@@ -187,7 +206,7 @@ void require_gradients(TrainingState& state, const TrainOptions& options) {
 }
 
 bool collapsed(const Model& model) {
-  if (model.history.size() < 2) return false;
+  if (model.history.size() < 2 || model.recipe == Recipe::ptychopinn) return false;
   return model.history.back().object_contrast < kCollapsed * model.history.front().object_contrast;
 }
 

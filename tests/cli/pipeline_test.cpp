@@ -110,7 +110,9 @@ TEST_F(Pipeline, TakesTheWordsOfPtychoPinn) {
       "--mae_weight 1 --backend tensorflow --probe-start guess");
   ASSERT_EQ(trained.code, 0) << trained.error;
   EXPECT_NE(trained.error.find("there is one program"), std::string::npos) << trained.error;
-  EXPECT_TRUE(fs::exists(fs::path(folder) / "reconstruction.h5"));
+  for (const char* name :
+       {"reconstruction.h5", "reconstructed_amplitude.png", "reconstructed_phase.png"})
+    EXPECT_TRUE(fs::exists(fs::path(folder) / name)) << name;
   const Outcome inferred =
       run_ptyche("infer --model_path '" + folder + "' --test_data '" + data + "' --output_dir '" +
                  out("original again") +
@@ -118,6 +120,42 @@ TEST_F(Pipeline, TakesTheWordsOfPtychoPinn) {
                  "--backend pytorch");
   EXPECT_EQ(inferred.code, 0) << inferred.error;
   EXPECT_NE(inferred.error.find("the model knows"), std::string::npos) << inferred.error;
+  for (const char* name :
+       {"reconstructed_amplitude.png", "reconstructed_phase.png", "comparison_plot.png"})
+    EXPECT_TRUE(fs::exists(fs::path(out("original again")) / name)) << name;
+}
+
+TEST_F(Pipeline, ThePresetTrainsAndItsModelSaysHow) {
+  const std::string data = out("preset.cxi"), folder = out("preset");
+  ASSERT_EQ(run_ptyche("simulate -o '" + data + "' --frames 36").code, 0);
+  const Outcome trained =
+      run_ptyche("train '" + data + "' -o '" + folder +
+                 "' --preset ptychopinn --nepochs 1 --n_filters_scale 1 --gridsize 2 "
+                 "--nll_weight 1 --mae_weight 0.5 --tv_weight 0.01 --probe_mask --do_stitching");
+  ASSERT_EQ(trained.code, 0) << trained.error;
+  EXPECT_TRUE(fs::exists(fs::path(folder) / "reconstructed_phase.png"));
+  const Outcome info = run_ptyche("info '" + folder + "/model.ptyche'");
+  for (const char* line :
+       {"trained as             ptychopinn\n", "loss                   poisson\n",
+        "absolute error beside it 0.5\n", "epochs                 1\n",
+        "learning rate          0.001\n", "patterns in a group    4\n"})
+    EXPECT_NE(info.output.find(line), std::string::npos) << line << info.output;
+}
+
+TEST_F(Pipeline, SplitsScansSimulatesLikeThemAndComparesModels) {
+  ASSERT_EQ(run_ptyche("convert '" + scan() + "' '" + out("parts.npz") + "' --split 0.5").code, 0);
+  EXPECT_TRUE(fs::exists(out("parts_test.npz")));
+  const Outcome like = run_ptyche("simulate --like '" + out("parts_train.npz") + "' -o '" +
+                                  out("like.npz") + "' --photons 1e6");
+  EXPECT_EQ(like.code, 0) << like.error;
+  EXPECT_EQ(run_ptyche("simulate --like '" + scan() + "' -o '" + out("no.npz") + "' --N 48").code,
+            2);
+  ASSERT_EQ(run_ptyche("train '" + scan() + "' -o '" + out("of models") + "'" + small()).code, 0);
+  const Outcome compared = run_ptyche("compare-models '" + scan() + "' '" + out("of models") +
+                                      "' '" + scan() + "' -o '" + out("models") + "' --threads 1");
+  ASSERT_EQ(compared.code, 0) << compared.error;
+  for (const char* name : {"comparison_metrics.csv", "metrics.json", "comparison_plot.png"})
+    EXPECT_GT(fs::file_size(fs::path(out("models")) / name), 50u) << name;
 }
 
 TEST_F(Pipeline, BenchSaysHowFastBothEnginesAre) {

@@ -15,12 +15,11 @@ std::vector<std::int64_t> frames_with(const Scan& scan, FrameUse use) {
 using Frames = std::vector<std::int64_t>;
 
 TEST(Crop, TheRealStarAt128CroppedTo64IsTheRealStarAt64) {
-  const auto shared = shared_folder();
-  if (!shared) GTEST_SKIP() << "the shared scans are not there (PTYCHE_SHARED)";
+  if (!shared_folder()) GTEST_SKIP() << "the shared scans are not there (PTYCHE_SHARED)";
   ReadOptions options;
-  options.file = *shared / "data/siemens-star/siemens-star-64-counts.npz";
+  options.file = *shared_file("data/siemens-star/siemens-star-64-counts.npz");
   const Scan small = read_scan(options);
-  options.file = *shared / "data/siemens-star/siemens-star-counts.npz";
+  options.file = *shared_file("data/siemens-star/siemens-star-counts.npz");
   options.crop = 64;
   const Scan cropped = read_scan(options);
   EXPECT_TRUE(at::equal(cropped.counts(), small.counts()));

@@ -66,6 +66,32 @@ TEST(ReadNpz, AmplitudesWithoutAScaleGetTheNamedMeanCounts) {
   }
 }
 
+/// Text as bytes of a number array: a pickle's header and frame do not matter.
+at::Tensor bytes_with(const std::string& text) {
+  const std::string all = "\x80\x04\x95k\x00cnumpy_X" + text + "\x94.";
+  at::Tensor bytes = at::empty({static_cast<std::int64_t>(all.size())}, at::kByte);
+  std::copy(all.begin(), all.end(), bytes.data_ptr<std::uint8_t>());
+  return bytes;
+}
+
+TEST(ReadNpz, AmplitudesWithoutAScaleGetTheMeanCountsThatTheMetadataName) {
+  for (const auto& [text, expected] : std::vector<std::pair<std::string, double>>{
+           {R"({"physics_parameters": {"nphotons": 5000.0, "N": 64}})", 5000},
+           {R"({"nphotons":2.5e4})", 2.5e4},
+           {R"({"nphotons": "many"})", 1e9},
+           {R"({"nphotons")", 1e9}}) {
+    Arrays arrays = small_arrays();
+    array(arrays, "diffraction") = small_counts() * 0.0137;
+    arrays.emplace_back("_metadata", bytes_with(text));
+    const at::Tensor counts = as_double(read_arrays(arrays).counts());
+    EXPECT_NEAR(counts.sum().item<double>() / kFrames / expected, 1, 1e-6) << text;
+    ReadOptions options;
+    options.nphotons = 777;
+    const at::Tensor named = as_double(read_arrays(arrays, options).counts());
+    EXPECT_NEAR(named.sum().item<double>() / kFrames / 777, 1, 1e-6) << text;
+  }
+}
+
 TEST(ReadNpz, FindsThePatternsAxisByTheNumberOfPositions) {
   Arrays arrays = small_arrays();
   array(arrays, "diffraction") = small_counts().permute({1, 2, 0}).contiguous();
@@ -191,13 +217,12 @@ TEST(ReadNpz, TheMaskOfTheFileCanBeIgnoredOrReplaced) {
 }
 
 TEST(ReadNpz, AmplitudeAndCountsFilesOfTheRealStarAgree) {
-  const auto shared = shared_folder();
-  if (!shared) GTEST_SKIP() << "the shared scans are not there (PTYCHE_SHARED)";
+  if (!shared_folder()) GTEST_SKIP() << "the shared scans are not there (PTYCHE_SHARED)";
   ReadOptions options;
   options.mask = "none";
-  options.file = *shared / "data/siemens-star/siemens-star-64-counts.npz";
+  options.file = *shared_file("data/siemens-star/siemens-star-64-counts.npz");
   const Scan counts = read_scan(options);
-  options.file = *shared / "data/siemens-star/siemens-star-64.npz";
+  options.file = *shared_file("data/siemens-star/siemens-star-64.npz");
   const Scan amplitude = read_scan(options);
   EXPECT_EQ(counts.counts().scalar_type(), at::kShort);
   EXPECT_EQ(counts.counts().max().item<int>(), 963);  // README of the data

@@ -156,7 +156,11 @@ TEST(MetricsBesideFlat, ShowWhatAFlatObjectGets) {
 
 TEST(FallingRing, IsNotDefinedBehindAnUndefinedRing) {
   const double none = std::nan("");
-  EXPECT_TRUE(std::isnan(falling_ring({0.5, none, -0.5}, 0)));
+  EXPECT_DOUBLE_EQ(falling_ring({0.5, none, -0.5}, 0), 1);
+  EXPECT_DOUBLE_EQ(falling_ring({0.5, none, 0.5, -0.5}, 0), 2.5);
+  EXPECT_DOUBLE_EQ(falling_ring({none, -0.5}, 0), 1);
+  EXPECT_DOUBLE_EQ(falling_ring({0.5, none, 0.5}, 0), 3);
+  EXPECT_TRUE(std::isnan(falling_ring({0.5, none, none}, 0)));
   EXPECT_DOUBLE_EQ(falling_ring({0.5, -0.5, none}, 0), 0.5);
   EXPECT_DOUBLE_EQ(falling_ring({-0.5, none}, 0), 0);
   EXPECT_DOUBLE_EQ(falling_ring({0.5, 0.1}, 0), 2);

@@ -8,6 +8,7 @@
 #include "ptyche/io/readers.h"
 #include "ptyche/ptychopinn/dose_response.h"
 #include "ptyche/ptychopinn/grid_lines.h"
+#include "tests/support/refusal.h"
 #include "tests/support/test_folder.h"
 
 namespace ptyche {
@@ -44,6 +45,45 @@ TEST_F(Studies, GridLinesLeavesTheScoresOfAllModelsAndTheirFiles) {
   for (const char* file : {"datasets/N64/gs2/train.npz", "datasets/N64/gs2/test.npz",
                            "recons/gt/recon.npz", "visuals/compare_amp_phase.png"})
     EXPECT_TRUE(std::filesystem::exists(folder_ / file)) << file;
+}
+
+/// A study of one small drawing and one epoch.
+GridLinesOptions tiny_study(const std::filesystem::path& output) {
+  GridLinesOptions options;
+  options.train.grid = {.object_size = 96, .pattern_size = 64, .outer_offset_px = 8};
+  options.train.images = options.test_images = 1;
+  options.train.nphotons = 1e6;
+  options.ptychopinn.filters_scale = 1;
+  options.epochs = 1;
+  options.output = output;
+  return options;
+}
+
+TEST_F(Studies, GridLinesGoesOnWithTheNetworksThatAreDone) {
+  GridLinesOptions options = tiny_study(folder_.path());
+  options.models = {"ptyche"};
+  const GridLinesRow first = run_grid_lines(options).front();
+  const auto model = folder_ / "runs" / "ptyche" / "model.ptyche";
+  const auto written = std::filesystem::last_write_time(model);
+  options.models = {"ptyche", "baseline"};
+  options.resume = true;
+  const std::vector<GridLinesRow> rows = run_grid_lines(options);
+  ASSERT_EQ(rows.size(), 2);
+  EXPECT_EQ(std::filesystem::last_write_time(model), written);
+  EXPECT_EQ(rows[0].train_seconds, first.train_seconds);
+  EXPECT_EQ(rows[0].scores.metrics.image.ptychopinn.amplitude.mae,
+            first.scores.metrics.image.ptychopinn.amplitude.mae);
+  EXPECT_TRUE(read("metrics.json").contains("baseline"));
+}
+
+TEST_F(Studies, GridLinesRefusesToGoOnWithAnotherStudyAndNamesTheOption) {
+  GridLinesOptions options = tiny_study(folder_.path());
+  options.models = {"ptyche"};
+  run_grid_lines(options);
+  options.resume = true;
+  options.epochs = 2;
+  const std::string refusal = message_of([&] { run_grid_lines(options); });
+  EXPECT_NE(refusal.find("nepochs is 2 and was 1"), std::string::npos) << refusal;
 }
 
 TEST_F(Studies, GridLinesRefusesAModelThatItDoesNotKnow) {

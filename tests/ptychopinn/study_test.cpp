@@ -46,6 +46,19 @@ TEST(AmplitudePhaseFigures, ShowAPerfectImageAsTheTruthWhateverItsGauge) {
   }
 }
 
+TEST(AmplitudePhaseFigures, DrawAPhaseThatIsZeroAsZeroAndItsNoiseNearIt) {
+  at::manual_seed(1);
+  const at::Tensor flat = at::ones({72, 96}, at::kComplexFloat);
+  const at::Tensor noisy = at::polar(at::ones({72, 96}), 0.01 * at::randn({72, 96}));
+  const auto phase = amplitude_phase_figures({{"truth", flat}, {"pinn", noisy}}).phase.figure;
+  const auto& bar = std::get<ColourBar>(phase.key);
+  EXPECT_EQ(bar.low, -0.5);
+  EXPECT_EQ(bar.high, 0.5);
+  const at::Tensor zero = colours(bar.map, at::zeros({1}), bar.low, bar.high);
+  EXPECT_LT((phase.panels[0].rgb - zero).abs().max().item<float>(), 0.01);
+  EXPECT_LT((phase.panels[1].rgb - zero).abs().max().item<float>(), 0.1);
+}
+
 TEST(AmplitudePhasePicture, StandsTheRowsBelowEachOther) {
   const auto rows = amplitude_phase_figures({{"truth", star()}, {"pinn", star()}});
   const DecodedPng both =

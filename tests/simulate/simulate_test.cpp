@@ -7,6 +7,7 @@
 #include <numbers>
 
 #include "ptyche/core/error.h"
+#include "tests/support/refusal.h"
 
 namespace ptyche {
 namespace {
@@ -298,6 +299,28 @@ TEST(Simulate, RefusesOptionsOutOfRange) {
     options.probe = "disk";
     options.probe_defocus_error = 0.2;
   });
+}
+
+TEST(SimulateLike, ScansTheOtherScansObjectWithItsProbeAtItsPositions) {
+  const Scan given = simulate({.pattern_size = 32, .frames = 16, .probe_diameter_px = 12});
+  const Scan again = simulate_like(given, {.photons = 1e7, .seed = 3});
+  EXPECT_TRUE(at::equal(again.positions(), given.positions()));
+  EXPECT_TRUE(at::equal(again.truth(), given.truth()));
+  const double brighter = again.counts().to(at::kDouble).sum().item<double>() /
+                          given.counts().to(at::kDouble).sum().item<double>();
+  EXPECT_NEAR(brighter, 100, 0.5);
+}
+
+TEST(SimulateLike, RefusesAScanWithoutATruthAndATruthThatIsTooSmall) {
+  const Scan given = simulate({.pattern_size = 32, .frames = 16, .probe_diameter_px = 12});
+  ScanFields none = given.fields();
+  none.source = "a.npz";
+  none.truth = at::Tensor();
+  EXPECT_EQ(message_of([&] { simulate_like(Scan(std::move(none)), {}); }),
+            "a.npz: expected a true object to simulate, found none");
+  const Scan moved = given.with_positions(given.positions() - 8);
+  EXPECT_NE(message_of([&] { simulate_like(moved, {}); }).find("found pattern 0 beyond it"),
+            std::string::npos);
 }
 
 }  // namespace

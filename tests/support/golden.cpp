@@ -9,12 +9,6 @@
 namespace ptyche {
 namespace {
 
-std::filesystem::path golden_folder() {
-  if (const char* named = std::getenv("PTYCHE_GOLDEN")) return named;
-  const auto shared = shared_folder();
-  return shared ? *shared / "golden" : std::filesystem::path();
-}
-
 std::vector<std::filesystem::path> files_of(const std::string& prefix) {
   const std::filesystem::path folder = golden_folder();
   if (folder.empty() || !std::filesystem::is_directory(folder)) return {};
@@ -28,6 +22,12 @@ std::vector<std::filesystem::path> files_of(const std::string& prefix) {
 
 }  // namespace
 
+std::filesystem::path golden_folder() {
+  if (const char* named = std::getenv("PTYCHE_GOLDEN")) return named;
+  const auto shared = shared_folder();
+  return shared ? *shared / "golden" : std::filesystem::path();
+}
+
 at::Tensor GoldenFile::offsets(const std::string& name) const {
   return array(name).squeeze(1).transpose(1, 2).flip(2).contiguous();
 }
@@ -35,9 +35,11 @@ at::Tensor GoldenFile::offsets(const std::string& name) const {
 void for_each_golden(const std::string& prefix,
                      const std::function<void(const GoldenFile&)>& check) {
   const auto files = files_of(prefix);
+  if (golden_folder().empty())
+    GTEST_SKIP() << "there are no golden numbers here (PTYCHE_SHARED, PTYCHE_GOLDEN)";
   if (files.empty())
-    GTEST_SKIP() << "no golden numbers " << prefix << "*.npz in '" << golden_folder().string()
-                 << "' (PTYCHE_GOLDEN names the folder)";
+    ADD_FAILURE() << "expected golden numbers " << prefix << "*.npz in '"
+                  << golden_folder().string() << "', found none";
   for (const auto& file : files) {
     SCOPED_TRACE(file.filename().string());
     check(GoldenFile(file));

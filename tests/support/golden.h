@@ -35,8 +35,11 @@ class GoldenFile {
   NpzFile npz_;
 };
 
-/// Runs `check` on every file `PREFIX*.npz` of $PTYCHE_GOLDEN, else of the shared folder's golden/;
-/// skips the test and says so where there is none.
+/// $PTYCHE_GOLDEN, else the shared folder's golden/; empty where there is no shared folder.
+std::filesystem::path golden_folder();
+
+/// Runs `check` on every file `PREFIX*.npz` of the golden folder. Skips the test and says so where
+/// there is no such folder; fails it where the folder has no such file.
 void for_each_golden(const std::string& prefix,
                      const std::function<void(const GoldenFile&)>& check);
 
