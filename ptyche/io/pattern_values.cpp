@@ -44,12 +44,18 @@ template <typename T>
 constexpr Bits<T> kInfinite = std::is_same_v<T, float> ? static_cast<Bits<T>>(0x7f800000)
                                                        : static_cast<Bits<T>>(0x7ff0000000000000);
 
+/// All bits where `yes` holds, else none: a choice by a mask keeps the compiler from branches.
+template <typename B>
+inline B all_bits(bool yes) {
+  return static_cast<B>(-static_cast<B>(yes));
+}
+
 /// Of -0 the bits of 0.
 template <typename T>
 inline Bits<T> bits_of(T value) {
   const auto bits = std::bit_cast<Bits<T>>(value);
   if constexpr (std::is_floating_point_v<T>)
-    return bits == std::numeric_limits<Bits<T>>::min() ? Bits<T>(0) : bits;
+    return bits & all_bits<Bits<T>>(bits != std::numeric_limits<Bits<T>>::min());
   else
     return bits;
 }
@@ -67,7 +73,7 @@ template <typename T>
 inline Bits<T> allowed(T value, std::uint8_t counted, Bits<T> ceiling, bool has_ceiling) {
   const Bits<T> bits = bits_of(value);
   const bool good = is_count<T>(bits) & !(has_ceiling & (bits == ceiling));
-  return (counted != 0) | good ? bits : Bits<T>(0);
+  return static_cast<Bits<T>>(bits & all_bits<Bits<T>>((counted != 0) | good));
 }
 
 template <typename T>
@@ -120,7 +126,7 @@ PTYCHE_WIDE ValueSurvey survey_frame(const T* values, const FrameRules<T>& rules
   for (std::int64_t i = 0; i < rules.pixels; ++i) {
     const Bits<T> bits = allowed(values[i], counted[i], ceiling, has_ceiling);
     const Bits<T> seen = counted[i];
-    const Bits<T> good = is_count<T>(bits) ? bits : Bits<T>(0);
+    const Bits<T> good = bits & all_bits<Bits<T>>(is_count<T>(bits));
     const Bits<T> fraction = has_fraction<T>(good);
     bad |= static_cast<Bits<T>>(bits ^ good);
     cleared |= static_cast<Bits<T>>(bits ^ bits_of(values[i]));
@@ -137,7 +143,7 @@ PTYCHE_WIDE bool has_whole_squares(const T* values, const FrameRules<T>& rules) 
   const std::uint8_t* const counted = rules.counted;
   std::int64_t off = 0;
   for (std::int64_t i = 0; i < rules.pixels; ++i) {
-    const Bits<T> bits = counted[i] != 0 ? bits_of(values[i]) : Bits<T>(0);
+    const Bits<T> bits = bits_of(values[i]) & all_bits<Bits<T>>(counted[i] != 0);
     const double value = value_of<T>(bits), square = value * value;
     const double error = std::abs(square - rounded(square));
     off |= std::bit_cast<std::int64_t>(kWholeWithin - error) &
