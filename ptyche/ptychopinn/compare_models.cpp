@@ -43,11 +43,11 @@ Window window_of_all(const Scan& scan, const std::vector<LabelledImage>& images)
 std::string cell(double value) { return std::isfinite(value) ? fmt::format("{:.6f}", value) : ""; }
 
 std::string rows_of(const LabelledMetrics& model) {
-  const auto& [amplitude, phase] = model.metrics.image.ptychopinn;
+  const PtychoPinnMetrics& metrics = model.metrics.image.ptychopinn;
   std::string rows;
   const auto pair = [&](const char* name, double PtychoPinnNumbers::*number) {
-    rows += fmt::format("{},{},{},{},\n", model.label, name, cell(amplitude.*number),
-                        cell(phase.*number));
+    rows += fmt::format("{},{},{},{},\n", model.label, name, cell(metrics.amplitude.*number),
+                        cell(metrics.phase.*number));
   };
   pair("mae", &PtychoPinnNumbers::mae);
   pair("mse", &PtychoPinnNumbers::mse);
