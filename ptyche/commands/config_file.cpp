@@ -192,8 +192,8 @@ std::set<std::string> read_config(const Command& command, const std::filesystem:
   std::vector<std::string> left_out;
   std::vector<Entry> entries = yaml ? entries_of_yaml(file) : entries_of_toml(file);
   // A preset gives others their values, which the others' own keys then replace.
-  std::ranges::stable_partition(entries,
-                                [](const Entry& entry) { return entry.key == kPresetOption; });
+  std::stable_partition(entries.begin(), entries.end(),
+                        [](const Entry& entry) { return entry.key == kPresetOption; });
   for (const Entry& entry : entries)
     with_context(fmt::format("{}:{}", file.string(), entry.line), [&] {
       if (passed_over.contains(entry.key)) return;
