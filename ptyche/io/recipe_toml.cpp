@@ -43,6 +43,12 @@ std::int64_t whole_in_toml(const toml::node& node) {
   return number->get();
 }
 
+bool flag_in_toml(const toml::node& node) {
+  const auto* flag = node.as_boolean();
+  require(flag != nullptr, "expected true or false");
+  return flag->get();
+}
+
 /// A table whose keys are taken one by one; one that is left over is unknown.
 class Keys {
  public:
@@ -65,6 +71,9 @@ class Keys {
   }
   void whole(const char* key, std::int64_t& to) {
     take(key, [&](const toml::node& node) { to = whole_in_toml(node); });
+  }
+  void flag(const char* key, bool& to) {
+    take(key, [&](const toml::node& node) { to = flag_in_toml(node); });
   }
   void place(const char* key, Place& to);
 
@@ -95,9 +104,7 @@ Place place_in(const toml::node& node) {
   keys.texts("file", place.files);
   keys.text("unit", place.unit);
   keys.take("factor", [&](const toml::node& value) { place.factor = number_in_toml(value); });
-  keys.take("in_pixels", [&](const toml::node& value) {
-    place.in_pixels = value.value<bool>().value_or(false);
-  });
+  keys.flag("in_pixels", place.in_pixels);
   keys.take("item", [&](const toml::node& value) { place.item = whole_in_toml(value); });
   keys.nothing_else();
   return place;
@@ -140,9 +147,7 @@ ScanRecipe scan_in(const toml::table& table) {
   keys.take("domain", [&](const toml::node& node) { scan.domain = domain_named(text_in(node)); });
   keys.take("zero_frequency",
             [&](const toml::node& node) { scan.zero_at_corner = corner_named(text_in(node)); });
-  keys.take("clip_negative", [&](const toml::node& node) {
-    scan.clip_negative = node.value<bool>().value_or(false);
-  });
+  keys.flag("clip_negative", scan.clip_negative);
   keys.whole("orientation", scan.orientation);
   keys.place("x", scan.x);
   keys.place("y", scan.y);

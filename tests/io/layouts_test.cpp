@@ -486,6 +486,16 @@ TEST(Recipes, NameTheLineOfAKeyThatTheyDoNotKnow) {
     EXPECT_TRUE(contains(reason, part)) << reason;
 }
 
+TEST(Recipes, RefuseAFlagThatIsNeitherTrueNorFalse) {
+  const auto said = [](const std::string& line) {
+    return message_of([&] { parse_recipe("[scan]\npatterns = \"a\"\n" + line, "x.toml"); });
+  };
+  EXPECT_NE(said("clip_negative = \"yes\"\n").find("line 3: clip_negative: expected true or false"),
+            std::string::npos);
+  EXPECT_NE(said("x = { name = \"b\", in_pixels = 1 }\n").find("in_pixels: expected true or false"),
+            std::string::npos);
+}
+
 TEST(Recipes, AllThatAreShippedAreReadAndHaveNamesOfTheirOwn) {
   std::vector<std::string> names;
   for (const Recipe& recipe : shipped_recipes()) {
