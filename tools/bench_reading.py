@@ -57,6 +57,22 @@ def write_cxi(path, data, places, **storage):
         f["entry_1/instrument_1/source_1/energy"] = 8800 * 1.602176634e-19
 
 
+def write_virtual(folder, data, places):
+    """A CXI whose patterns lie in four files beside it, packed by gzip."""
+    folder.mkdir(exist_ok=True)
+    layout = h5py.VirtualLayout(data.shape, data.dtype)
+    cuts = [part * len(data) // 4 for part in range(5)]
+    for begin, end in zip(cuts, cuts[1:]):
+        name = f"part_{begin}.h5"
+        with h5py.File(folder / name, "w") as f:
+            f.create_dataset("data", data=data[begin:end], chunks=(1, N, N), compression="gzip", shuffle=True)
+        layout[begin:end] = h5py.VirtualSource(name, "data", shape=(end - begin, N, N))
+    write_cxi(folder / "scan.cxi", np.zeros((len(data), 2, 2), np.uint8), places)
+    with h5py.File(folder / "scan.cxi", "a") as f:
+        del f["entry_1/instrument_1/detector_1/data"]
+        f.create_virtual_dataset("entry_1/instrument_1/detector_1/data", layout)
+
+
 def write_eiger(folder, megabytes, rng):
     """A master file, four data files of 16-bit frames of 1030 x 1065 (a 1M detector), positions."""
     import hdf5plugin
@@ -195,6 +211,7 @@ def main():
         np.savez_compressed(work / "deflated.npz", diffraction=amplitude, **arrays)
         write_cxi(work / "plain.cxi", counts.astype(np.float32), places)
         write_cxi(work / "gzip_frames.cxi", counts, places, chunks=(1, N, N), compression="gzip", shuffle=True)
+        write_virtual(work / "virtual", counts, places)
         write_cxi(work / "gzip_h5py.cxi", counts, places, compression="gzip")
         print(f"{'':28} {'info':>14} {'all patterns':>16} {'':>14} {'decoder alone':>16} {'share':>7}")
         print(f"{'file':28} {'s':>7} {'MB':>6} {'s':>8} {'cores':>7} {'MB':>6} {'GB/s':>7} {'s':>8} {'GB/s':>7}")
@@ -207,6 +224,8 @@ def main():
         line("NPZ, deflated", "deflated.npz", 4, lambda: deflated_member(work / "deflated.npz"))
         line("CXI, float32", "plain.cxi", 4, lambda: timed(plain_read, work / "plain.cxi"))
         line("CXI, gzip and shuffle", "gzip_frames.cxi", 2, lambda: gzip_chunks(work / "gzip_frames.cxi", cores))
+        line("the same in four files, VDS", "virtual/scan.cxi", 2,
+             lambda: gzip_chunks(work / "gzip_frames.cxi", cores))
         line("CXI, gzip, h5py's chunks", "gzip_h5py.cxi", 2, lambda: gzip_chunks(work / "gzip_h5py.cxi", cores))
         try:
             master = write_eiger(work / "eiger", args.eiger_mb, rng)

@@ -156,11 +156,11 @@ bool may_be_roots(const RawScan& raw, const ReadOptions& options) {
 
 at::Tensor read_unrolled(RawScan& raw, const ReadOptions& options, const at::Tensor& numbers,
                          const Window& window) {
-  auto narrow = raw.ceiling > 0
-                    ? std::nullopt
-                    : read_narrow(*raw.stack, numbers, window, may_be_roots(raw, options));
+  const bool floats = at::isFloatingType(raw.stack->shape().type);
+  const auto narrow =
+      read_narrow(*raw.stack, numbers, window, {floats && may_be_roots(raw, options), raw.ceiling});
   if (!narrow) return read_frames(*raw.stack, numbers, window);
-  raw.narrowed = narrow->squared ? Narrowed::squares : Narrowed::values;
+  if (floats) raw.narrowed = narrow->squared ? Narrowed::squares : Narrowed::values;
   return narrow->counts;
 }
 

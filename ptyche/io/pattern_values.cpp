@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <mutex>
 #include <type_traits>
@@ -68,25 +69,29 @@ inline bool is_count(Bits<T> bits) {
     return bits >= 0;
 }
 
-/// The value's bits, or 0 for what a hidden pixel holds that is no count.
-template <typename T>
-inline Bits<T> allowed(T value, std::uint8_t counted, Bits<T> ceiling, bool has_ceiling) {
-  const Bits<T> bits = bits_of(value);
-  const bool good = is_count<T>(bits) & !(has_ceiling & (bits == ceiling));
-  return static_cast<Bits<T>>(bits & all_bits<Bits<T>>((counted != 0) | good));
-}
-
 template <typename T>
 struct FrameRules {
   const std::uint8_t* counted;
   std::int64_t pixels;
+  bool all_counted = false;
   Bits<T> ceiling = 0;
   bool has_ceiling = false;
 };
 
+/// Pixel i's bits, or 0 for what a hidden one holds that is no count. The rules come by value: what
+/// a loop writes might else be them.
+template <bool kAllCounted, typename T>
+inline Bits<T> allowed(T value, FrameRules<T> rules, std::int64_t i) {
+  const Bits<T> bits = bits_of(value);
+  if constexpr (kAllCounted) return bits;
+  const bool good = is_count<T>(bits) & !(rules.has_ceiling & (bits == rules.ceiling));
+  return static_cast<Bits<T>>(bits & all_bits<Bits<T>>((rules.counted[i] != 0) | good));
+}
+
 template <typename T>
 FrameRules<T> frame_rules(const at::Tensor& patterns, const ValueRules& rules) {
   FrameRules<T> own{mask_bytes(rules.mask), patterns.size(1) * patterns.size(2)};
+  own.all_counted = std::memchr(own.counted, 0, static_cast<std::size_t>(own.pixels)) == nullptr;
   own.has_ceiling = rules.ceiling >= 0;
   if (own.has_ceiling) {
     // A 64-bit integer's largest value is no double.
@@ -117,15 +122,12 @@ double value_of(Bits<T> bits) {
 }
 
 /// Flags are gathered in integers and not in branches, so that the compiler can use wide registers.
-template <typename T>
-PTYCHE_WIDE ValueSurvey survey_frame(const T* values, const FrameRules<T>& rules) {
-  const std::uint8_t* const counted = rules.counted;
-  const Bits<T> ceiling = rules.ceiling;
-  const bool has_ceiling = rules.has_ceiling;
+template <typename T, bool kAllCounted>
+PTYCHE_WIDE ValueSurvey survey_frame(const T* values, FrameRules<T> rules) {
   Bits<T> largest = 0, bad = 0, cleared = 0, broken = 0, broken_hidden = 0;
   for (std::int64_t i = 0; i < rules.pixels; ++i) {
-    const Bits<T> bits = allowed(values[i], counted[i], ceiling, has_ceiling);
-    const Bits<T> seen = counted[i];
+    const Bits<T> bits = allowed<kAllCounted>(values[i], rules, i);
+    const Bits<T> seen = kAllCounted ? 1 : rules.counted[i];
     const Bits<T> good = bits & all_bits<Bits<T>>(is_count<T>(bits));
     const Bits<T> fraction = has_fraction<T>(good);
     bad |= static_cast<Bits<T>>(bits ^ good);
@@ -138,12 +140,12 @@ PTYCHE_WIDE ValueSurvey survey_frame(const T* values, const FrameRules<T>& rules
 }
 
 /// Off is what is farther from a whole number than both bounds: then two signs are set.
-template <typename T>
-PTYCHE_WIDE bool has_whole_squares(const T* values, const FrameRules<T>& rules) {
-  const std::uint8_t* const counted = rules.counted;
+template <typename T, bool kAllCounted>
+PTYCHE_WIDE bool has_whole_squares(const T* values, FrameRules<T> rules) {
   std::int64_t off = 0;
   for (std::int64_t i = 0; i < rules.pixels; ++i) {
-    const Bits<T> bits = bits_of(values[i]) & all_bits<Bits<T>>(counted[i] != 0);
+    const Bits<T> bits =
+        bits_of(values[i]) & all_bits<Bits<T>>(kAllCounted || rules.counted[i] != 0);
     const double value = value_of<T>(bits), square = value * value;
     const double error = std::abs(square - rounded(square));
     off |= std::bit_cast<std::int64_t>(kWholeWithin - error) &
@@ -156,14 +158,16 @@ template <typename T>
 ValueSurvey survey_as(const at::Tensor& patterns, const ValueRules& rules, bool squares) {
   const FrameRules<T> own = frame_rules<T>(patterns, rules);
   const T* const values = patterns.const_data_ptr<T>();
+  const auto look = own.all_counted ? survey_frame<T, true> : survey_frame<T, false>;
+  const auto roots = own.all_counted ? has_whole_squares<T, true> : has_whole_squares<T, false>;
   ValueSurvey all;
   std::mutex adding;
   at::parallel_for(0, patterns.size(0), 1, [&](std::int64_t begin, std::int64_t end) {
     ValueSurvey some;
     for (std::int64_t i = begin; i < end; ++i) {
-      ValueSurvey frame = survey_frame(values + i * own.pixels, own);
+      ValueSurvey frame = look(values + i * own.pixels, own);
       if (squares && !frame.whole && some.whole_squares)
-        frame.whole_squares = has_whole_squares(values + i * own.pixels, own);
+        frame.whole_squares = roots(values + i * own.pixels, own);
       some.add(frame);
     }
     const std::lock_guard lock(adding);
@@ -172,19 +176,15 @@ ValueSurvey survey_as(const at::Tensor& patterns, const ValueRules& rules, bool 
   return all;
 }
 
-template <typename From, typename To, bool kSquare, bool kRound>
-PTYCHE_WIDE void convert_frame(const From* from, const FrameRules<From>& rules, To* to) {
+template <typename From, typename To, bool kSquare, bool kRound, bool kAllCounted>
+PTYCHE_WIDE void convert_frame(const From* from, FrameRules<From> rules, To* to) {
   // float holds what it is given, and its square rounds to what the double's rounds to; but not
   // large whole numbers.
   constexpr bool kNarrow = std::is_same_v<From, float> &&
                            (!kRound || (sizeof(To) <= 2 && !std::is_floating_point_v<To>));
   using Number = std::conditional_t<kNarrow, float, double>;
-  const std::uint8_t* const counted = rules.counted;
-  const Bits<From> ceiling = rules.ceiling;
-  const bool has_ceiling = rules.has_ceiling;
   for (std::int64_t i = 0; i < rules.pixels; ++i) {
-    auto value = static_cast<Number>(
-        std::bit_cast<From>(allowed(from[i], counted[i], ceiling, has_ceiling)));
+    auto value = static_cast<Number>(std::bit_cast<From>(allowed<kAllCounted>(from[i], rules, i)));
     if constexpr (kSquare) value *= value;
     if constexpr (kRound && kNarrow) value += 0.5f;  // cut off below
     if constexpr (kRound && !kNarrow) value = rounded(value);
@@ -195,16 +195,24 @@ PTYCHE_WIDE void convert_frame(const From* from, const FrameRules<From>& rules, 
   }
 }
 
+/// The function for frames of these rules.
+template <typename From, typename To, bool kAllCounted>
+auto frame_conversion(const CountRules& how) {
+  if (!how.square)
+    return how.round ? convert_frame<From, To, false, true, kAllCounted>
+                     : convert_frame<From, To, false, false, kAllCounted>;
+  return how.round ? convert_frame<From, To, true, true, kAllCounted>
+                   : convert_frame<From, To, true, false, kAllCounted>;
+}
+
 template <typename From, typename To>
 void convert_all(const at::Tensor& patterns, const ValueRules& rules, const CountRules& how,
                  at::Tensor& counts) {
   const FrameRules<From> own = frame_rules<From>(patterns, rules);
   const From* const from = patterns.const_data_ptr<From>();
   To* const to = counts.mutable_data_ptr<To>();
-  const auto frame = how.square  ? how.round ? convert_frame<From, To, true, true>
-                                             : convert_frame<From, To, true, false>
-                      : how.round ? convert_frame<From, To, false, true>
-                                 : convert_frame<From, To, false, false>;
+  const auto frame = own.all_counted ? frame_conversion<From, To, true>(how)
+                                     : frame_conversion<From, To, false>(how);
   at::parallel_for(0, patterns.size(0), 1, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i)
       frame(from + i * own.pixels, own, to + i * own.pixels);

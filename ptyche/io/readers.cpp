@@ -9,6 +9,7 @@
 #include "ptyche/data/array.h"
 #include "ptyche/io/choose_reader.h"
 #include "ptyche/io/recipe.h"
+#include "ptyche/storage/arrays.h"
 #include "ptyche/storage/with_file.h"
 
 namespace ptyche {
@@ -30,12 +31,9 @@ const std::vector<Reader>& readers() {
 
 namespace {
 
-/// A folder of TIFF images is a file of many patterns.
+/// A folder of images is a file of many patterns.
 bool holds_images(const std::filesystem::path& folder) {
-  for (const auto& entry : std::filesystem::directory_iterator(folder))
-    if (const std::string end = entry.path().extension().string(); end == ".tif" || end == ".tiff")
-      return true;
-  return false;
+  return !files_in_order(folder, {".tif", ".tiff", ".mib"}).empty();
 }
 
 FileSample sample_of(const std::filesystem::path& given) {

@@ -38,7 +38,7 @@ struct RawScan {
   /// The file's numbers are no integers: `patterns` are, their values or the squares of them.
   Narrowed narrowed = Narrowed::no;
   /// The patterns before they are read: `patterns` is undefined then, and load_patterns reads them.
-  std::shared_ptr<const FrameStack> stack;
+  std::shared_ptr<FrameStack> stack;
   at::Tensor chosen;     ///< (n) int64 ascending: those of `stack` that are wanted; undefined = all
   at::Tensor positions;  ///< (n, 2) float64 (row, col), in object pixels or in metres
   at::Tensor probe;      ///< (modes, N, N) complex64

@@ -36,7 +36,7 @@ void add_named(const std::string& option, std::set<fs::path>& files) {
 /// The kinds of files that have others beside them: detectors' and HDF5.
 std::vector<fs::path> beside(const fs::path& file) {
   const std::string kind = kind_of_file(file);
-  if (kind != "HDF5" && kind != "EMPAD") return {};
+  if (kind != "HDF5" && kind != "EMPAD" && kind != "MIB") return {};
   return open_arrays(file)->linked_files();
 }
 

@@ -26,7 +26,7 @@ std::string digits_at(const std::string& text, std::size_t at) {
   return text.substr(at, end - at);
 }
 
-bool ends_with_any(const fs::path& file, std::initializer_list<const char*> endings) {
+bool ends_with_any(const fs::path& file, const std::vector<std::string>& endings) {
   std::string extension = file.extension().string();
   std::transform(extension.begin(), extension.end(), extension.begin(),
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
@@ -39,6 +39,11 @@ std::string first_bytes(const fs::path& file) {
   in.read(start.data(), static_cast<std::streamsize>(start.size()));
   start.resize(static_cast<std::size_t>(std::max<std::streamsize>(in.gcount(), 0)));
   return start;
+}
+
+/// The text that Merlin writes beside frames.
+bool is_mib_series(const fs::path& file, const std::string& start) {
+  return start.starts_with("HDR,") && ends_with_any(file, {".hdr"});
 }
 
 /// NumPy's two formats.
@@ -103,8 +108,19 @@ bool fits_pattern(const std::string& text, const std::string& pattern) {
   return pattern.find_first_not_of('*', j) == std::string::npos;
 }
 
+std::vector<fs::path> files_in_order(const fs::path& folder,
+                                     const std::vector<std::string>& endings) {
+  std::vector<fs::path> files;
+  for (const auto& entry : fs::directory_iterator(folder))
+    if (ends_with_any(entry.path(), endings)) files.push_back(entry.path());
+  std::sort(files.begin(), files.end(), [](const fs::path& a, const fs::path& b) {
+    return by_number(a.filename().string(), b.filename().string());
+  });
+  return files;
+}
+
 std::string kind_of_file(const fs::path& file) {
-  if (fs::is_directory(file)) return "TIFF";
+  if (fs::is_directory(file)) return files_in_order(file, {".mib"}).empty() ? "TIFF" : "MIB";
   if (is_hdf5(file)) return "HDF5";
   const std::string start = first_bytes(file);
   if (start.starts_with("PK")) return "NPZ";
@@ -112,7 +128,7 @@ std::string kind_of_file(const fs::path& file) {
   if (start.starts_with(std::string("II*\0", 4)) || start.starts_with(std::string("MM\0*", 4)) ||
       start.starts_with(std::string("II+\0", 4)))
     return "TIFF";
-  if (start.starts_with("MQ1,")) return "MIB";
+  if (start.starts_with("MQ1,") || is_mib_series(file, start)) return "MIB";
   if (start.starts_with("MATLAB 5.0")) return "MATLAB 5";
   if (start.find("<raw_file") != std::string::npos) return "EMPAD";
   std::error_code ignored;

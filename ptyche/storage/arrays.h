@@ -35,7 +35,8 @@ class ArrayFile {
   /// Images, to be read in parts; nullptr where the array is none or can only be read whole. May
   /// outlive the file. Throws as `read` does.
   virtual std::unique_ptr<FrameStack> frames(const std::string&) const { return nullptr; }
-  /// Files beside this one that its arrays lie in (HDF5's links to other files).
+  /// Files beside this one that its arrays lie in (HDF5's links to other files, sources of
+  /// virtual datasets).
   virtual std::vector<std::filesystem::path> linked_files() const { return {}; }
   /// A text; nothing where there is none of this name.
   virtual std::optional<std::string> text(const std::string&) const { return std::nullopt; }
@@ -45,12 +46,17 @@ class ArrayFile {
   virtual std::vector<std::int64_t> scan_shape() const { return {}; }
 };
 
-/// Opens a file or a folder of TIFF files by its content. Throws InvalidInput for other files.
+/// Opens a file, or a folder of TIFF or MIB files, by its content. Throws InvalidInput for others.
 std::unique_ptr<ArrayFile> open_arrays(const std::filesystem::path& file);
 
 /// The kind of a file that is no text table, by its first bytes: "HDF5", "NPZ", "NPY", "TIFF",
-/// "MIB", "MATLAB 5", "EMPAD"; "text" for anything else.
+/// "MIB", "MATLAB 5", "EMPAD"; "text" for anything else. Of a folder by the names in it.
 std::string kind_of_file(const std::filesystem::path& file);
+
+/// The folder's files of one of the endings (as ".tif", in any case), in the order of the numbers
+/// in their names.
+std::vector<std::filesystem::path> files_in_order(const std::filesystem::path& folder,
+                                                  const std::vector<std::string>& endings);
 
 // The kinds, one function each.
 std::unique_ptr<ArrayFile> open_hdf5_arrays(const std::filesystem::path& file);

@@ -7,6 +7,7 @@
 #include "ptyche/core/progress.h"
 #include "ptyche/data/array.h"
 #include "ptyche/storage/arrays.h"
+#include "ptyche/storage/hdf5_stack.h"
 
 namespace ptyche {
 namespace {
@@ -168,6 +169,11 @@ class Hdf5Arrays : public ArrayFile {
   std::vector<std::filesystem::path> linked_files() const override {
     std::vector<std::string> names;
     H5Lvisit(file_.id(), H5_INDEX_NAME, H5_ITER_NATIVE, append_linked, &names);
+    for (const std::string& path : file_.datasets()) {
+      const Hdf5Id dataset(H5Dopen2(file_.id(), path.c_str(), H5P_DEFAULT), H5Dclose);
+      if (!dataset.valid()) continue;
+      for (const std::string& name : virtual_files(dataset.get())) names.push_back(name);
+    }
     std::vector<std::filesystem::path> files;
     for (const std::string& name : names) {
       const std::filesystem::path file = path_.parent_path() / name;

@@ -65,11 +65,9 @@ MibHeader mib_header(const std::string& start) {
   return header;
 }
 
-/// Rows and columns of the scan from the text file that Merlin writes beside.
-std::vector<std::int64_t> shape_in_hdr(const fs::path& mib) {
-  fs::path hdr = mib;
-  hdr.replace_extension(".hdr");
-  if (!fs::exists(hdr)) return {};
+/// Rows and columns of the scan from the text that Merlin writes beside.
+std::vector<std::int64_t> shape_in_hdr(const fs::path& hdr) {
+  if (hdr.empty() || !fs::exists(hdr)) return {};
   const std::string text = read_bytes(hdr, kLargestHeader);
   const auto number_after = [&](const char* key) { return number_behind(text, key, ':', "\n"); };
   const std::int64_t x = number_after("ScanX"), y = number_after("ScanY");
@@ -80,54 +78,88 @@ std::vector<std::int64_t> shape_in_hdr(const fs::path& mib) {
   return {frames / line, line};
 }
 
+/// The frames of one file.
+std::unique_ptr<FrameStack> frames_of_mib(const fs::path& file) {
+  std::ifstream in(file, std::ios::binary);
+  std::string start(4096, '\0');
+  in.read(start.data(), static_cast<std::streamsize>(start.size()));
+  const MibHeader header = mib_header(start);
+  const auto stride = static_cast<std::int64_t>(header.frame_bytes());
+  const auto frames = static_cast<std::int64_t>(fs::file_size(file)) / stride;
+  require(frames > 0, "expected at least one whole frame of {} bytes, found {}", stride,
+          fs::file_size(file));
+  const auto bytes = std::make_shared<SharedFile>(file);
+  if (header.is_raw()) {
+    MibRaw raw = header.raw;
+    raw.stride = stride;
+    return mib_raw_stack(bytes, raw, frames);
+  }
+  const auto item = static_cast<std::int64_t>(header.item_bytes);
+  const StackShape shape{.frames = frames,
+                         .rows = header.rows,
+                         .cols = header.cols,
+                         .type = item == 1   ? at::kByte
+                                 : item == 2 ? at::kShort
+                                             : at::kInt,
+                         .unsigned_bits = item > 1,
+                         .ceiling = integer_ceiling(item, false)};
+  return plain_stack(shape, {bytes, static_cast<std::int64_t>(header.header_bytes), stride, true});
+}
+
+/// One file of frames, or those of a series (one acquisition in many files) in order: all of a
+/// folder, or those beside a text whose names begin as its own does.
+struct MibSeries {
+  std::vector<fs::path> files;
+  fs::path hdr;  ///< empty = there is none
+};
+
+MibSeries series_of(const fs::path& path) {
+  MibSeries series;
+  if (fs::is_directory(path)) {
+    series.files = files_in_order(path, {".mib"});
+    const std::vector<fs::path> texts = files_in_order(path, {".hdr"});
+    if (texts.size() == 1) series.hdr = texts.front();
+  } else if (fs::path(path).extension() == ".hdr") {
+    series.hdr = path;
+    for (const fs::path& file : files_in_order(fs::absolute(path).parent_path(), {".mib"}))
+      if (file.stem().string().starts_with(path.stem().string())) series.files.push_back(file);
+  } else {
+    series = {{path}, fs::path(path).replace_extension(".hdr")};
+  }
+  require(!series.files.empty(), "expected .mib files, found none");
+  return series;
+}
+
 class MibFrames : public ArrayFile {
  public:
-  explicit MibFrames(const fs::path& file) : file_(file) {
-    std::ifstream in(file, std::ios::binary);
-    std::string start(4096, '\0');
-    in.read(start.data(), static_cast<std::streamsize>(start.size()));
-    header_ = mib_header(start);
-    frames_ = static_cast<std::int64_t>(fs::file_size(file) / header_.frame_bytes());
-    require(frames_ > 0, "expected at least one whole frame of {} bytes, found {}",
-            header_.frame_bytes(), fs::file_size(file));
-  }
+  explicit MibFrames(const fs::path& path) : series_(series_of(path)) { frames(""); }
   std::vector<std::string> names() const override { return {"frames"}; }
   bool has(const std::string& name) const override { return name.empty() || name == "frames"; }
   std::unique_ptr<FrameStack> frames(const std::string&) const override {
-    const auto item = static_cast<std::int64_t>(header_.item_bytes);
-    if (header_.is_raw()) {
-      MibRaw raw = header_.raw;
-      raw.stride = static_cast<std::int64_t>(header_.frame_bytes());
-      return mib_raw_stack(std::make_shared<SharedFile>(file_), raw, frames_);
+    if (series_.files.size() == 1) return frames_of_mib(series_.files.front());
+    std::vector<std::unique_ptr<FrameStack>> parts;
+    std::vector<std::string> names;
+    for (const fs::path& file : series_.files) {
+      names.push_back(file.filename().string());
+      parts.push_back(with_context(names.back(), [&] { return frames_of_mib(file); }));
     }
-    const StackShape shape{.frames = frames_,
-                           .rows = header_.rows,
-                           .cols = header_.cols,
-                           .type = item == 1   ? at::kByte
-                                   : item == 2 ? at::kShort
-                                               : at::kInt,
-                           .unsigned_bits = item > 1,
-                           .ceiling = integer_ceiling(item, false)};
-    return plain_stack(shape, {std::make_shared<SharedFile>(file_),
-                               static_cast<std::int64_t>(header_.header_bytes),
-                               static_cast<std::int64_t>(header_.frame_bytes()), true});
+    return joined_stack(std::move(parts), names);
   }
   FileArray read(const std::string& name) const override {
     const auto stack = frames(name);
     return {read_all(*stack), stack->shape().ceiling};
   }
-  std::vector<std::int64_t> scan_shape() const override { return shape_in_hdr(file_); }
+  std::vector<fs::path> linked_files() const override { return series_.files; }
+  std::vector<std::int64_t> scan_shape() const override { return shape_in_hdr(series_.hdr); }
 
  private:
-  fs::path file_;
-  MibHeader header_;
-  std::int64_t frames_ = 0;
+  MibSeries series_;
 };
 
 }  // namespace
 
-std::unique_ptr<ArrayFile> open_mib(const fs::path& file) {
-  return std::make_unique<MibFrames>(file);
+std::unique_ptr<ArrayFile> open_mib(const fs::path& path) {
+  return std::make_unique<MibFrames>(path);
 }
 
 }  // namespace ptyche

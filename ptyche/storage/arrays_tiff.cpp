@@ -104,16 +104,8 @@ at::Tensor read_page(TIFF* tiff, const TiffPage& expected) {
 }
 
 std::vector<fs::path> tiffs_in(const fs::path& folder) {
-  std::vector<fs::path> files;
   if (!fs::is_directory(folder)) return {folder};
-  for (const auto& entry : fs::directory_iterator(folder)) {
-    const std::string ending = entry.path().extension().string();
-    if (ending == ".tif" || ending == ".tiff" || ending == ".TIF" || ending == ".TIFF")
-      files.push_back(entry.path());
-  }
-  std::sort(files.begin(), files.end(), [](const fs::path& a, const fs::path& b) {
-    return by_number(a.filename().string(), b.filename().string());
-  });
+  std::vector<fs::path> files = files_in_order(folder, {".tif", ".tiff"});
   require(!files.empty(), "expected a folder with .tif files, found none");
   return files;
 }

@@ -105,11 +105,6 @@ std::vector<Run> checked_runs(const FrameStack& stack, const at::Tensor& ascendi
   return runs;
 }
 
-namespace {
-
-constexpr std::int64_t kSmall = std::int64_t{64} << 20;  // bytes that may be read to be cut
-
-/// Memory that is written once from end to end costs more in page faults than in writing.
 void use_large_pages(const at::Tensor& values) {
   constexpr std::uintptr_t kPage = std::uintptr_t{2} << 20;
   const auto begin = reinterpret_cast<std::uintptr_t>(values.const_data_ptr());
@@ -117,6 +112,10 @@ void use_large_pages(const at::Tensor& values) {
   const std::uintptr_t end = (begin + values.nbytes()) / kPage * kPage;
   if (first < end) madvise(reinterpret_cast<void*>(first), end - first, MADV_HUGEPAGE);
 }
+
+namespace {
+
+constexpr std::int64_t kSmall = std::int64_t{64} << 20;  // bytes that may be read to be cut
 
 at::Tensor narrowed(const at::Tensor& frames, const StackShape& shape) {
   return shape.unsigned_bits ? from_unsigned_bits(frames) : frames;
@@ -206,7 +205,7 @@ class PlainStack : public FrameStack {
     });
   }
   bool in_order_only() const override { return where_.bytes->in_order_only(); }
-  bool plain() const override { return !in_order_only(); }
+  std::int64_t read_together() override { return in_order_only() ? 0 : 1; }
 
  private:
   std::int64_t window_bytes(const Window& window) const {
@@ -272,6 +271,26 @@ class LastAxisStack : public FrameStack {
   PlainFrames where_;
 };
 
+class PartStack : public FrameStack {
+ public:
+  PartStack(std::shared_ptr<FrameStack> stack, std::int64_t first, std::int64_t count)
+      : FrameStack(stack->shape()), stack_(std::move(stack)), first_(first) {
+    require(first >= 0 && count >= 0 && count <= stack_->frames() - first,
+            "expected at least {} images, found {}", first + count, stack_->frames());
+    shape_.frames = count;
+    shape_.raster.clear();
+  }
+  void read(std::int64_t first, const Window& window, at::Tensor to) const override {
+    stack_->read(first_ + first, window, to);
+  }
+  bool in_order_only() const override { return stack_->in_order_only(); }
+  std::int64_t read_together() override { return stack_->read_together(); }
+
+ private:
+  std::shared_ptr<FrameStack> stack_;
+  std::int64_t first_;
+};
+
 class JoinedStack : public FrameStack {
  public:
   explicit JoinedStack(std::vector<std::unique_ptr<FrameStack>> parts)
@@ -289,9 +308,14 @@ class JoinedStack : public FrameStack {
   void check() const override {
     for (const auto& part : parts_) part->check();
   }
-  bool plain() const override {
-    return std::all_of(parts_.begin(), parts_.end(),
-                       [](const auto& part) { return part->plain(); });
+  std::int64_t read_together() override {
+    std::int64_t most = 1;
+    for (const auto& part : parts_) {
+      const std::int64_t own = part->read_together();
+      if (own == 0) return 0;
+      most = std::max(most, own);
+    }
+    return most;
   }
 
  private:
@@ -320,6 +344,11 @@ std::unique_ptr<FrameStack> joined_stack(std::vector<std::unique_ptr<FrameStack>
   }
   if (parts.size() == 1) return std::move(parts.front());
   return std::make_unique<JoinedStack>(std::move(parts));
+}
+
+std::unique_ptr<FrameStack> part_of_stack(std::shared_ptr<FrameStack> stack, std::int64_t first,
+                                          std::int64_t count) {
+  return std::make_unique<PartStack>(std::move(stack), first, count);
 }
 
 std::unique_ptr<FrameStack> transposed_stack(std::unique_ptr<FrameStack> stack) {

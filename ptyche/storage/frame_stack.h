@@ -50,9 +50,9 @@ class FrameStack {
   /// Whether a frame is reached only through all that lie before it.
   virtual bool in_order_only() const { return false; }
 
-  /// Whether the numbers lie in the file as they are, frame after frame: `read` may be called by
-  /// many threads, and for a few frames takes no longer than these.
-  virtual bool plain() const { return false; }
+  /// Makes `read` ready for many threads at once, each for a few frames: how many neighbours are
+  /// best read together (those of a chunk). 0 where only one thread may read.
+  virtual std::int64_t read_together() { return 0; }
 
  protected:
   StackShape shape_;
@@ -76,6 +76,10 @@ std::vector<Run> checked_runs(const FrameStack& stack, const at::Tensor& ascendi
 
 /// Each frame with rows and columns exchanged.
 std::unique_ptr<FrameStack> transposed_stack(std::unique_ptr<FrameStack> stack);
+
+/// Frames first, .., first + count - 1 of a stack. Throws InvalidInput where it has not as many.
+std::unique_ptr<FrameStack> part_of_stack(std::shared_ptr<FrameStack> stack, std::int64_t first,
+                                          std::int64_t count);
 
 /// The frames of several stacks of one shape and type, one stack's after another's. Throws
 /// InvalidInput that names the odd one.
@@ -121,6 +125,10 @@ struct PlainFrames {
   bool big_endian = false;
 };
 std::unique_ptr<FrameStack> plain_stack(const StackShape& shape, const PlainFrames& where);
+
+/// Before it is written from end to end: a large tensor's memory costs more in page faults than in
+/// writing.
+void use_large_pages(const at::Tensor& values);
 
 /// Calls `work(i)` for 0..count-1 on all cores, each core taking the next that is left. The first
 /// exception is thrown again.

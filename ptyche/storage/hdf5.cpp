@@ -11,6 +11,8 @@
 #include "ptyche/data/array.h"
 #include "ptyche/storage/hdf5_chunks.h"
 #include "ptyche/storage/hdf5_filters.h"
+#include "ptyche/storage/hdf5_stack.h"
+#include "ptyche/storage/hdf5_types.h"
 #include "ptyche/storage/seal.h"
 #include "ptyche/storage/trial.h"
 
@@ -18,206 +20,17 @@ namespace ptyche {
 namespace fs = std::filesystem;
 namespace {
 
-// HDF5's types on disk against LibTorch's types in memory.
-
-/// How a dataset is read: the tensor type, the type for H5Dread, and what the file's type was.
-struct Hdf5Reading {
-  at::ScalarType type;
-  Hdf5Id memory;
-  bool unsigned_bits = false;  ///< see from_unsigned_bits
-  double ceiling = 0;          ///< see FileArray
-};
-
-Hdf5Id copy_of(hid_t type) { return {H5Tcopy(type), H5Tclose}; }
-
-std::string member_name(hid_t type, unsigned index) {
-  char* name = H5Tget_member_name(type, index);
-  const std::string copy = name ? name : "";
-  H5free_memory(name);
-  return copy;
-}
-
-/// A compound of two floats; the members keep the file's names, by which HDF5 matches them.
-Hdf5Id complex_type(hid_t part, const std::string& real, const std::string& imaginary) {
-  const std::size_t bytes = H5Tget_size(part);
-  Hdf5Id type(H5Tcreate(H5T_COMPOUND, 2 * bytes), H5Tclose);
-  H5Tinsert(type.get(), real.c_str(), 0, part);
-  H5Tinsert(type.get(), imaginary.c_str(), bytes, part);
-  return type;
-}
-
-/// The library converts members wherever a damaged file says that they lie, past the ends of its
-/// own buffers, too.
-void require_members_inside(hid_t file_type) {
-  std::array<std::array<std::size_t, 2>, 2> members{};  // begin and end of each, in bytes
-  for (unsigned i = 0; i < 2; ++i) {
-    const Hdf5Id part(H5Tget_member_type(file_type, i), H5Tclose);
-    const std::size_t begin = H5Tget_member_offset(file_type, i);
-    members[i] = {begin, begin + H5Tget_size(part.get())};
-  }
-  const auto [first, second] = std::minmax(members[0], members[1]);
-  const std::size_t whole = H5Tget_size(file_type);
-  require(
-      first[0] < first[1] && first[1] <= second[0] && second[0] < second[1] && second[1] <= whole,
-      "expected two numbers in {} bytes, found them at {} to {} and {} to {}: damaged", whole,
-      first[0], first[1], second[0], second[1]);
-}
-
-Hdf5Reading complex_reading(hid_t file_type) {
-  bool two_floats = H5Tget_nmembers(file_type) == 2;
-  bool narrow = true;
-  for (unsigned i = 0; two_floats && i < 2; ++i) {
-    const Hdf5Id part(H5Tget_member_type(file_type, i), H5Tclose);
-    two_floats = H5Tget_class(part.get()) == H5T_FLOAT;
-    narrow = narrow && H5Tget_size(part.get()) <= 4;
-  }
-  require(two_floats, "expected numbers, found a compound of {} members",
-          H5Tget_nmembers(file_type));
-  require_members_inside(file_type);
-  return {narrow ? at::kComplexFloat : at::kComplexDouble,
-          complex_type(narrow ? H5T_NATIVE_FLOAT : H5T_NATIVE_DOUBLE, member_name(file_type, 0),
-                       member_name(file_type, 1))};
-}
-
-Hdf5Reading integer_reading(hid_t file_type) {
-  const auto bytes = static_cast<std::int64_t>(H5Tget_size(file_type));
-  const bool is_signed = H5Tget_sign(file_type) != H5T_SGN_NONE;
-  const double ceiling = integer_ceiling(bytes, is_signed);
-  const bool wide_bits = !is_signed && bytes > 1;
-  if (bytes == 1 && is_signed) return {at::kChar, copy_of(H5T_NATIVE_INT8), false, ceiling};
-  if (bytes == 1) return {at::kByte, copy_of(H5T_NATIVE_UINT8), false, ceiling};
-  if (bytes == 2) {
-    return {at::kShort, copy_of(is_signed ? H5T_NATIVE_INT16 : H5T_NATIVE_UINT16), wide_bits,
-            ceiling};
-  }
-  if (bytes <= 4) {
-    return {at::kInt, copy_of(is_signed ? H5T_NATIVE_INT32 : H5T_NATIVE_UINT32), wide_bits,
-            ceiling};
-  }
-  return {at::kLong, copy_of(is_signed ? H5T_NATIVE_INT64 : H5T_NATIVE_UINT64), wide_bits, ceiling};
-}
-
-Hdf5Id bool_type() {
-  Hdf5Id type(H5Tenum_create(H5T_NATIVE_INT8), H5Tclose);
-  const std::array<std::int8_t, 2> values{0, 1};
-  H5Tenum_insert(type.get(), "FALSE", &values[0]);
-  H5Tenum_insert(type.get(), "TRUE", &values[1]);
-  return type;
-}
-
-Hdf5Reading enum_reading(hid_t file_type) {
-  require(H5Tget_size(file_type) == 1 && H5Tget_nmembers(file_type) == 2 &&
-              member_name(file_type, 0) == "FALSE",
-          "expected numbers, found an enumeration of {} names", H5Tget_nmembers(file_type));
-  return {at::kBool, bool_type()};
-}
-
-herr_t keep_first(unsigned n, const H5E_error2_t* error, void* text) {
-  if (n == 0 && error->desc != nullptr) *static_cast<std::string*>(text) = error->desc;
-  return 0;
-}
-
-/// Throws InvalidInput for texts, references and compounds other than a complex number.
-Hdf5Reading reading_of(hid_t file_type) {
-  switch (H5Tget_class(file_type)) {
-    case H5T_INTEGER:
-      return integer_reading(file_type);
-    case H5T_FLOAT:
-      return H5Tget_size(file_type) <= 4 ? Hdf5Reading{at::kFloat, copy_of(H5T_NATIVE_FLOAT)}
-                                         : Hdf5Reading{at::kDouble, copy_of(H5T_NATIVE_DOUBLE)};
-    case H5T_COMPOUND:
-      return complex_reading(file_type);
-    case H5T_ENUM:
-      return enum_reading(file_type);
-    default:
-      throw InvalidInput("expected numbers, found text or another kind of data");
-  }
-}
-
-/// The type under which a tensor is written.
-Hdf5Id writing_of(at::ScalarType type) {
-  switch (type) {
-    case at::kBool:
-      return bool_type();
-    case at::kByte:
-      return copy_of(H5T_NATIVE_UINT8);
-    case at::kShort:
-      return copy_of(H5T_NATIVE_INT16);
-    case at::kInt:
-      return copy_of(H5T_NATIVE_INT32);
-    case at::kLong:
-      return copy_of(H5T_NATIVE_INT64);
-    case at::kFloat:
-      return copy_of(H5T_NATIVE_FLOAT);
-    case at::kDouble:
-      return copy_of(H5T_NATIVE_DOUBLE);
-    case at::kComplexFloat:
-      return complex_type(H5T_NATIVE_FLOAT, "r", "i");
-    case at::kComplexDouble:
-      return complex_type(H5T_NATIVE_DOUBLE, "r", "i");
-    default:
-      throw InvalidInput("expected a type that HDF5 has, found " + type_name(type));
-  }
-}
-
-/// Variable-length UTF-8 text, which h5py hands out as str.
-Hdf5Id text_type() {
-  Hdf5Id type = copy_of(H5T_C_S1);
-  H5Tset_size(type.get(), H5T_VARIABLE);
-  H5Tset_cset(type.get(), H5T_CSET_UTF8);
-  return type;
-}
-
-/// The innermost message on the library's error stack: why the last call failed.
-std::string reason_of_failure() {
-  std::string text;
-  H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, keep_first, &text);
-  return text.empty() ? "no reason given by HDF5" : text;
-}
-
 // Arrays, texts and attributes.
 
 /// Errors are exceptions here; the library's own printing would only confuse.
 void silence_library() { H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr); }
 
-void require_success(bool ok, const std::string& what) {
-  if (!ok) throw InvalidInput(what + ": " + reason_of_failure());
-}
-
-Hdf5Id open_dataset(hid_t file, const std::string& path) {
-  Hdf5Id dataset(H5Dopen2(file, path.c_str(), H5P_DEFAULT), H5Dclose);
-  require_success(dataset.valid(), "could not be opened");
-  return dataset;
-}
-
-std::vector<std::int64_t> shape_of(hid_t space) {
-  const int rank = H5Sget_simple_extent_ndims(space);
-  require_success(rank >= 0, "shape could not be read");
-  std::vector<hsize_t> lengths(static_cast<std::size_t>(rank));
-  H5Sget_simple_extent_dims(space, lengths.data(), nullptr);
-  return {lengths.begin(), lengths.end()};
-}
-
-// Deflate packs by no more than this (RFC 1951); below the size, no harm is done.
-constexpr double kLargestPacking = 1032;
-constexpr double kHarmless = 256e6;
-
-/// A small file may declare an array that fills the memory and hold nothing of it.
-void require_stored(hid_t dataset, std::int64_t declared) {
-  const Hdf5Id created(H5Dget_create_plist(dataset), H5Pclose);
-  const H5D_layout_t layout = H5Pget_layout(created.get());
-  const bool elsewhere = layout == H5D_VIRTUAL || H5Pget_external_count(created.get()) > 0;
-  const auto stored = static_cast<double>(H5Dget_storage_size(dataset));
-  require(elsewhere || static_cast<double>(declared) <= kHarmless + kLargestPacking * stored,
-          "declares {} bytes of values and holds {}: damaged, or never written", declared, stored);
-}
-
 FileArray read_array(hid_t file, const std::string& path) {
-  const Hdf5Id dataset = open_dataset(file, path);
+  const Hdf5Id dataset = open_hdf5_dataset(file, path);
   const Hdf5Id file_type(H5Dget_type(dataset.get()), H5Tclose);
   const Hdf5Id space(H5Dget_space(dataset.get()), H5Sclose);
   const Hdf5Reading reading = reading_of(file_type.get());
-  const std::vector<std::int64_t> shape = shape_of(space.get());
+  const std::vector<std::int64_t> shape = hdf5_shape(space.get());
   require_stored(dataset.get(),
                  checked_bytes(shape, static_cast<std::int64_t>(at::elementSize(reading.type))));
   const bool flags = reading.type == at::kBool;
@@ -233,65 +46,6 @@ FileArray read_array(hid_t file, const std::string& path) {
   }
   if (flags) values = values.ne(0);  // a bool that is neither 0 nor 1 is undefined behaviour later
   return {reading.unsigned_bits ? from_unsigned_bits(values) : values, reading.ceiling};
-}
-
-/// A dataset of images. The library is asked by one thread.
-class Hdf5Stack : public FrameStack {
- public:
-  Hdf5Stack(const StackShape& shape, std::string path, Hdf5Id dataset, Hdf5Id memory,
-            std::vector<std::int64_t> lengths)
-      : FrameStack(shape),
-        path_(std::move(path)),
-        dataset_(std::move(dataset)),
-        memory_(std::move(memory)),
-        lengths_(std::move(lengths)) {}
-
-  void read(std::int64_t first, const Window& window, at::Tensor to) const override {
-    const ImageBlock block{first, to.size(0), window};
-    if (block.count == 0) return;
-    with_context(path_, [&] {
-      void* const data = to.mutable_data_ptr();
-      if (read_past_library(dataset_.get(), memory_.get(), lengths_, block, data)) return;
-      require_success(read_by_library(dataset_.get(), memory_.get(), lengths_, block, data),
-                      "could not be read (damaged, or packed by a filter that is not installed)");
-    });
-  }
-
- private:
-  std::string path_;
-  Hdf5Id dataset_, memory_;
-  std::vector<std::int64_t> lengths_;
-};
-
-/// Nothing for an array that is no stack of images of real numbers.
-std::unique_ptr<FrameStack> stack_of(hid_t file, const std::string& path) {
-  Hdf5Id dataset = open_dataset(file, path);
-  const Hdf5Id file_type(H5Dget_type(dataset.get()), H5Tclose);
-  const Hdf5Id space(H5Dget_space(dataset.get()), H5Sclose);
-  Hdf5Reading reading = reading_of(file_type.get());
-  const std::vector<std::int64_t> shape = shape_of(space.get());
-  const bool images = shape.size() == 3 || shape.size() == 4;
-  if (!images || reading.type == at::kBool || at::isComplexType(reading.type)) return nullptr;
-  for (const std::int64_t length : shape)
-    if (length == 0) return nullptr;
-  const auto item = static_cast<std::int64_t>(at::elementSize(reading.type));
-  const double bytes =
-      static_cast<double>(H5Sget_simple_extent_npoints(space.get())) * static_cast<double>(item);
-  require(bytes < 9e18, "shape: {} bytes, more than any disk has", bytes);
-  require_stored(dataset.get(), static_cast<std::int64_t>(bytes));
-  const std::size_t rank = shape.size();
-  const StackShape frames{
-      .frames = rank == 3 ? shape[0] : shape[0] * shape[1],
-      .rows = shape[rank - 2],
-      .cols = shape[rank - 1],
-      .type = reading.type,
-      .unsigned_bits = reading.unsigned_bits,
-      .ceiling = reading.ceiling,
-      .raster = rank == 4 ? std::vector{shape[0], shape[1]} : std::vector<std::int64_t>{}};
-  if (auto plain = contiguous_stack(dataset.get(), reading.memory.get(), shape, frames))
-    return plain;
-  return std::make_unique<Hdf5Stack>(frames, path, std::move(dataset), std::move(reading.memory),
-                                     shape);
 }
 
 struct Attribute {
@@ -449,7 +203,7 @@ FileArray Hdf5File::read(const std::string& path) const {
 }
 
 std::unique_ptr<FrameStack> Hdf5File::frames(const std::string& path) const {
-  return with_context(path, [&] { return stack_of(file_.get(), path); });
+  return with_context(path, [&] { return hdf5_frames(file_.get(), path); });
 }
 
 std::optional<double> Hdf5File::number(const std::string& path, const std::string& name) const {

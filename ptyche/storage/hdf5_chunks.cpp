@@ -181,11 +181,16 @@ void unpack(Unpacker& own, const Storage& storage, std::uint32_t skipped) {
           "damaged chunk: {} bytes expected, found {}", storage.chunk_bytes(), own.packed.size());
 }
 
-struct ChunkPlace {
-  Lengths offset;
+/// Where a chunk lies.
+struct ChunkBytes {
   std::int64_t at = -1;  ///< in the file; -1 = never written
   std::int64_t bytes = 0;
   std::uint32_t skipped = 0;  ///< bit i: filter i was not applied
+};
+
+struct ChunkPlace {
+  Lengths offset;
+  ChunkBytes packed;
 };
 
 /// Which image the leading indices of a dataset's element number.
@@ -298,14 +303,14 @@ std::vector<Lengths> offsets_of(const Storage& storage, const ImageBlock& block)
 /// Packed, a chunk is hardly larger than plain.
 std::int64_t most_packed(const Storage& storage) { return 2 * storage.chunk_bytes() + 65536; }
 
-std::optional<ChunkPlace> place_of(hid_t dataset, const Storage& storage, const Lengths& offset) {
+std::optional<ChunkBytes> place_of(hid_t dataset, const Storage& storage, const Lengths& offset) {
   const std::vector<hsize_t> at(offset.begin(), offset.end());
   haddr_t address = HADDR_UNDEF;
   hsize_t bytes = 0;
   unsigned skipped = 0;
   if (H5Dget_chunk_info_by_coord(dataset, at.data(), &skipped, &address, &bytes) < 0)
     return std::nullopt;
-  ChunkPlace place{offset, -1, 0, skipped};
+  ChunkBytes place{-1, 0, skipped};
   if (address == HADDR_UNDEF || bytes == 0) return place;
   require(static_cast<std::int64_t>(bytes) <= most_packed(storage),
           "damaged chunk: at most {} bytes expected, found {}", most_packed(storage), bytes);
@@ -319,10 +324,11 @@ void read_chunks(const std::vector<ChunkPlace>& places, const Storage& storage,
   on_all_cores(static_cast<std::int64_t>(places.size()), [&](std::int64_t i) {
     thread_local Unpacker own;
     const ChunkPlace& place = places[static_cast<std::size_t>(i)];
-    if (place.at < 0) return scatter(place.offset, nullptr);
-    own.packed.resize(static_cast<std::size_t>(place.bytes));
-    storage.file->read(place.at, place.bytes, own.packed.data());
-    unpack(own, storage, place.skipped);
+    const ChunkBytes& packed = place.packed;
+    if (packed.at < 0) return scatter(place.offset, nullptr);
+    own.packed.resize(static_cast<std::size_t>(packed.bytes));
+    storage.file->read(packed.at, packed.bytes, own.packed.data());
+    unpack(own, storage, packed.skipped);
     scatter(place.offset, own.packed.data());
   });
 }
@@ -372,12 +378,65 @@ bool read_past_library(hid_t dataset, hid_t memory_type, const std::vector<std::
   }
   std::vector<ChunkPlace> places;
   for (const Lengths& offset : offsets_of(*storage, block)) {
-    auto place = place_of(dataset, *storage, offset);
-    if (!place) return false;
-    places.push_back(std::move(*place));
+    const auto packed = place_of(dataset, *storage, offset);
+    if (!packed) return false;
+    places.push_back({offset, *packed});
   }
   read_chunks(places, *storage, Scatter(*storage, block, static_cast<std::uint8_t*>(to)));
   return true;
+}
+
+struct ChunkTable::Chunks {
+  Storage storage;
+  std::vector<ChunkBytes> places;  // in the order of the chunks' numbers
+
+  /// The chunk's number, the last axis counting fastest.
+  std::size_t number(const Lengths& offset) const {
+    std::int64_t number = 0;
+    for (std::size_t axis = 0; axis < offset.size(); ++axis) {
+      const std::int64_t each = storage.chunk[axis];
+      number = number * ((storage.shape[axis] + each - 1) / each) + offset[axis] / each;
+    }
+    return static_cast<std::size_t>(number);
+  }
+};
+
+std::shared_ptr<const ChunkTable> ChunkTable::of(hid_t dataset, hid_t memory_type,
+                                                 const std::vector<std::int64_t>& shape) {
+  constexpr std::size_t kMostChunks = std::size_t{1} << 22;
+  auto storage = storage_of(dataset, memory_type, shape);
+  if (!storage || storage->contiguous_at >= 0) return nullptr;
+  const std::vector<Lengths> offsets = offsets_of(*storage, ImageBlock::whole(shape));
+  if (offsets.size() > kMostChunks) return nullptr;
+  auto chunks = std::make_unique<Chunks>(Chunks{std::move(*storage), {}});
+  for (const Lengths& offset : offsets) {
+    const auto place = place_of(dataset, chunks->storage, offset);
+    if (!place) return nullptr;
+    chunks->places.push_back(*place);
+  }
+  return std::shared_ptr<const ChunkTable>(new ChunkTable(std::move(chunks)));
+}
+
+ChunkTable::ChunkTable(std::unique_ptr<const Chunks> chunks) : chunks_(std::move(chunks)) {}
+ChunkTable::~ChunkTable() = default;
+
+std::int64_t ChunkTable::images_together() const {
+  const Lengths &shape = chunks_->storage.shape, &chunk = chunks_->storage.chunk;
+  std::int64_t images = 1;
+  for (std::size_t axis = shape.size() - 2; axis-- > 0;)
+    images = chunk[axis] > 1 ? chunk[axis] * Storage::product(shape, axis + 1, shape.size() - 2)
+                             : images;
+  return images;
+}
+
+void ChunkTable::read(const ImageBlock& block, void* to) const {
+  std::vector<ChunkPlace> places;
+  for (Lengths& offset : offsets_of(chunks_->storage, block)) {
+    const ChunkBytes packed = chunks_->places[chunks_->number(offset)];
+    places.push_back({std::move(offset), packed});
+  }
+  read_chunks(places, chunks_->storage,
+              Scatter(chunks_->storage, block, static_cast<std::uint8_t*>(to)));
 }
 
 std::unique_ptr<FrameStack> contiguous_stack(hid_t dataset, hid_t memory_type,

@@ -31,6 +31,29 @@ struct ImageBlock {
 bool read_past_library(hid_t dataset, hid_t memory_type, const std::vector<std::int64_t>& shape,
                        const ImageBlock& block, void* to);
 
+/// Where all chunks of a dataset lie, looked up once: then many threads may read at once, without
+/// the library.
+class ChunkTable {
+ public:
+  /// nullptr where the dataset is not chunked, or must be read by the library (see
+  /// read_past_library). Throws InvalidInput for damage.
+  static std::shared_ptr<const ChunkTable> of(hid_t dataset, hid_t memory_type,
+                                              const std::vector<std::int64_t>& shape);
+  ~ChunkTable();
+  ChunkTable(const ChunkTable&) = delete;
+  ChunkTable& operator=(const ChunkTable&) = delete;
+
+  /// As many neighbouring images as share chunks.
+  std::int64_t images_together() const;
+  /// As read_past_library; `block` has an image at least. Throws InvalidInput for damaged chunks.
+  void read(const ImageBlock& block, void* to) const;
+
+ private:
+  struct Chunks;
+  explicit ChunkTable(std::unique_ptr<const Chunks> chunks);
+  std::unique_ptr<const Chunks> chunks_;
+};
+
 /// A dataset that lies in one piece in the file, as `frames` says what it is; nullptr for another.
 std::unique_ptr<FrameStack> contiguous_stack(hid_t dataset, hid_t memory_type,
                                              const std::vector<std::int64_t>& shape,

@@ -8,6 +8,7 @@
 
 #include "ptyche/core/error.h"
 #include "ptyche/storage/file_identity.h"
+#include "ptyche/storage/hdf5_stack.h"
 #include "ptyche/storage/trial.h"
 
 namespace ptyche {
@@ -49,14 +50,6 @@ bool leads_astray(const fs::path& from, const fs::path& name) {
   return false;
 }
 
-std::string file_of(hid_t object) {
-  const ssize_t length = H5Fget_name(object, nullptr, 0);
-  std::string name(static_cast<std::size_t>(std::max<ssize_t>(length, 0)) + 1, '\0');
-  H5Fget_name(object, name.data(), name.size());
-  name.pop_back();
-  return name;
-}
-
 void read_attribute(hid_t object, const char* name) {
   const hid_t attribute = H5Aopen(object, name, H5P_DEFAULT);
   if (attribute < 0) return;
@@ -92,15 +85,6 @@ void try_source(const fs::path& from, const std::string& file, const std::string
   }
 }
 
-std::string virtual_name(hid_t created, std::size_t index, bool of_file) {
-  const auto read = of_file ? H5Pget_virtual_filename : H5Pget_virtual_dsetname;
-  const ssize_t length = read(created, index, nullptr, 0);
-  std::string name(static_cast<std::size_t>(std::max<ssize_t>(length, 0)) + 1, '\0');
-  read(created, index, name.data(), name.size());
-  name.pop_back();
-  return name;
-}
-
 /// The name with the number of a block, where it has a place for one.
 std::string numbered(std::string name, int block) {
   const std::size_t at = name.find("%b");
@@ -128,7 +112,7 @@ void try_mapping(const fs::path& from, hid_t created, std::size_t index, Walk& w
 void try_other_files(hid_t dataset, Walk& walk) {
   const hid_t created = H5Dget_create_plist(dataset);
   if (created < 0) return;
-  const fs::path from = file_of(dataset);
+  const fs::path from = file_name_of(dataset);
   std::size_t count = 0;
   if (H5Pget_layout(created) == H5D_VIRTUAL && H5Pget_virtual_count(created, &count) >= 0)
     for (std::size_t i = 0; i < count && !walk.no_regular; ++i) try_mapping(from, created, i, walk);
@@ -188,7 +172,7 @@ bool link_leads_astray(hid_t from, const char* name, const H5L_info_t& info) {
   if (H5Lget_val(from, name, value.data(), value.size(), H5P_DEFAULT) < 0 ||
       H5Lunpack_elink_val(value.data(), info.u.val_size, &flags, &file, &object) < 0)
     return false;
-  return leads_astray(file_of(from), file);
+  return leads_astray(file_name_of(from), file);
 }
 
 /// Links to other files and to names: what they lead to is tried as well.

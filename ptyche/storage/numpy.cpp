@@ -378,7 +378,7 @@ class MemberStack : public FrameStack {
     frames_->read(first, window, std::move(to));
   }
   bool in_order_only() const override { return frames_->in_order_only(); }
-  bool plain() const override { return frames_->plain(); }
+  std::int64_t read_together() override { return frames_->read_together(); }
   void check() const override {
     if (!member_.deflated) check_stored_member(*file_, member_);
   }

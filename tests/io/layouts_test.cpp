@@ -1,6 +1,7 @@
 #include "tests/io/layouts.h"
 
 #include <algorithm>
+#include <set>
 
 #include "ptyche/io/detector_frame.h"
 #include "ptyche/io/raster.h"
@@ -329,21 +330,56 @@ TEST(Layouts, TikeHasZeroFrequencyAtTheCornerAndRowsFirst) {
   EXPECT_TRUE(at::equal(found.positions(), scan));
 }
 
-TEST(Layouts, MibOfARasterAsksForTheStepAndNamesTheShape) {
-  const TestFolder folder;
+/// The frames as Merlin writes them: a header of text, then 16 bits a pixel, the higher byte first.
+std::string mib_of(const at::Tensor& frames) {
   std::string bytes;
-  for (std::int64_t i = 0; i < kFrames; ++i) {
+  for (std::int64_t i = 0; i < frames.size(0); ++i) {
     std::string header = fmt::format("MQ1,{:06d},00384,01,0008,0008,U16,   1x1,01,", i + 1);
     bytes += header + std::string(384 - header.size(), ' ');
     for (std::int64_t k = 0; k < kSize * kSize; ++k) {
-      const int value = small_counts()[i].reshape(-1)[k].item<int>();
+      const int value = frames[i].reshape(-1)[k].item<int>();
       bytes += static_cast<char>(value >> 8);
       bytes += static_cast<char>(value & 255);
     }
   }
-  write_raw(folder / "a.mib", bytes);
-  write_raw(folder / "a.hdr",
-            "HDR,\nFrames in Acquisition (Number):\t12\nFrames per Trigger (Number):\t3\nEnd\n");
+  return bytes;
+}
+
+constexpr const char* kHdr =
+    "HDR,\nFrames in Acquisition (Number):\t12\nFrames per Trigger (Number):\t3\nEnd\n";
+
+TEST(Layouts, MibInManyFilesIsReadInTheirOrderByFolderOrByItsText) {
+  const TestFolder folder;
+  std::filesystem::create_directory(folder / "run");
+  for (int part : {0, 1, 2})
+    write_raw(folder / fmt::format("run/scan_{}.mib", part == 2 ? 10 : part + 8),
+              mib_of(small_counts().narrow(0, 4 * part, 4)));
+  write_raw(folder / "run/scan.hdr", kHdr);
+  ReadOptions options;
+  options.scan_step_m = 1e-6;
+  options.energy_ev = 8800;
+  options.distance_m = 2;
+  options.detector_pixel_m = 75e-6;
+  std::set<std::string> hashes;
+  for (const char* name : {"run", "run/scan.hdr"}) {
+    const Scan found = read_layout(folder / name, options);
+    EXPECT_TRUE(at::equal(found.counts().to(at::kFloat), small_counts())) << name;
+    const double step = 1e-6 / found.geometry().object_pixel_m;
+    EXPECT_NEAR((found.positions()[3] - found.positions()[0])[0].item<double>(), step, 1e-9);
+    hashes.insert(found.input_hash());
+  }
+  write_raw(folder / "run/scan_9.mib", mib_of(small_counts().narrow(0, 0, 4)));
+  for (const char* name : {"run", "run/scan.hdr"})
+    hashes.insert(read_layout(folder / name, options).input_hash());
+  EXPECT_EQ(hashes.size(), 4u);  // every file counts
+  write_raw(folder / "run/scan_10.mib", "MQ1,000001,00384,01,0004,0004,U16,");
+  EXPECT_TRUE(contains(message_of([&] { read_layout(folder / "run", options); }), "scan_10.mib"));
+}
+
+TEST(Layouts, MibOfARasterAsksForTheStepAndNamesTheShape) {
+  const TestFolder folder;
+  write_raw(folder / "a.mib", mib_of(small_counts()));
+  write_raw(folder / "a.hdr", kHdr);
   const std::string reason = message_of([&] { read_layout(folder / "a.mib"); });
   for (const char* part : {"raster of 4 x 3", "--scan-step"})
     EXPECT_TRUE(contains(reason, part)) << reason;

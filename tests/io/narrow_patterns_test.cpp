@@ -1,4 +1,4 @@
-// Floating-point numbers that are narrowed while they are read give what they give when they are
+// Numbers that are narrowed while they are read give what they give when they are
 // read whole first.
 #include "ptyche/io/narrow_patterns.h"
 
@@ -40,7 +40,8 @@ TEST(NarrowPatterns, WholeNumbersAndRootsBecomeTheCountsOfTheNarrowestType) {
       for (const bool roots : {false, true}) {
         const at::Tensor counts = brighter_counts(most);
         const at::Tensor values = (roots ? counts.sqrt() : counts).to(type);
-        const auto found = read_narrow(*stack_of(folder / "a.npy", values), all, kAll, true);
+        const auto found =
+            read_narrow(*stack_of(folder / "a.npy", values), all, kAll, {.may_be_roots = true});
         ASSERT_TRUE(found) << most;
         EXPECT_EQ(found->squared, roots);
         EXPECT_EQ(found->counts.scalar_type(), narrowest);
@@ -54,12 +55,13 @@ TEST(NarrowPatterns, SomeFramesAndAWindowAreThoseOfTheWhole) {
   const auto stack = stack_of(folder / "a.npy", counts.to(at::kFloat));
   const at::Tensor numbers = at::tensor({0, 3, 4, 5, 40, 41, 59}, at::kLong);
   const Window window{5, 50, 7, 100};
-  const auto found = read_narrow(*stack, numbers, window, true);
+  const auto found = read_narrow(*stack, numbers, window, {.may_be_roots = true});
   ASSERT_TRUE(found);
   EXPECT_TRUE(
       at::equal(found->counts.to(at::kDouble), cut(counts.index_select(0, numbers), window)));
   EXPECT_EQ(message_of([&] {
-              read_narrow(*stack, at::tensor({58, 60}, at::kLong), window, true);
+              read_narrow(*stack, at::tensor({56, 57, 58, 60}, at::kLong), window,
+                          {.may_be_roots = true});
             }),
             "expected patterns 0 to 59, found 60");
 }
@@ -72,42 +74,72 @@ TEST(NarrowPatterns, WhatIsNoCountAnywhereIsLeftToTheReadingAsAWhole) {
                           std::numeric_limits<float>::infinity(), 3e9f}) {
     at::Tensor values = whole.clone();
     values[17][3][5] = odd;
-    EXPECT_FALSE(read_narrow(*stack_of(folder / "a.npy", values), all, kAll, true)) << odd;
+    EXPECT_FALSE(
+        read_narrow(*stack_of(folder / "a.npy", values), all, kAll, {.may_be_roots = true}))
+        << odd;
   }
-  EXPECT_FALSE(read_narrow(*stack_of(folder / "a.npy", whole.sqrt()), all, kAll, false));
-  EXPECT_FALSE(read_narrow(*stack_of(folder / "a.npy", whole.to(at::kShort)), all, kAll, true));
+  EXPECT_FALSE(read_narrow(*stack_of(folder / "a.npy", whole.sqrt()), all, kAll, {}));
 }
 
-TEST(NarrowPatterns, APatternFarBrighterThanTheFirstOnesIsReadAsWell) {
+TEST(NarrowPatterns, APatternFarBrighterThanTheFirstOnesWidensTheType) {
   const TestFolder folder;
   at::Tensor values = brighter_counts(50).to(at::kFloat);
-  values[17][3][5] = 30000;
-  const auto stack = stack_of(folder / "a.npy", values);
-  EXPECT_FALSE(read_narrow(*stack, at::arange(60, at::kLong), kAll, true));
-  EXPECT_TRUE(at::equal(read_frames(*stack, at::arange(60, at::kLong), kAll), values));
+  for (const float bright : {30000.0f, 2e6f}) {
+    values[17][3][5] = bright;
+    const auto stack = stack_of(folder / "a.npy", values);
+    const auto found = read_narrow(*stack, at::arange(60, at::kLong), kAll, {});
+    ASSERT_TRUE(found) << bright;
+    EXPECT_EQ(found->counts.scalar_type(), bright < 32768 ? at::kShort : at::kInt);
+    EXPECT_TRUE(at::equal(found->counts.to(at::kFloat), values));
+  }
 }
 
-/// Float32 numbers in one piece, as h5py writes them.
-void write_contiguous(const std::filesystem::path& path, const at::Tensor& values) {
-  const Hdf5Id file(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), H5Fclose);
-  const std::vector<hsize_t> lengths(values.sizes().begin(), values.sizes().end());
-  const Hdf5Id space(H5Screate_simple(3, lengths.data(), nullptr), H5Sclose);
-  const Hdf5Id data(H5Dcreate2(file.get(), "frames", H5T_NATIVE_FLOAT, space.get(), H5P_DEFAULT,
-                               H5P_DEFAULT, H5P_DEFAULT),
-                    H5Dclose);
-  EXPECT_GE(H5Dwrite(data.get(), H5T_NATIVE_FLOAT, H5S_ALL, H5S_ALL, H5P_DEFAULT,
-                     values.contiguous().const_data_ptr()),
-            0);
+TEST(NarrowPatterns, PackedChunksOfAnyShapeGiveTheSameFrames) {
+  const TestFolder folder;
+  const at::Tensor counts = brighter_counts(300);
+  const at::Tensor numbers = at::tensor({0, 3, 4, 5, 40, 41, 59}, at::kLong);
+  const Window window{5, 50, 7, 100};
+  for (const std::vector<hsize_t>& chunk :
+       {std::vector<hsize_t>{1, 64, 128}, {7, 64, 128}, {7, 9, 50}, {60, 64, 1}})
+    for (const bool floats : {false, true}) {
+      write_chunked(folder / "a.h5", counts.to(floats ? at::kFloat : at::kShort), chunk, true,
+                    floats ? H5T_NATIVE_FLOAT : H5T_NATIVE_UINT16);
+      const auto stack = Hdf5File::open(folder / "a.h5").frames("data");
+      EXPECT_EQ(stack->read_together(), chunk[0]);
+      const auto all = read_narrow(*stack, at::arange(60, at::kLong), kAll, {});
+      const auto some = read_narrow(*stack, numbers, window, {});
+      ASSERT_TRUE(all && some);
+      EXPECT_TRUE(at::equal(all->counts.to(at::kDouble), counts));
+      EXPECT_TRUE(
+          at::equal(some->counts.to(at::kDouble), cut(counts.index_select(0, numbers), window)));
+    }
+}
+
+TEST(NarrowPatterns, WhatStandsAtTheCeilingIsLeftToTheReadingAsAWhole) {
+  const TestFolder folder;
+  at::Tensor values = brighter_counts(300).to(at::kShort);
+  for (const auto& [type, ceiling, top] :
+       {std::tuple{H5T_NATIVE_UINT16, 65535.0, -1}, {H5T_NATIVE_INT16, 32767.0, 32767}}) {
+    for (const bool blind : {false, true}) {
+      values[17][3][5] = blind ? top : 7;
+      write_chunked(folder / "a.h5", values, {1, 64, 128}, true, type);
+      const auto stack = Hdf5File::open(folder / "a.h5").frames("data");
+      EXPECT_EQ(stack->shape().ceiling, ceiling);
+      EXPECT_EQ(
+          read_narrow(*stack, at::arange(60, at::kLong), kAll, {.ceiling = ceiling}).has_value(),
+          !blind);
+    }
+  }
 }
 
 /// A scan whose patterns are not packed, on a 4 x 3 grid.
 Scan scan_of(const TestFolder& folder, const at::Tensor& values, ReadOptions options) {
-  write_contiguous(folder / "any.h5", values);
-  EXPECT_TRUE(Hdf5File::open(folder / "any.h5").frames("frames")->plain());
+  write_chunked(folder / "any.h5", values, {}, false, H5T_NATIVE_FLOAT);
+  EXPECT_EQ(Hdf5File::open(folder / "any.h5").frames("data")->read_together(), 1);
   std::string table = "x,y\n";
   for (int i = 0; i < kFrames; ++i) table += fmt::format("{},{}\n", i % 3, 0.5 * (i / 3));
   write_raw(folder / "pos.csv", table);
-  options.patterns = "frames";
+  options.patterns = "data";
   const std::string places = (folder / "pos.csv").string();
   options.positions = places + ":x*1e-6," + places + ":y*1e-6";
   options.energy_ev = 8800;

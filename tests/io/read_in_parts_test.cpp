@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <tiffio.h>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <functional>
@@ -22,33 +23,17 @@ at::Tensor odd_stack() {
   return at::arange(14 * 9 * 11, at::kLong).reshape({14, 9, 11}).to(at::kShort);
 }
 
-/// A dataset of such chunks.
-std::filesystem::path write_chunked(const std::filesystem::path& path, const at::Tensor& values,
-                                    const std::vector<hsize_t>& chunk, bool packed) {
-  const Hdf5Id file(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), H5Fclose);
-  const std::vector<hsize_t> lengths(values.sizes().begin(), values.sizes().end());
-  const int rank = static_cast<int>(lengths.size());
-  const Hdf5Id space(H5Screate_simple(rank, lengths.data(), nullptr), H5Sclose);
-  const Hdf5Id properties(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
-  if (!chunk.empty()) H5Pset_chunk(properties.get(), rank, chunk.data());
-  if (packed) H5Pset_shuffle(properties.get());
-  if (packed) H5Pset_deflate(properties.get(), 4);
-  const Hdf5Id data(H5Dcreate2(file.get(), "data", H5T_NATIVE_INT16, space.get(), H5P_DEFAULT,
-                               properties.get(), H5P_DEFAULT),
-                    H5Dclose);
-  EXPECT_GE(H5Dwrite(data.get(), H5T_NATIVE_INT16, H5S_ALL, H5S_ALL, H5P_DEFAULT,
-                     values.const_data_ptr()),
-            0);
-  return path;
-}
-
-void expect_parts(const FrameStack& stack, const at::Tensor& whole) {
+/// As one thread reads it, and then as many do.
+void expect_parts(FrameStack& stack, const at::Tensor& whole) {
   ASSERT_EQ(stack.frames(), whole.size(0));
-  EXPECT_TRUE(at::equal(read_all(stack), whole));
-  const Window window{2, 7, 3, 10};
-  const at::Tensor numbers = at::tensor({0, 1, 5, 6, 7, 13}, at::kLong);
-  EXPECT_TRUE(
-      at::equal(read_frames(stack, numbers, window), cut(whole.index_select(0, numbers), window)));
+  for (const bool ready_for_many : {false, true}) {
+    if (ready_for_many) stack.read_together();
+    EXPECT_TRUE(at::equal(read_all(stack), whole));
+    const Window window{2, 7, 3, 10};
+    const at::Tensor numbers = at::tensor({0, 1, 5, 6, 7, 13}, at::kLong);
+    EXPECT_TRUE(at::equal(read_frames(stack, numbers, window),
+                          cut(whole.index_select(0, numbers), window)));
+  }
 }
 
 TEST(FrameStack, Hdf5ChunksOfAnyShapeGiveTheirPartsOfFramesAndWindows) {
@@ -108,6 +93,73 @@ TEST(FrameStack, AChunkThatWasNeverWrittenHoldsTheFillValue) {
   }
   const at::Tensor values = read_all(*Hdf5File::open(path).frames("data"));
   EXPECT_TRUE(values.eq(7).all().item<bool>());
+}
+
+/// Images `first` on of a source.
+struct Mapped {
+  std::string file;
+  hsize_t to, first, count;
+};
+
+/// A virtual dataset of 14 images of 9 x 11.
+std::filesystem::path write_virtual(const std::filesystem::path& path,
+                                    const std::vector<Mapped>& parts) {
+  const Hdf5Id file(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), H5Fclose);
+  const hsize_t lengths[] = {14, 9, 11};
+  const Hdf5Id space(H5Screate_simple(3, lengths, nullptr), H5Sclose);
+  const Hdf5Id there(H5Screate_simple(3, lengths, nullptr), H5Sclose);
+  const Hdf5Id properties(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
+  for (const Mapped& part : parts) {
+    const hsize_t count[] = {part.count, 9, 11}, to[] = {part.to, 0, 0},
+                  from[] = {part.first, 0, 0};
+    H5Sselect_hyperslab(space.get(), H5S_SELECT_SET, to, nullptr, count, nullptr);
+    H5Sselect_hyperslab(there.get(), H5S_SELECT_SET, from, nullptr, count, nullptr);
+    if (part.count == 14) H5Sselect_all(there.get());
+    H5Pset_virtual(properties.get(), space.get(), part.file.c_str(), "data", there.get());
+  }
+  H5Sselect_all(space.get());
+  const Hdf5Id data(H5Dcreate2(file.get(), "data", H5T_NATIVE_INT16, space.get(), H5P_DEFAULT,
+                               properties.get(), H5P_DEFAULT),
+                    H5Dclose);
+  EXPECT_TRUE(data.valid());
+  return path;
+}
+
+TEST(FrameStack, AVirtualDatasetIsItsSourcesAndIsReadByManyThreads) {
+  const TestFolder folder;
+  const at::Tensor all = odd_stack();
+  write_chunked(folder / "a.h5", all, {1, 9, 11}, true);
+  write_chunked(folder / "b.h5", all.flip(0).contiguous(), {3, 9, 2}, true);
+  const auto path =
+      write_virtual(folder / "v.h5", {{"b.h5", 5, 2, 4}, {"a.h5", 0, 1, 5}, {"a.h5", 9, 0, 5}});
+  const at::Tensor whole =
+      at::cat({all.narrow(0, 1, 5), all.flip(0).narrow(0, 2, 4), all.narrow(0, 0, 5)});
+  const auto stack = Hdf5File::open(path).frames("data");
+  EXPECT_EQ(stack->read_together(), 3);
+  expect_parts(*stack, whole);
+  const auto linked = open_arrays(path)->linked_files();
+  for (const char* name : {"a.h5", "b.h5"})  // part of the scan's hash
+    EXPECT_NE(std::find(linked.begin(), linked.end(), folder / name), linked.end());
+  const auto one = Hdf5File::open(write_virtual(folder / "v.h5", {{"a.h5", 0, 0, 14}}));
+  const auto every = one.frames("data");
+  EXPECT_EQ(every->read_together(), 1);
+  expect_parts(*every, all);
+}
+
+TEST(FrameStack, AVirtualDatasetWithGapsMissingFilesOrOfItselfIsLeftToTheLibrary) {
+  const TestFolder folder;
+  const at::Tensor all = odd_stack();
+  write_chunked(folder / "a.h5", all, {1, 9, 11}, true);
+  for (const std::vector<Mapped>& parts :
+       {std::vector<Mapped>{{"a.h5", 0, 0, 7}, {"a.h5", 8, 8, 6}},
+        {{"a.h5", 0, 0, 7}, {"missing.h5", 7, 7, 7}},
+        {{"a.h5", 0, 0, 7}, {".", 7, 0, 7}}}) {
+    const auto stack = Hdf5File::open(write_virtual(folder / "v.h5", parts)).frames("data");
+    EXPECT_EQ(stack->read_together(), 0);
+    at::Tensor read = at::empty({7, 9, 11}, at::kShort);
+    stack->read(0, {0, 9, 0, 11}, read);
+    EXPECT_TRUE(at::equal(read, all.narrow(0, 0, 7)));
+  }
 }
 
 TEST(FrameStack, NpzMembersArePartsOfTheArrayStoredAndDeflatedAndOfItsLastAxis) {

@@ -33,6 +33,29 @@ inline void remove(Arrays& arrays, const std::string& name) {
   std::erase_if(arrays, [&](const auto& entry) { return entry.first == name; });
 }
 
+/// A file with the dataset `data`, as h5py writes it: in chunks of these lengths (in one piece
+/// where there are none), or packed by gzip.
+inline std::filesystem::path write_chunked(const std::filesystem::path& path,
+                                           const at::Tensor& values,
+                                           const std::vector<hsize_t>& chunk, bool packed,
+                                           hid_t type = H5T_NATIVE_INT16) {
+  const Hdf5Id file(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), H5Fclose);
+  const std::vector<hsize_t> lengths(values.sizes().begin(), values.sizes().end());
+  const int rank = static_cast<int>(lengths.size());
+  const Hdf5Id space(H5Screate_simple(rank, lengths.data(), nullptr), H5Sclose);
+  const Hdf5Id properties(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
+  if (!chunk.empty()) H5Pset_chunk(properties.get(), rank, chunk.data());
+  if (packed) H5Pset_shuffle(properties.get());
+  if (packed) H5Pset_deflate(properties.get(), 4);
+  const Hdf5Id data(
+      H5Dcreate2(file.get(), "data", type, space.get(), H5P_DEFAULT, properties.get(), H5P_DEFAULT),
+      H5Dclose);
+  EXPECT_GE(H5Dwrite(data.get(), type, H5S_ALL, H5S_ALL, H5P_DEFAULT,
+                     values.contiguous().const_data_ptr()),
+            0);
+  return path;
+}
+
 inline constexpr std::int64_t kFrames = 12, kSize = 8;
 
 /// (12, 8, 8) float32 whole counts from 1 to 13, all different from frame to frame.
