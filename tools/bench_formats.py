@@ -564,7 +564,7 @@ def solved(program, scan, out, options, quick):
 def simulated(program, folder, raster):
     path = folder / ("raster.cxi" if raster else "own.cxi")
     kind = ["--scan", "raster", "--jitter", 0] if raster else []
-    code, text = run([program, "simulate", "-o", path, "--N", N, "--frames", ROWS * COLS, "--step", 5, "--photons",
+    code, text = run([program, "simulate", "-o", path, "--N", N, "--n-patterns", ROWS * COLS, "--step", 5, "--photons",
                       2e5, "--seed", 4, "--energy", ENERGY, "--distance", DISTANCE, "--detector-pixel", PIXEL, *kind])
     if code:
         sys.exit(text)

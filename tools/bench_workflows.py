@@ -18,7 +18,7 @@ def lines_gs2(bench):
     for seed in range(1, bench.options.seeds + 1):
         folder = bench.options.work / f"grid-lines-{seed}"
         row = grid_lines(bench, folder, "--N", 64, "--gridsize", 2, "--nimgs-train", 2,
-                         "--nimgs-test", 2, "--nepochs", 2, "--models", "ptyche", "--seed",
+                         "--nimgs-test", 2, "--epochs", 2, "--models", "ptyche", "--seed",
                          seed)["ptyche"]
         for kind, (name, bar) in enumerate((("amplitude", 0.74), ("phase", 0.86))):
             bench.line(f"grid-lines, seed {seed}: {name} SSIM", row["ssim"][kind], least=bar)
@@ -30,7 +30,7 @@ def lines_gs1(bench):
     """PtychoPINN's ordinary run of 60 epochs on a large GPU; its best: .0347, .0144, 165."""
     folder = bench.options.work / "grid-lines-phase"
     start = time.monotonic()
-    scores = grid_lines(bench, folder, "--N", 64, "--gridsize", 1, "--set-phi", "--nepochs", 6,
+    scores = grid_lines(bench, folder, "--N", 64, "--gridsize", 1, "--set-phi", "--epochs", 6,
                         "--nll-weight", 1, "--models", "ptyche")
     row = scores["ptyche"]
     bench.line("gridsize 1, set-phi, Poisson: time, all of it", time.monotonic() - start,
@@ -44,8 +44,8 @@ def lines_gs1(bench):
 
 def models(bench):
     folder = bench.options.work / "grid-lines-models"
-    scores = grid_lines(bench, folder, "--N", 64, "--gridsize", 1, "--size", 200, "--nimgs-train", 1,
-                        "--nimgs-test", 1, "--nepochs", 2)
+    scores = grid_lines(bench, folder, "--N", 64, "--gridsize", 1, "--object-size", 200, "--nimgs-train", 1,
+                        "--nimgs-test", 1, "--epochs", 2)
     for label in ("ptyche", "pinn", "baseline"):
         for kind, name in enumerate(("amplitude", "phase")):
             bench.line(f"three models: {label}, {name} SSIM", scores[label]["ssim"][kind])
@@ -65,7 +65,7 @@ def dose(bench):
     for seed in range(1, min(bench.options.seeds, 3) + 1):
         folder = bench.options.work / f"dose-{seed}"
         bench.ptyche("dose-response", "--output-dir", folder, "--seed", seed, "--n-train", 300,
-                     "--nepochs", 6, "--batch-size", 4)
+                     "--epochs", 6, "--groups-per-batch", 4)
         for label, row in json.loads((folder / "metrics.json").read_text()).items():
             for kind, error in kinds.items():
                 sums.setdefault((label, kind), []).append(error(row))
@@ -79,7 +79,7 @@ def dose(bench):
 
 def engines(bench):
     """The same study by both engines: what differs is rounding, which training makes larger."""
-    words = ["--N", 64, "--gridsize", 2, "--size", 160, "--nepochs", 2, "--models", "ptyche",
+    words = ["--N", 64, "--gridsize", 2, "--object-size", 160, "--epochs", 2, "--models", "ptyche",
              "--set-phi"]
     rows = {engine: grid_lines(bench, bench.options.work / f"engine-{engine}", *words, "--engine",
                                engine)["ptyche"] for engine in ("fused", "reference")}

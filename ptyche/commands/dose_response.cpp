@@ -37,25 +37,24 @@ void run(DoseVerbOptions options) {
 
 Command dose_response_command() {
   const auto options = std::make_shared<DoseVerbOptions>();
-  return {
-      .name = "dose-response",
-      .summary = "PtychoPINN's study of two doses and two losses",
-      .description =
-          "Simulates a drawing of lines at a high and a low dose. At each dose it trains one "
-          "network with the Poisson likelihood and one with the absolute error of the "
-          "amplitudes, and scores their images of another drawing. Writes "
-          "reports/dose_comparison.png, recons/, runs/, training_history.json and "
-          "metrics.json.",
-      .arguments = {},
-      .options =
-          joined({{output_dir_option(options->study.output), overwrite_option(options->overwrite)},
-                  fields(options->study),
-                  {engine_field(options->study.engine), precision_field(options->study.precision),
-                   threads_option(options->threads)}}),
-      .references = {"O. Hoidn, A. A. Mishra, A. Mehta, Sci. Rep. 13, 22789 (2023)"},
-      .run = [options] { run(*options); },
-      .basic = {"output-dir", "overwrite", "N", "gridsize", "network", "train-patterns",
-                "test-patterns", "nphotons-high", "nphotons-low", "nepochs", "seed", "threads"}};
+  return {.name = "dose-response",
+          .summary = "PtychoPINN's study of two doses and two losses",
+          .description =
+              "Simulates a drawing of lines at a high and a low dose. At each dose it trains one "
+              "network with the Poisson likelihood and one with the absolute error of the "
+              "amplitudes, and scores their images of another drawing. Writes "
+              "reports/dose_comparison.png, recons/, runs/, training_history.json and "
+              "metrics.json.",
+          .arguments = {},
+          .options = joined(
+              {{output_dir_option(options->study.output), overwrite_option(options->overwrite)},
+               fields(options->study),
+               {engine_field(options->study.engine), precision_field(options->study.precision),
+                threads_option(options->threads)}}),
+          .references = {"O. Hoidn, A. A. Mishra, A. Mehta, Sci. Rep. 13, 22789 (2023)"},
+          .run = [options] { run(*options); },
+          .basic = {"output-dir", "overwrite", "N", "gridsize", "network", "train-patterns",
+                    "test-patterns", "nphotons-high", "nphotons-low", "epochs", "seed", "threads"}};
 }
 
 }  // namespace ptyche

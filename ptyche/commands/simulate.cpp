@@ -78,8 +78,8 @@ Command simulate_command() {
                          fields(options->simulate)}),
       .references = {},
       .run = [options] { run_simulate(*options); },
-      .basic = {"output", "like", "object", "object-file", "probe", "scan", "N", "frames", "step",
-                "jitter", "photons", "probe-diameter", "defocus", "seed"}};
+      .basic = {"output", "like", "object", "object-file", "probe", "trajectory", "N", "n-patterns",
+                "step", "jitter", "photons", "probe-diameter", "relative-defocus", "seed"}};
 }
 
 }  // namespace ptyche

@@ -12,6 +12,7 @@ std::vector<Field> step_fields(TrainOptions& options) {
        .aliases = {"nepochs"}},
       {.name = "groups-per-batch",
        .target = &options.groups_per_batch,
+       .unit = "groups",
        .help = "groups in one step",
        .range = {1, 1e5},
        .aliases = {"batch-size"}},

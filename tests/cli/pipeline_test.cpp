@@ -20,7 +20,7 @@ class Pipeline : public testing::Test {
   static void SetUpTestSuite() {
     fs::create_directories(folder());
     const Outcome made =
-        run_ptyche("simulate -o '" + scan() + "' --N 32 --frames 64 --probe-diameter 12 --step 4");
+        run_ptyche("simulate -o '" + scan() + "' --N 32 --n-patterns 64 --probe-diameter 12 --step 4");
     ASSERT_EQ(made.code, 0) << made.error;
   }
   static void TearDownTestSuite() { fs::remove_all(folder()); }
@@ -101,7 +101,7 @@ TEST_F(Pipeline, TrainThenInferGivesTheScoresOfReconstruct) {
 
 TEST_F(Pipeline, TakesTheWordsOfPtychoPinn) {
   const std::string data = out("original.cxi"), folder = out("original");
-  ASSERT_EQ(run_ptyche("simulate -o '" + data + "' --frames 36").code, 0);
+  ASSERT_EQ(run_ptyche("simulate -o '" + data + "' --n-patterns 36").code, 0);
   const Outcome trained = run_ptyche(
       "train --train_data_file '" + data + "' --test_data_file '" + data + "' --output_dir '" +
       folder +
@@ -127,7 +127,7 @@ TEST_F(Pipeline, TakesTheWordsOfPtychoPinn) {
 
 TEST_F(Pipeline, ThePresetTrainsAndItsModelSaysHow) {
   const std::string data = out("preset.cxi"), folder = out("preset");
-  ASSERT_EQ(run_ptyche("simulate -o '" + data + "' --frames 36").code, 0);
+  ASSERT_EQ(run_ptyche("simulate -o '" + data + "' --n-patterns 36").code, 0);
   const Outcome trained =
       run_ptyche("train '" + data + "' -o '" + folder +
                  "' --preset ptychopinn --nepochs 1 --n_filters_scale 1 --gridsize 2 "
@@ -185,7 +185,7 @@ TEST_F(Pipeline, InterruptedAndResumedTrainingGivesTheSameModelBitForBit) {
 }
 
 TEST_F(Pipeline, CompareFindsNoErrorBetweenAnImageAndItselfAndLeavesAReport) {
-  ASSERT_EQ(run_ptyche("simulate -o '" + out("truth.cxi") + "' --N 64 --frames 36").code, 0);
+  ASSERT_EQ(run_ptyche("simulate -o '" + out("truth.cxi") + "' --N 64 --n-patterns 36").code, 0);
   const std::string truth = "'" + out("truth.cxi") + "'";
   const Outcome done = run_ptyche("compare " + truth + " " + truth + " -o '" + out("same") + "'");
   ASSERT_EQ(done.code, 0) << done.error;
@@ -254,7 +254,7 @@ TEST_F(Pipeline, InfoSaysWhichGroupsAScanCanBeCutInto) {
 
 TEST_F(Pipeline, AModelOfAnotherPatternSizeIsRefusedWithBothSizes) {
   ASSERT_EQ(run_ptyche("train '" + scan() + "' -o '" + out("small") + "'" + small()).code, 0);
-  ASSERT_EQ(run_ptyche("simulate -o '" + out("large.cxi") + "' --N 64 --frames 36").code, 0);
+  ASSERT_EQ(run_ptyche("simulate -o '" + out("large.cxi") + "' --N 64 --n-patterns 36").code, 0);
   const Outcome refused = run_ptyche("infer '" + out("large.cxi") + "' -m '" + out("small") +
                                      "/model.ptyche' -o '" + out("refused") + "'");
   EXPECT_EQ(refused.code, 1);

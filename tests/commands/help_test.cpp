@@ -1,7 +1,10 @@
 #include "ptyche/commands/help.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <map>
+#include <set>
 #include <sstream>
 
 #include "ptyche/commands/command_line.h"
@@ -141,6 +144,46 @@ TEST(AllCommands, HaveHelpForEveryArgumentAndOption) {
     for (const Argument& argument : command.arguments)
       EXPECT_FALSE(argument.help.empty()) << command.name << " " << argument.name;
   }
+}
+
+/// A name means one thing in all verbs: what is another word for it in one verb is so in the
+/// others.
+TEST(AllCommands, CallOneThingByOneName) {
+  // PtychoPINN's words for two things each; and our first words for --n-patterns, --trajectory,
+  // --relative-defocus and --object-size, which are still understood.
+  const std::set<std::string> older = {"batch-size", "N", "frames", "scan", "defocus", "size"};
+  std::map<std::string, std::set<std::string>> meanings;
+  std::set<std::string> names;
+  for (const Command& command : all_commands())
+    for (const Field& option : command.options) {
+      names.insert(option.name);
+      for (const std::string& alias : option.aliases) meanings[alias].insert(option.name);
+    }
+  for (const auto& [alias, options] : meanings) {
+    if (older.contains(alias)) continue;
+    EXPECT_EQ(options.size(), 1u) << "--" << alias << " is another word for several options";
+    EXPECT_FALSE(names.contains(alias)) << "--" << alias << " is another word for --"
+                                        << *options.begin() << " and an option of its own";
+  }
+}
+
+std::string kind_of(const FieldTarget& target) {
+  if (std::holds_alternative<bool*>(target)) return "flag";
+  if (std::holds_alternative<std::filesystem::path*>(target)) return "path";
+  const bool text =
+      std::holds_alternative<std::string*>(target) || std::holds_alternative<TextTarget>(target);
+  return text ? "text" : "number";
+}
+
+TEST(AllCommands, GiveAnOptionTheSameKindOfValueAndUnitInEveryVerb) {
+  std::map<std::string, std::pair<std::string, std::string>> kinds;
+  for (const Command& command : all_commands())
+    for (const Field& option : command.options) {
+      const std::string kind = kind_of(option.target) + " " + option.unit;
+      const auto [known, fresh] = kinds.try_emplace(option.name, kind, command.name);
+      EXPECT_EQ(known->second.first, kind)
+          << "--" << option.name << " of " << known->second.second << " and " << command.name;
+    }
 }
 
 }  // namespace

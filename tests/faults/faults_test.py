@@ -54,7 +54,7 @@ class Faults(unittest.TestCase):
         cls.kept = tempfile.TemporaryDirectory(prefix="ptyche faults ")
         cls.common = pathlib.Path(cls.kept.name)
         cls.scan = cls.common / "scan.cxi"
-        ptyche("simulate", "-o", cls.scan, "--N", 32, "--frames", 36, "--probe-diameter", 12,
+        ptyche("simulate", "-o", cls.scan, "--N", 32, "--n-patterns", 36, "--probe-diameter", 12,
                "--step", 4)
         assert cls.scan.exists()
 

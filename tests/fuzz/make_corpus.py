@@ -57,7 +57,7 @@ def arrays():
 def hdf5():
     with tempfile.TemporaryDirectory() as folder:
         scan, out = f"{folder}/scan.cxi", f"{folder}/out"
-        subprocess.run([PTYCHE, "simulate", "-o", scan, "--N", "16", "--frames", "9", "--step", "3",
+        subprocess.run([PTYCHE, "simulate", "-o", scan, "--N", "16", "--n-patterns", "9", "--step", "3",
                         "--probe-diameter", "8"], check=True, stdout=subprocess.DEVNULL)
         keep("scan", "cxi", pathlib.Path(scan).read_bytes()[:-SEAL])
         subprocess.run([PTYCHE, "solve", scan, "-o", out, "--solver", "ml:2", "--no-check",

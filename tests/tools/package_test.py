@@ -57,7 +57,7 @@ class Tar(InFolder):
 
     def test_makes_an_image_in_an_empty_environment(self):
         scan, out = self.folder / "scan.cxi", self.folder / "an image"
-        self.ok(self.ptyche, "simulate", "-o", scan, "--N", 32, "--frames", 100,
+        self.ok(self.ptyche, "simulate", "-o", scan, "--N", 32, "--n-patterns", 100,
                 "--probe-diameter", 12, "--step", 3)
         done = run(self.ptyche, "reconstruct", scan, "-o", out)
         self.assertEqual(done.returncode, 0, done.stderr)
