@@ -24,6 +24,8 @@ struct Argument {
   }
   /// The words that were given, with blanks between.
   std::string text() const;
+  /// Takes the words, one at least: one is used unless it is a list.
+  void set(const std::vector<std::string>& words) const;
 };
 
 /// A verb of the command line. `arguments` and `options` point into a struct that `run` owns.

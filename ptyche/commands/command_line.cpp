@@ -42,6 +42,23 @@ void add_message_options(Command& command) {
   };
 }
 
+OtherVerbs others_of(const std::vector<Command>& commands) {
+  OtherVerbs others;
+  for (const Command& command : commands) {
+    if (!command.hidden) others.verbs.insert(command.name);
+    for (const Argument& argument : command.arguments)
+      others.arguments.insert(config_key(argument));
+    for (const Field& option : command.options) {
+      others.options.insert(option.name);
+      for (std::string alias : option.aliases) {
+        std::ranges::replace(alias, '_', '-');
+        others.options.insert(alias);
+      }
+    }
+  }
+  return others;
+}
+
 }  // namespace
 
 std::string Argument::text() const {
@@ -99,7 +116,7 @@ void run_command_line(const std::vector<Command>& commands, const std::vector<st
   }
   OptionSources sources;
   try {
-    sources = parse(command, rest);
+    sources = parse(command, rest, others_of(commands));
   } catch (const UsageError& error) {
     throw UsageError(fmt::format("{}\nptyche {} --help lists its arguments and options",
                                  error.what(), command.name));

@@ -57,31 +57,60 @@ toml::table parse_toml(const std::filesystem::path& file) {
 
 /// One key of a config file.
 struct Entry {
-  std::string key, text;
+  std::string key;
+  std::vector<std::string> words;  ///< of a list its elements
   std::size_t line = 0;
+  std::string verb = {};  ///< whose table it stands in; empty = every verb's
+
+  /// As `assign` wants it.
+  std::string text() const { return fmt::format("{}", fmt::join(words, ",")); }
 };
 
-std::vector<Entry> entries_of_toml(const std::filesystem::path& file) {
-  std::vector<Entry> entries;
-  for (const auto& [key, node] : parse_toml(file)) {
+std::vector<std::string> words_of(const toml::node& node) {
+  std::vector<std::string> words;
+  if (const auto* list = node.as_array())
+    for (const toml::node& element : *list) words.push_back(as_text(element));
+  else
+    words.push_back(as_text(node));
+  return words;
+}
+
+void add_entries(const toml::table& table, const std::string& verb, const std::string& file,
+                 const OtherVerbs& others, std::vector<Entry>& entries) {
+  for (const auto& [key, node] : table) {
+    const std::string name(key.str());
+    const toml::table* const own = node.as_table();
+    if (own != nullptr && verb.empty() && others.verbs.contains(name)) {
+      add_entries(*own, name, file, others, entries);
+      continue;
+    }
     const std::size_t line = node.source().begin.line;
-    entries.push_back({std::string(key.str()),
-                       with_context(fmt::format("{}:{}: --{}", file.string(), line, key.str()),
-                                    [&node = node] { return as_text(node); }),
-                       line});
+    entries.push_back({name,
+                       with_context(fmt::format("{}:{}: --{}", file, line, name),
+                                    [&node = node] { return words_of(node); }),
+                       line, verb});
   }
+}
+
+std::vector<Entry> entries_of_toml(const std::filesystem::path& file, const OtherVerbs& others) {
+  std::vector<Entry> entries;
+  add_entries(parse_toml(file), "", file.string(), others, entries);
   return entries;
 }
 
 constexpr int kDeepestSection = 8;
 
-/// Sections only sort the keys. Their depth is bounded: an alias may name its own section.
-void add_entries(const YAML::Node& map, int depth, std::vector<Entry>& entries) {
+/// Sections only sort the keys, but for a verb's own. Their depth is bounded: an alias may name its
+/// own section.
+void add_entries(const YAML::Node& map, int depth, const std::string& verb,
+                 const OtherVerbs& others, std::vector<Entry>& entries) {
   for (const auto& item : map) {
     const YAML::Node& value = item.second;
     if (value.IsMap()) {
       if (depth == 0) throw YAML::Exception(item.first.Mark(), "sections nested too deeply");
-      add_entries(value, depth - 1, entries);
+      const auto name = item.first.as<std::string>();
+      const bool own = depth == kDeepestSection && others.verbs.contains(name);
+      add_entries(value, depth - 1, own ? name : verb, others, entries);
       continue;
     }
     if (entries.size() >= kMostEntries)
@@ -92,8 +121,8 @@ void add_entries(const YAML::Node& map, int depth, std::vector<Entry>& entries) 
       for (const auto& element : value) words.push_back(element.as<std::string>());
     else
       words.push_back(value.as<std::string>());
-    entries.push_back({item.first.as<std::string>(), fmt::format("{}", fmt::join(words, ",")),
-                       static_cast<std::size_t>(item.first.Mark().line + 1)});
+    entries.push_back({item.first.as<std::string>(), words,
+                       static_cast<std::size_t>(item.first.Mark().line + 1), verb});
   }
 }
 
@@ -120,13 +149,13 @@ std::string yaml_bytes(const std::filesystem::path& file) {
   return text;
 }
 
-std::vector<Entry> entries_of_yaml(const std::filesystem::path& file) {
+std::vector<Entry> entries_of_yaml(const std::filesystem::path& file, const OtherVerbs& others) {
   std::vector<Entry> entries;
   try {
     const YAML::Node root = YAML::Load(yaml_bytes(file));
     require(root.IsMap() || root.IsNull(), "{}: expected keys and values, found something else",
             file.string());
-    add_entries(root, kDeepestSection, entries);
+    add_entries(root, kDeepestSection, "", others, entries);
   } catch (const YAML::Exception& error) {
     throw InvalidInput(fmt::format("{}:{}: {}", file.string(), error.mark.line + 1, error.msg));
   }
@@ -168,40 +197,95 @@ std::vector<std::string> names_meant_by(const std::string& key) {
   return {whole, key.substr(dot + 1)};
 }
 
-/// Sets what `key` names; false where only PtychoPINN has it. Throws InvalidInput for other keys.
-bool set_option(const Command& command, const Entry& entry, bool yaml,
+/// The argument of this name in lower case; nullptr where there is none.
+const Argument* argument_named(const Command& command, const std::string& key) {
+  for (const Argument& argument : command.arguments)
+    if (config_key(argument) == key) return &argument;
+  return nullptr;
+}
+
+/// Whether this is an argument, or the first name of an option.
+bool has_of_this_name(const Command& command, const std::string& key) {
+  const Field* const option = find_field(command.options, key);
+  return argument_named(command, key) != nullptr || (option != nullptr && option->name == key);
+}
+
+/// Sets what the key names; false where this verb has nothing of that name.
+bool set_by_name(const Command& command, const Entry& entry, const std::string& name,
+                 std::set<std::string>& names) {
+  if (const Field* const option = find_field(command.options, name)) {
+    assign(*option, entry.text());
+    names.insert(option->name);
+    return true;
+  }
+  const Argument* const argument = argument_named(command, name);
+  if (argument == nullptr || entry.words.empty()) return false;
+  argument->set(entry.words);
+  names.insert(argument->name);
+  return true;
+}
+
+/// Of whom a key is.
+enum class Whose { this_verb, other_verb, ptychopinn };
+
+/// Sets what `key` names, if it is this verb's. Throws InvalidInput for nobody's keys.
+Whose set_entry(const Command& command, const Entry& entry, bool yaml, const OtherVerbs& others,
                 std::set<std::string>& names) {
   const std::vector<std::string> meant = names_meant_by(entry.key);
+  const bool an_argument = entry.verb.empty() && others.arguments.contains(entry.key);
+  if (an_argument && !has_of_this_name(command, entry.key)) return Whose::other_verb;
   for (const std::string& name : meant)
-    if (const Field* option = find_field(command.options, name)) {
-      assign(*option, entry.text);
-      names.insert(option->name);
-      return true;
-    }
-  if (yaml && std::ranges::any_of(meant, is_key_of_ptychopinn)) return false;
+    if (set_by_name(command, entry, name, names)) return Whose::this_verb;
+  const auto of_others = [&](std::string name) {
+    std::ranges::replace(name, '_', '-');
+    return entry.verb.empty() && others.options.contains(name);
+  };
+  if (std::ranges::any_of(meant, of_others)) return Whose::other_verb;
+  if (yaml && std::ranges::any_of(meant, is_key_of_ptychopinn)) return Whose::ptychopinn;
   option_named(command, entry.key);
-  return false;
+  return Whose::other_verb;
+}
+
+void say_left_out(const std::filesystem::path& file, const std::string& of,
+                  const std::vector<std::string>& keys) {
+  if (!keys.empty()) note("{}: of {} and left out: {}", file.string(), of, fmt::join(keys, ", "));
 }
 
 }  // namespace
 
+std::string config_key(const Argument& argument) {
+  std::string key = argument.name;
+  std::ranges::transform(key, key.begin(), [](unsigned char c) { return std::tolower(c); });
+  return key;
+}
+
 std::set<std::string> read_config(const Command& command, const std::filesystem::path& file,
-                                  const std::set<std::string>& passed_over) {
+                                  const std::set<std::string>& passed_over,
+                                  const OtherVerbs& others) {
   const bool yaml = file.extension() == ".yaml" || file.extension() == ".yml";
+  std::vector<Entry> entries = yaml ? entries_of_yaml(file, others) : entries_of_toml(file, others);
+  std::erase_if(entries, [&](const Entry& entry) {
+    return passed_over.contains(entry.key) || (!entry.verb.empty() && entry.verb != command.name);
+  });
+  // A preset gives others their values, which the others' own keys then replace; a verb's own table
+  // wins over what all have.
+  std::stable_sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
+    const auto place = [](const Entry& entry) {
+      return std::pair(entry.key != kPresetOption, !entry.verb.empty());
+    };
+    return place(a) < place(b);
+  });
   std::set<std::string> names;
-  std::vector<std::string> left_out;
-  std::vector<Entry> entries = yaml ? entries_of_yaml(file) : entries_of_toml(file);
-  // A preset gives others their values, which the others' own keys then replace.
-  std::stable_partition(entries.begin(), entries.end(),
-                        [](const Entry& entry) { return entry.key == kPresetOption; });
+  std::vector<std::string> of_others, of_ptychopinn;
   for (const Entry& entry : entries)
     with_context(fmt::format("{}:{}", file.string(), entry.line), [&] {
-      if (passed_over.contains(entry.key)) return;
-      if (!set_option(command, entry, yaml, names))
-        left_out.push_back(fmt::format("{} (line {})", entry.key, entry.line));
+      const Whose whose = set_entry(command, entry, yaml, others, names);
+      const std::string where = fmt::format("{} (line {})", entry.key, entry.line);
+      if (whose == Whose::other_verb) of_others.push_back(where);
+      if (whose == Whose::ptychopinn) of_ptychopinn.push_back(where);
     });
-  if (!left_out.empty())
-    note("{}: of PtychoPINN alone and left out: {}", file.string(), fmt::join(left_out, ", "));
+  say_left_out(file, "other verbs", of_others);
+  say_left_out(file, "PtychoPINN alone", of_ptychopinn);
   return names;
 }
 

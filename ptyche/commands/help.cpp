@@ -211,9 +211,14 @@ std::string commands_page(const std::vector<Command>& commands) {
   std::string page = "# Commands\n\n";
   page += "Printed by `ptyche __docs`; not edited by hand.\n\n";
   page +=
-      "Every command also takes `--config FILE` (keys are option names; flat TOML, or YAML whose\n"
-      "sections only sort the keys; the command line wins over the file, the file over the\n"
-      "default), `--show-config` (prints every value and where it is from as such a file, runs "
+      "Every command also takes `--config FILE`: TOML or YAML whose keys are option names, and\n"
+      "`scan = \"a.cxi\"` for SCAN. One file may serve several commands: keys of others are named "
+      "in a\n"
+      "line and left out, a table `[solve]` is for `solve` alone and wins over the rest; YAML's "
+      "other\n"
+      "sections only sort the keys. The command line wins over the file, the file over the\n"
+      "default. Every command takes `--show-config` (prints every value and where it is from as "
+      "such a file, runs "
       "nothing) and\n"
       "`--help` (the basic ones; `--help-all`: this list). `_` may stand for `-` in the name of an "
       "option.\n\nExit codes: ";
@@ -227,13 +232,17 @@ std::string commands_page(const std::vector<Command>& commands) {
 
 std::string config_text(const Command& command, const OptionSources& sources) {
   std::string page;
-  for (const Field& option : command.options) {
-    const bool by_words = sources.by_words.contains(option.name);
-    const char* source = by_words                                ? "command line"
-                         : sources.by_file.contains(option.name) ? "config file"
-                                                                 : "default";
-    page += fmt::format("{:<44} # {}\n", toml_line(option), source);
-  }
+  const auto add = [&](const std::string& name, const std::string& line) {
+    const char* source = sources.by_words.contains(name)  ? "command line"
+                         : sources.by_file.contains(name) ? "config file"
+                                                          : "default";
+    page += fmt::format("{:<44} # {}\n", line, source);
+  };
+  for (const Argument& argument : command.arguments)
+    if (std::string text = argument.text(); !text.empty() && !argument.is_list()) {
+      add(argument.name, toml_line({.name = config_key(argument), .target = &text}));
+    }
+  for (const Field& option : command.options) add(option.name, toml_line(option));
   return page;
 }
 

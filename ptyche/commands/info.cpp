@@ -160,7 +160,7 @@ void run_info(const InfoChoices& info) {
   if (!info.output.empty() && !info.check) throw UsageError("--output-dir: it goes with --check");
   if (info.engines) return print_engines();
   const auto& file = info.scan.file;
-  if (file.empty()) throw UsageError("info: expected a FILE, or --engines");
+  if (file.empty()) throw UsageError("info: expected a SCAN, or --engines");
   const bool model = is_hdf5(file) && with_context(file.string(), [&] {
                        return Hdf5File::open(file, SealCheck::later).has("ptyche_model");
                      });
@@ -204,7 +204,7 @@ Command info_command() {
       .description =
           "For a scan it reads headers, positions and a few patterns just as `reconstruct` would, "
           "with the same options, and says what it understood.",
-      .arguments = {{.name = "FILE",
+      .arguments = {{.name = "SCAN",
                      .target = &choices->scan.file,
                      .help = "scan, reconstruction.h5 or model.ptyche",
                      .required = false}},

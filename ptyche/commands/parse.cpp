@@ -111,25 +111,17 @@ std::vector<std::string> words_of(const Argument& argument, std::size_t place,
   return {words.begin() + static_cast<std::ptrdiff_t>(place), words.end()};
 }
 
-void set_argument(const Argument& argument, const std::vector<std::string>& words) {
-  if (auto* const* const text = std::get_if<std::string*>(&argument.target)) {
-    **text = words.front();
-  } else if (auto* const* const path = std::get_if<std::filesystem::path*>(&argument.target)) {
-    **path = words.front();
-  } else {
-    std::get<std::vector<std::filesystem::path>*>(argument.target)
-        ->assign(words.begin(), words.end());
-  }
-}
-
-void fill_arguments(const Command& command, const std::vector<std::string>& words) {
+void fill_arguments(const Command& command, const std::vector<std::string>& words,
+                    OptionSources& sources) {
   for (std::size_t i = 0; i < command.arguments.size(); ++i) {
     const Argument& argument = command.arguments[i];
     const std::vector<std::string> own = words_of(argument, i, words);
-    if (!own.empty())
-      set_argument(argument, own);
-    else if (argument.required)
+    if (!own.empty()) {
+      argument.set(own);
+      sources.by_words.insert(argument.name);
+    } else if (argument.required && !sources.by_file.contains(argument.name)) {
       throw UsageError(fmt::format("{} is missing ({})", argument.name, argument.help));
+    }
   }
   const bool takes_all = !command.arguments.empty() && command.arguments.back().is_list();
   if (words.size() > command.arguments.size() && !takes_all)
@@ -161,7 +153,18 @@ void set_preset(const Command& command, std::map<std::string, std::string>& valu
 
 }  // namespace
 
-OptionSources parse(const Command& command, const std::vector<std::string>& words) {
+void Argument::set(const std::vector<std::string>& words) const {
+  if (auto* const* const text = std::get_if<std::string*>(&target)) {
+    **text = words.front();
+  } else if (auto* const* const path = std::get_if<std::filesystem::path*>(&target)) {
+    **path = words.front();
+  } else {
+    std::get<std::vector<std::filesystem::path>*>(target)->assign(words.begin(), words.end());
+  }
+}
+
+OptionSources parse(const Command& command, const std::vector<std::string>& words,
+                    const OtherVerbs& others) {
   OptionSources sources;
   std::string config;
   const std::vector<Field> of_every_command = {
@@ -173,8 +176,8 @@ OptionSources parse(const Command& command, const std::vector<std::string>& word
       as_usage([&] { assign(option, value->second); });
   set_preset(command, found.values, sources);
   if (found.values.contains("config"))
-    sources.by_file = read_config(command, config, sources.by_words);
-  fill_arguments(command, found.arguments);
+    sources.by_file = read_config(command, config, sources.by_words, others);
+  fill_arguments(command, found.arguments, sources);
   fill_options(command.options, found.values, sources);
   return sources;
 }

@@ -19,8 +19,8 @@ class Pipeline : public testing::Test {
  protected:
   static void SetUpTestSuite() {
     fs::create_directories(folder());
-    const Outcome made =
-        run_ptyche("simulate -o '" + scan() + "' --N 32 --n-patterns 64 --probe-diameter 12 --step 4");
+    const Outcome made = run_ptyche("simulate -o '" + scan() +
+                                    "' --N 32 --n-patterns 64 --probe-diameter 12 --step 4");
     ASSERT_EQ(made.code, 0) << made.error;
   }
   static void TearDownTestSuite() { fs::remove_all(folder()); }

@@ -151,6 +151,66 @@ TEST_F(ConfigFile, TakesBackWhatShowConfigPrints) {
   EXPECT_EQ(options_as_json(sample_command(read)), options_as_json(command));
 }
 
+const OtherVerbs kOthers{{"sample", "other"}, {"photons", "step-size", "truth"}, {"result"}};
+
+TEST_F(ConfigFile, GivesArgumentsThatTheCommandLineLeavesOut) {
+  std::ofstream(file_) << "scan = 'a b.cxi'\nnote = 'why'\n";
+  Sample sample;
+  parse(sample_command(sample), {"--config", file_.string()});
+  EXPECT_EQ(sample.scan, "a b.cxi");
+  EXPECT_EQ(sample.note, "why");
+  parse(sample_command(sample), {"c.cxi", "--config", file_.string()});
+  EXPECT_EQ(sample.scan, "c.cxi");
+}
+
+TEST_F(ConfigFile, GivesAllWordsOfAList) {
+  std::ofstream(file_) << "scan = ['a.cxi', 'b,c.cxi']\n";
+  Sample sample;
+  std::vector<std::filesystem::path> scans;
+  Command command = sample_command(sample);
+  command.arguments = {{"SCAN", &scans, "the scan files"}};
+  parse(command, {"--config", file_.string()});
+  EXPECT_EQ(scans, (std::vector<std::filesystem::path>{"a.cxi", "b,c.cxi"}));
+}
+
+TEST_F(ConfigFile, ServesSeveralVerbs) {
+  for (const bool yaml : {false, true}) {
+    const std::filesystem::path file =
+        yaml ? std::filesystem::path(file_).replace_extension(".yaml") : file_;
+    std::ofstream(file) << (yaml ? "sample:\n  epochs: 7\nepochs: 5\nseed: 3\nphotons: 9\n"
+                                   "step_size: 1\ntruth: t\nother:\n  seed: 8\n  own: 1\n"
+                                 : "epochs = 5\nseed = 3\nphotons = 9\nstep_size = 1\ntruth = 't'\n"
+                                   "[other]\nseed = 8\nown = 1\n[sample]\nepochs = 7\n");
+    Sample sample;
+    parse(sample_command(sample), {"s", "--config", file.string()}, kOthers);
+    EXPECT_EQ(sample.epochs, 7);
+    EXPECT_EQ(sample.seed, 3u);
+    std::filesystem::remove(file);
+  }
+}
+
+TEST_F(ConfigFile, TakesAnArgumentOfAnotherVerbForNoAliasOfItsOwn) {
+  Sample sample;
+  Command command = sample_command(sample);
+  command.options[1].aliases = {"result"};
+  std::ofstream(file_) << "result = 'r.h5'\nseed = 4\n";
+  parse(command, {"s", "--config", file_.string()}, kOthers);
+  EXPECT_EQ(sample.epochs, 60);
+  std::ofstream(file_) << "[sample]\nresult = 7\n";
+  parse(command, {"s", "--config", file_.string()}, kOthers);
+  EXPECT_EQ(sample.epochs, 7);
+}
+
+TEST_F(ConfigFile, RefusesInAVerbsTableWhatTheVerbHasNot) {
+  for (const char* text : {"[sample]\nphotons = 9\n", "nobodys = 1\n", "[nobody]\nepochs = 1\n"}) {
+    std::ofstream(file_) << text;
+    Sample sample;
+    EXPECT_THROW(parse(sample_command(sample), {"s", "--config", file_.string()}, kOthers),
+                 InvalidInput)
+        << text;
+  }
+}
+
 TEST_F(ConfigFile, RefusesTables) {
   EXPECT_NE(refusal("[epochs]\na = 1\n").find("--epochs"), std::string::npos);
 }
