@@ -64,6 +64,8 @@ struct VirtualPart {
 };
 
 constexpr std::size_t kMostParts = 10000;
+/// Each holds two of the files that a process may have open, 1024 mostly.
+constexpr std::size_t kMostSources = 200;
 
 struct Images {
   std::int64_t first = 0, count = 0;
@@ -161,6 +163,7 @@ std::unique_ptr<FrameStack> virtual_stack(hid_t dataset, const std::vector<std::
   std::map<std::pair<std::string, std::string>, std::shared_ptr<FrameStack>> sources;
   for (const VirtualPart& part : virtual_parts(dataset, shape)) {
     auto& source = sources[{part.file, part.dataset}];
+    if (sources.size() > kMostSources) return nullptr;
     if (!source) source = source_of(dataset, part, frames);
     if (!source || part.first + part.count > source->frames()) return nullptr;
     names.push_back(part.file);
