@@ -210,15 +210,19 @@ class Job(Generic[Result]):
         loop = asyncio.get_running_loop()
         ended = loop.create_future()
 
+        def end() -> None:
+            if not ended.done():
+                ended.set_result(None)
+
         def tell() -> None:
             with contextlib.suppress(RuntimeError):  # the loop is closed
-                loop.call_soon_threadsafe(lambda: ended.done() or ended.set_result(None))
+                loop.call_soon_threadsafe(end)
 
         with self._changed:
             if not self._done:
                 self._when_done.append(tell)
             else:
-                ended.set_result(None)
+                end()
         try:
             await ended
         except asyncio.CancelledError:

@@ -49,10 +49,10 @@ def _pieces(array: npt.NDArray[Any]) -> Iterator[memoryview]:
 def _write_npy(to: IO[bytes], array: npt.NDArray[Any]) -> None:
     if array.dtype.hasobject:
         raise TypeError(f"expected an array of numbers, found one of {array.dtype}")
+    npy: Any = np.lib.format
     # As it will be written, whatever its order in memory.
-    np.lib.format.write_array_header_1_0(to, {
-        "descr": np.lib.format.dtype_to_descr(array.dtype), "fortran_order": False,
-        "shape": array.shape})
+    npy.write_array_header_1_0(to, {"descr": npy.dtype_to_descr(array.dtype), "fortran_order": False,
+                                    "shape": array.shape})
     for piece in _pieces(array):
         to.write(piece)
 

@@ -35,7 +35,8 @@ def _pyplot() -> Any:
 def image_figure(image: Any) -> Any:
     pyplot = _pyplot()
     figure, (left, middle, right) = pyplot.subplots(1, 3, figsize=(12, 4))
-    lit = np.ma.array(image.object, mask=image.coverage <= 0)
+    masked: Any = np.ma
+    lit = masked.array(image.object, mask=image.coverage <= 0)
     for axes, what, title in ((left, np.angle(lit), "phase, rad"), (middle, np.abs(lit), "amplitude"),
                               (right, np.abs(image.probe[0]), "probe, sqrt(photons)")):
         figure.colorbar(axes.imshow(what, cmap="viridis"), ax=axes, shrink=0.7)
