@@ -19,16 +19,11 @@ import zipfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "python" / "ptyche"
+COMMAND = ROOT / "python" / "_ptyche_command.py"
 LEVEL = 6  # of deflate: 9 takes three times as long for 0.3 %
 
-# Becomes the command: the interpreter is gone before the program begins, and nothing is imported.
-SCRIPT = """#!python
-import importlib.util
-import os
-import sys
-
-program = os.path.join(os.path.dirname(importlib.util.find_spec("ptyche").origin), "program", "bin", "ptyche")
-os.execv(program, ["ptyche", *sys.argv[1:]])
+ENTRY_POINTS = """[console_scripts]
+ptyche = _ptyche_command:main
 """
 
 METADATA = """Metadata-Version: 2.1
@@ -97,7 +92,8 @@ def make(folder, glibc, out):
     wheel.add_folder(PACKAGE, "ptyche")
     wheel.add_folder(folder / "lib" / "ptyche", "ptyche/program")
     wheel.add_folder(folder / "share" / "doc" / "ptyche" / "licences", "ptyche/program/licences")
-    wheel.add(f"ptyche-{version}.data/scripts/ptyche", SCRIPT.encode(), True)
+    wheel.add(COMMAND.name, COMMAND.read_bytes())
+    wheel.add(f"{info}/entry_points.txt", ENTRY_POINTS.encode())
     wheel.add(f"{info}/LICENSE", (ROOT / "LICENSE").read_bytes())
     readme = (ROOT / "docs" / "python.md").read_text()
     wheel.add(f"{info}/METADATA", METADATA.format(version=version, readme=readme).encode())

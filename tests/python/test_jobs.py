@@ -107,10 +107,9 @@ def test_a_killed_child_is_an_exception_with_its_last_words(long_job):
 
 def test_a_child_that_crashes_says_its_last_words(monkeypatch, tmp_path):
     """A program that writes half an event and dies by a fault of memory."""
-    words = ptyche.program()
-    crash = tmp_path / "ptyche"
-    crash.write_text(f"""#!{sys.executable}
-import os, signal, sys
+    words, fault, crash = ptyche.program(), tmp_path / "fault.py", tmp_path / "ptyche"
+    crash.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{fault}" "$@"\n')
+    fault.write_text(f"""import os, signal, sys
 if sys.argv[1] == "__describe":
     os.execv({words!r}, ["ptyche", "__describe"])
 fd = next(int(word.split("=")[1]) for word in sys.argv if word.startswith("--events-fd="))
