@@ -10,6 +10,7 @@ import base64
 import hashlib
 import os
 import pathlib
+import re
 import shutil
 import stat
 import subprocess
@@ -95,13 +96,26 @@ def make(folder, glibc, out):
     wheel.add(COMMAND.name, COMMAND.read_bytes())
     wheel.add(f"{info}/entry_points.txt", ENTRY_POINTS.encode())
     wheel.add(f"{info}/LICENSE", (ROOT / "LICENSE").read_bytes())
-    readme = (ROOT / "docs" / "python.md").read_text()
-    wheel.add(f"{info}/METADATA", METADATA.format(version=version, readme=readme).encode())
+    wheel.add(f"{info}/METADATA", metadata(version).encode())
     wheel.add(f"{info}/WHEEL", (f"Wheel-Version: 1.0\nGenerator: ptyche tools/wheel.py\n"
                                 f"Root-Is-Purelib: false\nTag: {tag}\n").encode())
     wheel.close(info)
     os.replace(beside, path)
     return path
+
+
+def metadata(version):
+    return METADATA.format(version=version, readme=(ROOT / "docs" / "python.md").read_text())
+
+
+def prepare_metadata_for_build_wheel(metadata_directory, config_settings=None):
+    """What pip asks first: told without a build."""
+    version = re.search(r"project\(ptyche VERSION ([0-9.]+)", (ROOT / "CMakeLists.txt").read_text())[1]
+    info = pathlib.Path(metadata_directory) / f"ptyche-{version}.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(metadata(version))
+    (info / "entry_points.txt").write_text(ENTRY_POINTS)
+    return info.name
 
 
 def get_requires_for_build_wheel(config_settings=None):

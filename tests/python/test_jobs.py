@@ -3,6 +3,7 @@ import asyncio
 import gc
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import sys
@@ -47,6 +48,18 @@ def test_events_come_in_order_and_again_for_who_comes_later(scan):
     assert done == sorted(done) and done[-1] == 12
     assert all(np.isfinite(event.loss) for event in job if event["event"] == "progress")
     assert job.exit_code == 0 and "ml 12/12" not in job.output
+
+
+def test_events_have_the_keys_that_the_page_lists(scan):
+    page = (pathlib.Path(__file__).resolve().parents[2] / "docs" / "events.md").read_text()
+    rows = [line.split("|") for line in page.splitlines() if line.startswith("| `")]
+    listed = {row[1].strip(" `"): set(re.findall("`([a-z_]+)`", row[3])) for row in rows}
+    assert set(listed) == {"started", "progress", "preview", "checkpoint", "warning", "cancelling",
+                           "finished", "error"}
+    job = ptyche.start("solve", scan, "ml:30", no_verdict=True)
+    refused = ptyche.start("solve", "none.cxi")
+    for event in [*job, *refused]:
+        assert set(event) - {"event", "time"} <= listed[event["event"]], event
 
 
 def test_progress_is_told_and_the_newest_image_is_there_meanwhile(scan):
