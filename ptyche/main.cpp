@@ -14,9 +14,12 @@
 #include "ptyche/commands/command_line.h"
 #include "ptyche/commands/parse.h"
 #include "ptyche/core/error.h"
+#include "ptyche/core/events.h"
 #include "ptyche/core/progress.h"
 
 namespace {
+
+namespace ending = ptyche::ending;
 
 /// glibc gives large blocks back to the system at once; training asks for the same ones again in
 /// every step, and would spend more time on page faults than on arithmetic.
@@ -34,17 +37,21 @@ void fill_closed_streams() {
       open("/dev/null", stream == STDERR_FILENO ? O_WRONLY : O_RDONLY);
 }
 
-/// Prints the error and returns the exit code that goes with it.
-int report_error(const char* kind, const std::string& text, int code) {
-  ptyche::print_message(ptyche::MessageLevel::error, fmt::format("ptyche: {}{}", kind, text));
+/// Prints the error, tells it to who listens, and returns the exit code that goes with it.
+int report_error(const char* prefix, const std::string& text, int code, const char* how) {
+  ptyche::print_message(ptyche::MessageLevel::error, fmt::format("ptyche: {}{}", prefix, text));
+  ptyche::send_end(code, how, text);
   return code;
 }
 
 /// The exit code of work that is done: 1 where its output is lost.
 int code_of_output() {
   const std::string failure = ptyche::output_failure();
-  if (failure.empty()) return 0;
-  return report_error("error: ", "the output could not be written: " + failure, 1);
+  if (!failure.empty())
+    return report_error("error: ", "the output could not be written: " + failure, 1,
+                        ending::kInvalidInput);
+  ptyche::send_end(0, ending::kDone, "");
+  return 0;
 }
 
 /// LibTorch appends its own call stack, which tells a user nothing.
@@ -64,16 +71,19 @@ int main(int argc, char** argv) {
     ptyche::run_command_line(ptyche::all_commands(), {argv + 1, argv + argc});
     return code_of_output();
   } catch (const ptyche::UsageError& error) {
-    return report_error("", error.what(), 2);
+    return report_error("", error.what(), 2, ending::kUsage);
+  } catch (const ptyche::Diverged& error) {
+    return report_error("error: ", error.what(), 1, ending::kDiverged);
   } catch (const ptyche::InvalidInput& error) {
-    return report_error("error: ", error.what(), 1);
+    return report_error("error: ", error.what(), 1, ending::kInvalidInput);
   } catch (const ptyche::FailedImage& error) {
-    return report_error("failed: ", error.what(), 4);
+    return report_error("failed: ", error.what(), 4, ending::kFailed);
   } catch (const ptyche::Interrupted& error) {
-    return report_error("interrupted: ", error.what(), 130);
+    return report_error("interrupted: ", error.what(), 130, ending::kInterrupted);
   } catch (const std::exception& error) {
     const std::string refused = ptyche::system_message(error);
-    if (!refused.empty()) return report_error("error: ", refused, 1);
-    return report_error("internal error, please report it: ", without_stack(error.what()), 3);
+    if (!refused.empty()) return report_error("error: ", refused, 1, ending::kInvalidInput);
+    return report_error("internal error, please report it: ", without_stack(error.what()), 3,
+                        ending::kInternal);
   }
 }

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# A .tar.gz that runs where it is unpacked, and a .deb with the same files. Run by ./run package after the
-# build.
-# usage: tools/package.sh BUILD OUT [tar] [deb]
+# A .tar.gz that runs where it is unpacked, and a .deb with the same files; a wheel with them for Python.
+# Run by ./run package and ./run wheel after the build.
+# usage: tools/package.sh BUILD OUT [tar] [deb] [wheel]
 set -euo pipefail
 umask 022
-build=${1:?usage: tools/package.sh BUILD OUT [tar] [deb]} out=$2
+build=${1:?usage: tools/package.sh BUILD OUT [tar] [deb] [wheel]} out=$2
 shift 2
 formats=" ${*:-tar deb} "
 version=$("$build/ptyche" --version | cut -d' ' -f2)
@@ -80,11 +80,20 @@ make_deb() {
   finished "$file"
 }
 
+# Of the same files, before the .deb moves them.
+make_wheel() {
+  local file
+  file=$(python3 "$(dirname "${BASH_SOURCE[0]}")/wheel.py" "$stage/$name" "$1" "$stage")
+  finished "$file"
+}
+
 cmake --install "$build" --prefix "$stage/$name" >"$stage/log" || {
   cat "$stage/log" >&2
   exit 1
 }
 checked=$("$(dirname "${BASH_SOURCE[0]}")/check_bundle.sh" "$stage/$name")
+glibc=$(sed -n 's/.* glibc \([0-9.]*\) .*/\1/p' <<<"$checked")
 case "$formats" in *' tar '*) make_tar ;; esac
-case "$formats" in *' deb '*) make_deb "$(sed -n 's/.* glibc \([0-9.]*\) .*/\1/p' <<<"$checked")" ;; esac
+case "$formats" in *' wheel '*) make_wheel "$glibc" ;; esac
+case "$formats" in *' deb '*) make_deb "$glibc" ;; esac
 printf 'checked: starts in an empty environment; %s\n' "$checked"

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "ptyche/commands/result_arrays.h"
 #include "ptyche/core/error.h"
 #include "ptyche/core/files.h"
 #include "ptyche/core/progress.h"
@@ -39,7 +40,7 @@ void write_pictures(const std::filesystem::path& folder, const Reconstruction& i
 AutomaticResult run_automatically(const Scan& scan, const std::optional<Reconstruction>& start,
                                   const AutomaticOptions& options,
                                   const std::filesystem::path& folder, bool resume,
-                                  const RunRecord& record) {
+                                  const RunRecord& record, bool arrays) {
   std::optional<Stopwatch> since_image;
   const auto show = [&](Reconstruction image) {
     if (since_image && since_image->seconds() < kSecondsBetweenImages) return;
@@ -47,6 +48,7 @@ AutomaticResult run_automatically(const Scan& scan, const std::optional<Reconstr
     write_pictures(folder, image);
     warn_on_error("reconstruction.h5",
                   [&] { write_reconstruction(folder / "reconstruction.h5", image); });
+    show_image_so_far(folder, image, arrays);
     since_image = Stopwatch();
   };
   AutomaticResult result = solve_automatically(
@@ -89,9 +91,10 @@ void require_not_failed(const std::optional<Verdict>& verdict, bool wanted,
 }
 
 void require_whole(ChainEnd end, const std::filesystem::path& folder, bool resumable) {
-  require(end != ChainEnd::diverged,
-          "the solver diverged; its best image is kept in {}, smaller steps may help",
-          folder.string());
+  if (end == ChainEnd::diverged)
+    throw Diverged(
+        fmt::format("the solver diverged; its best image is kept in {}, smaller steps may help",
+                    folder.string()));
   if (end == ChainEnd::interrupted)
     throw Interrupted(resumable ? "stopped during the solver; image and state are kept in " +
                                       folder.string() + ", --resume goes on"

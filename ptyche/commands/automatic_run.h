@@ -25,7 +25,7 @@ void write_pictures(const std::filesystem::path& folder, const Reconstruction& i
 AutomaticResult run_automatically(const Scan& scan, const std::optional<Reconstruction>& start,
                                   const AutomaticOptions& options,
                                   const std::filesystem::path& folder, bool resume,
-                                  const RunRecord& record);
+                                  const RunRecord& record, bool arrays = false);
 
 inline constexpr const char* kAutomaticCheckpoint = "automatic_checkpoint";
 

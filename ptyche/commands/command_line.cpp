@@ -8,6 +8,7 @@
 
 #include "ptyche/commands/help.h"
 #include "ptyche/commands/parse.h"
+#include "ptyche/core/events.h"
 #include "ptyche/core/files.h"
 #include "ptyche/core/progress.h"
 
@@ -30,14 +31,16 @@ const Command& command_named(const std::vector<Command>& commands, const std::st
                                did_you_mean(name, known)));
 }
 
-/// Every verb says as much as the user wants to hear.
+/// Every verb says as much as the user, or the program that runs it, wants to hear.
 void add_message_options(Command& command) {
   const auto options = std::make_shared<MessageOptions>();
+  const auto events = std::make_shared<EventOptions>();
   if (command.basic.empty())
     for (const Field& own : command.options) command.basic.push_back(own.name);
-  command.options = joined({command.options, fields(*options)});
-  command.run = [options, work = command.run] {
+  command.options = joined({command.options, fields(*options), fields(*events)});
+  command.run = [options, events, work = command.run] {
     begin_messages(*options);
+    begin_events(*events);
     work();
   };
 }
@@ -73,11 +76,13 @@ std::string Argument::text() const {
 
 std::vector<Command> all_commands() {
   std::vector<Command> commands = {
-      reconstruct_command(), solve_command(),         train_command(),     infer_command(),
-      simulate_command(),    evaluate_command(),      compare_command(),   compare_models_command(),
-      info_command(),        report_command(),        convert_command(),   export_command(),
-      grid_lines_command(),  dose_response_command(), bench_command(),     completion_command(),
-      docs_command(),        man_command(),           help_pages_command()};
+      reconstruct_command(), solve_command(),          train_command(),
+      infer_command(),       simulate_command(),       evaluate_command(),
+      compare_command(),     compare_models_command(), info_command(),
+      report_command(),      convert_command(),        export_command(),
+      grid_lines_command(),  dose_response_command(),  bench_command(),
+      completion_command(),  docs_command(),           man_command(),
+      help_pages_command(),  describe_command(),       arrays_command()};
   for (Command& command : commands) {
     std::erase_if(command.options, [](const Field& option) { return option.internal; });
     if (!command.hidden) add_message_options(command);

@@ -29,6 +29,8 @@ Command completion_command();
 Command docs_command();
 Command man_command();
 Command help_pages_command();
+Command describe_command();
+Command arrays_command();
 
 /// Every verb, in the order of the help page, hidden ones included; targets hold their defaults.
 std::vector<Command> all_commands();

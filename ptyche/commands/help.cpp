@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "ptyche/commands/command_line.h"
+#include "ptyche/commands/commands_json.h"
 #include "ptyche/commands/completion.h"
 #include "ptyche/core/error.h"
 #include "ptyche/core/files.h"
@@ -250,13 +251,15 @@ std::string version_text() { return fmt::format("ptyche {} ({})\n", version(), c
 
 std::string help_pages_source(const std::vector<Command>& commands) {
   const auto page = [](const std::string& name, const std::string& text) {
-    return fmt::format("    {{\"{}\", R\"page({})page\"}},\n", name, text);
+    // With its length, which a compiler need not count then.
+    return fmt::format("    {{\"{}\", {{R\"page({})page\", {}}}}},\n", name, text, text.size());
   };
   std::string pages = page("--help", program_help(commands)) + page("--version", version_text());
   for (const Command& command : commands) {
     pages += page(command.name + " --help", command_help(command));
     pages += page(command.name + " --help-all", full_command_help(command));
   }
+  pages += page("__describe", commands_json(commands));
   for (const char* shell : {"bash", "zsh", "fish"})
     pages += page(fmt::format("completion {}", shell), completion(shell, commands));
   return fmt::format(

@@ -7,6 +7,7 @@
 #include "ptyche/commands/option_lists.h"
 #include "ptyche/commands/parse.h"
 #include "ptyche/commands/ptychopinn_words.h"
+#include "ptyche/commands/result_arrays.h"
 #include "ptyche/commands/run_result.h"
 #include "ptyche/core/error.h"
 #include "ptyche/core/files.h"
@@ -26,7 +27,7 @@ struct InferVerbOptions {
   std::filesystem::path test_data, model, output;
   BackendWords backend;
   std::int64_t threads = 0, groups = 0, gridsize = 0, neighbours = 0;
-  bool overwrite = false;
+  bool overwrite = false, arrays = false;
   std::uint64_t seed = 1;
 };
 
@@ -91,6 +92,7 @@ void run_infer(InferVerbOptions options, const std::string& options_json) {
   Reconstruction image = network_image(model, scan, options.infer);
   record.stamp(image, model, {});
   write_image(options.output, image, placed_by(model, scan), {.seconds = watch.seconds()}, {});
+  if (options.arrays) write_arrays(options.output, image);
   write_ptychopinn_pictures(options.output, image, scan, options.pictures);
 }
 
@@ -111,6 +113,7 @@ Command declare(const std::shared_ptr<InferVerbOptions>& options) {
                            .aliases = {"model-path"}},
                           output_dir_option(options->output),
                           overwrite_option(options->overwrite),
+                          arrays_option(options->arrays),
                           {.name = "test-data-file",
                            .target = &options->test_data,
                            .help = "the scan, instead of SCAN; with --ptychopinn-pictures",

@@ -44,7 +44,11 @@ RunFiles image_files(const std::string& checkpoint) {
                     "half_even.h5",         "half_odd.h5",
                     "half_sets.csv",        "half_sets.png",
                     "truth_frc.png",        "solve_checkpoint.h5",
-                    "automatic_checkpoint", "refine_checkpoint.h5"},
+                    "automatic_checkpoint", "refine_checkpoint.h5",
+                    "object.npy",           "probe.npy",
+                    "positions.npy",        "coverage.npy",
+                    "frame_use.npy",        "background.npy",
+                    "intensities.npy",      "arrays.json"},
           .last = "report.html",
           .checkpoint = checkpoint};
 }

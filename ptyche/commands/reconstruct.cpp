@@ -9,6 +9,7 @@
 #include "ptyche/commands/command_line.h"
 #include "ptyche/commands/option_lists.h"
 #include "ptyche/commands/parse.h"
+#include "ptyche/commands/result_arrays.h"
 #include "ptyche/commands/run_result.h"
 #include "ptyche/commands/several_scans.h"
 #include "ptyche/core/error.h"
@@ -30,7 +31,7 @@ struct ReconstructOptions : TrainingChoices {
   std::string network = "none";  ///< none, auto (the default number of epochs) or epochs
   std::string refine = "auto";
   IntensityFreedom intensities = IntensityFreedom::automatic;
-  bool half_sets = false, no_check = false, no_verdict = false, own_probes = false;
+  bool half_sets = false, no_check = false, no_verdict = false, own_probes = false, arrays = false;
   std::vector<std::filesystem::path> scans;
 
   ReconstructOptions() { scan.hold_out.reset(); }
@@ -149,8 +150,8 @@ void reconstruct_by_solvers(const ReconstructOptions& options, const std::string
                                             options.probe, kept_in(options.output, resume));
   const Scan& scan = first.scan;
   if (options.half_sets) require_halves(scan);
-  const AutomaticResult result =
-      run_automatically(scan, {}, automatic_options(options), options.output, resume, record);
+  const AutomaticResult result = run_automatically(scan, {}, automatic_options(options),
+                                                   options.output, resume, record, options.arrays);
   Scores scores{.probe = score_of(first), .seconds = result.seconds_before + watch.seconds()};
   if (options.half_sets && result.end == ChainEnd::done) {
     write_reconstruction(options.output / "reconstruction.h5", result.image);
@@ -161,6 +162,7 @@ void reconstruct_by_solvers(const ReconstructOptions& options, const std::string
   const bool judge = !options.no_verdict && result.end == ChainEnd::done;
   if (judge) scores.verdict = judged(scan, result.image, judge_options(result));
   write_image(options.output, result.image, scan, scores, {});
+  if (options.arrays) write_arrays(options.output, result.image);
   // Only now: until the image is written, the checkpoint is all that there is of the work.
   const std::filesystem::path checkpoint = options.output / kAutomaticCheckpoint;
   const std::filesystem::path first_probe = options.output / kFirstProbeFile;
@@ -190,6 +192,7 @@ void reconstruct_by_training(ReconstructOptions options, const std::string& opti
   Reconstruction before = network_image(model, scan, options.infer);
   record.stamp(before, model, {});
   write_reconstruction(options.output / "network.h5", before);
+  show_image_so_far(options.output, before, options.arrays);
   std::vector<ExtraImage> extras = infer_unseen(model, scan, options.infer);
   RefinementGain gain;
   auto [image, stopped] = refined(scan, before, options, gain);
@@ -209,6 +212,7 @@ void reconstruct_by_training(ReconstructOptions options, const std::string& opti
   const bool judge = !options.no_verdict && !stopped;
   if (judge) scores.verdict = judged(scan, image, judge_options(options, image, is_refined));
   write_image(options.output, image, scan, scores, extras);
+  if (options.arrays) write_arrays(options.output, image);
   if (stopped)
     throw Interrupted(fmt::format(
         "stopped during the refinement, after {} passes; image and state are kept in {}, --resume "
@@ -339,6 +343,7 @@ Command declare(const std::shared_ptr<ReconstructOptions>& options) {
              .help = "also reconstruct the odd and the even patterns apart and correlate the two "
                      "images; takes twice the time"},
             no_verdict_option(options->no_verdict),
+            arrays_option(options->arrays),
             {.name = "own-probes",
              .target = &options->own_probes,
              .help = "of several scans start each from its own probe, not from that of the scan "

@@ -17,6 +17,7 @@
 #include "ptyche/commands/command_line.h"
 #include "ptyche/commands/option_lists.h"
 #include "ptyche/commands/parse.h"
+#include "ptyche/commands/result_arrays.h"
 #include "ptyche/commands/run_result.h"
 #include "ptyche/core/error.h"
 #include "ptyche/core/files.h"
@@ -45,7 +46,7 @@ struct SolveVerbOptions {
   std::map<std::string, GivenValue> of_solvers;  ///< by option
   std::filesystem::path start, output;
   bool overwrite = false;
-  bool resume = false, half_sets = false, no_check = false, no_verdict = false;
+  bool resume = false, half_sets = false, no_check = false, no_verdict = false, arrays = false;
 };
 
 constexpr const char* kCheckpoint = "solve_checkpoint.h5";
@@ -146,8 +147,9 @@ Solved solved(const Scan& scan, const std::optional<Reconstruction>& start,
               const SolveVerbOptions& options, const RunRecord& record,
               const std::filesystem::path& checkpoint) {
   if (options.solver.chain.empty()) {
-    AutomaticResult found = run_automatically(scan, start, automatic_options(options),
-                                              options.output, options.resume, record);
+    AutomaticResult found =
+        run_automatically(scan, start, automatic_options(options), options.output, options.resume,
+                          record, options.arrays);
     JudgeOptions judge = judge_options(found);
     judge.own_probe = start.has_value();
     return {{std::move(found.image), found.end, {}, found.seconds_before}, std::move(judge)};
@@ -157,6 +159,7 @@ Solved solved(const Scan& scan, const std::optional<Reconstruction>& start,
                                   [&](Reconstruction image, const Evaluation&) {
                                     record.stamp(image, {});
                                     write_pictures(options.output, image);
+                                    show_image_so_far(options.output, image, options.arrays);
                                   },
                               .checkpoint = checkpoint,
                               .resume = options.resume,
@@ -202,6 +205,7 @@ void run_solve(const SolveVerbOptions& options, const std::string& options_json)
   const bool judge = !options.no_verdict && result.end == ChainEnd::done && !interrupted();
   if (judge) scores.verdict = judged(scan, result.image, how);
   write_image(options.output, result.image, scan, scores, {});
+  if (options.arrays) write_arrays(options.output, result.image);
   // Only now: until the image is written, the checkpoint is all that there is of the work.
   if (result.end == ChainEnd::done)
     remove_if_possible({options.output / kFirstProbeFile, checkpoint});
@@ -293,7 +297,8 @@ std::vector<Field> solver_option_list(SolveVerbOptions& options) {
          .target = &options.half_sets,
          .help = "also solve the odd and the even patterns apart, each from a flat object, and "
                  "correlate the two images"},
-        no_verdict_option(options.no_verdict)}});
+        no_verdict_option(options.no_verdict),
+        arrays_option(options.arrays)}});
 }
 
 Command declare(const std::shared_ptr<SolveVerbOptions>& options) {

@@ -20,6 +20,12 @@ class InvalidInput : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// A solver left the scan behind; the message says where its best image is.
+class Diverged : public InvalidInput {
+ public:
+  using InvalidInput::InvalidInput;
+};
+
 /// Long work was stopped by Ctrl-C after its state had been saved; `main` exits with 130.
 class Interrupted : public std::runtime_error {
  public:

@@ -10,8 +10,10 @@
 #include <cstring>
 #include <ctime>
 #include <mutex>
+#include <nlohmann/json.hpp>
 
 #include "ptyche/core/error.h"
+#include "ptyche/core/events.h"
 #include "ptyche/core/files.h"
 
 namespace ptyche {
@@ -120,6 +122,8 @@ Silence::Silence() { ++silences; }
 
 Silence::~Silence() { --silences; }
 
+bool silent() { return silences > 0; }
+
 HeardWarnings::HeardWarnings() {
   const std::lock_guard lock(voice().mutex);
   voice().listeners.push_back(this);
@@ -155,6 +159,7 @@ void print_message(MessageLevel level, const std::string& text) {
   const std::lock_guard lock(voice().mutex);
   if (level == MessageLevel::warning)
     for (HeardWarnings* listener : voice().listeners) listener->heard_.push_back(text);
+  if (level == MessageLevel::warning) send_event("warning", {{"message", text}});
   const std::string shown = harmless(text);
   if (shows(level)) {
     remove_bar();

@@ -41,6 +41,9 @@ class Silence {
   Silence& operator=(const Silence&) = delete;
 };
 
+/// Whether one lives in this thread.
+bool silent();
+
 /// Remembers the warnings of all threads that come while it lives.
 class HeardWarnings {
  public:

@@ -4,14 +4,19 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <csignal>
+#include <nlohmann/json.hpp>
+
+#include "ptyche/core/events.h"
 
 namespace ptyche {
 
 namespace {
 
 constexpr auto kBarInterval = std::chrono::milliseconds(100);
+constexpr auto kEventInterval = std::chrono::milliseconds(100);
 constexpr auto kLineInterval = std::chrono::seconds(60);
 
 double seconds_between(std::chrono::steady_clock::time_point from,
@@ -35,11 +40,12 @@ Progress::Progress(std::string what, std::int64_t total, std::string unit)
       terminal_(isatty(STDERR_FILENO) != 0),
       start_(Clock::now()),
       drawn_(start_ - kBarInterval),
-      said_(start_) {}
+      said_(start_),
+      sent_(start_ - kEventInterval) {}
 
 Progress::~Progress() { finish(); }
 
-void Progress::step(std::int64_t done, std::int64_t units, const std::string& detail) {
+void Progress::step(std::int64_t done, std::int64_t units, const std::string& detail, double loss) {
   const auto now = Clock::now();
   const bool first = first_done_ < 0, last = done >= total_;
   if (first) {
@@ -51,6 +57,10 @@ void Progress::step(std::int64_t done, std::int64_t units, const std::string& de
     drawn_ = now;
     print_bar(line(done, units, detail));
   }
+  if (first || last || now - sent_ >= kEventInterval) {
+    sent_ = now;
+    send(done, units, detail, loss);
+  }
   const bool after_a_minute = now - said_ >= kLineInterval;
   if (!first && !last && !after_a_minute) return;
   said_ = now;
@@ -58,19 +68,38 @@ void Progress::step(std::int64_t done, std::int64_t units, const std::string& de
                 line(done, units, detail));
 }
 
-std::string Progress::pace(std::int64_t done, std::int64_t units) const {
-  if (done <= first_done_) return "";
+std::optional<Progress::Pace> Progress::pace(std::int64_t done, std::int64_t units) const {
+  if (done <= first_done_) return std::nullopt;
   const double elapsed = std::max(seconds_between(start_, Clock::now()), 1e-9);
   const double rate = static_cast<double>(units - first_units_) / elapsed;
   const double left =
       elapsed * static_cast<double>(total_ - done) / static_cast<double>(done - first_done_);
-  return fmt::format("{:.0f} {}/s  {} left  ", rate, unit_, format_duration(left));
+  return Pace{rate, left};
+}
+
+void Progress::send(std::int64_t done, std::int64_t units, const std::string& detail,
+                    double loss) const {
+  if (!sends_events()) return;
+  const auto now = pace(done, units);
+  constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
+  send_event("progress", {{"what", what_},
+                          {"done", done},
+                          {"total", total_},
+                          {"unit", unit_},
+                          {"rate", now ? now->rate : unknown},
+                          {"seconds_left", now ? now->seconds_left : unknown},
+                          {"loss", loss},
+                          {"detail", detail}});
 }
 
 std::string Progress::line(std::int64_t done, std::int64_t units, const std::string& detail) const {
   const auto filled = static_cast<std::size_t>(20 * done / total_);
   const std::string bar = std::string(filled, '#') + std::string(20 - filled, '.');
-  return fmt::format("{} [{}] {}/{}  {}{}", what_, bar, done, total_, pace(done, units), detail);
+  const auto now = pace(done, units);
+  const std::string speed = now ? fmt::format("{:.0f} {}/s  {} left  ", now->rate, unit_,
+                                              format_duration(now->seconds_left))
+                                : "";
+  return fmt::format("{} [{}] {}/{}  {}{}", what_, bar, done, total_, speed, detail);
 }
 
 void Progress::finish() { remove_bar(); }
@@ -102,6 +131,12 @@ CatchInterrupts::~CatchInterrupts() {
   std::signal(SIGHUP, hang_up_);
 }
 
-bool interrupted() { return signal_came != 0; }
+bool interrupted() {
+  if (signal_came == 0) return false;
+  static std::atomic_flag said = ATOMIC_FLAG_INIT;
+  if (!said.test_and_set())
+    send_event("cancelling", {{"message", "the state is saved, then the work ends"}});
+  return true;
+}
 
 }  // namespace ptyche

@@ -5,6 +5,8 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <limits>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -29,18 +31,25 @@ class Progress {
   /// done    steps finished so far, 0..total (may start above 0 when work is resumed)
   /// units   units of work finished so far, for the rate
   /// detail  short text, e.g. "loss 1.23"
-  void step(std::int64_t done, std::int64_t units, const std::string& detail);
+  /// loss    per photon, for who listens to events; NaN = none
+  void step(std::int64_t done, std::int64_t units, const std::string& detail,
+            double loss = std::numeric_limits<double>::quiet_NaN());
   void finish();
 
  private:
   using Clock = std::chrono::steady_clock;
-  /// Rate and time left; empty at the first step, before which it is not known what was done.
-  std::string pace(std::int64_t done, std::int64_t units) const;
+  /// Units a second and seconds left; nothing at the first step, before which it is not known what
+  /// was done.
+  struct Pace {
+    double rate = 0, seconds_left = 0;
+  };
+  std::optional<Pace> pace(std::int64_t done, std::int64_t units) const;
+  void send(std::int64_t done, std::int64_t units, const std::string& detail, double loss) const;
   std::string line(std::int64_t done, std::int64_t units, const std::string& detail) const;
   std::string what_, unit_;
   std::int64_t total_, first_done_ = -1, first_units_ = 0;
   bool terminal_;
-  Clock::time_point start_, drawn_, said_;
+  Clock::time_point start_, drawn_, said_, sent_;
 };
 
 /// "45 s", "3 min 20 s", "2 h 5 min".

@@ -7,11 +7,13 @@
 #include <cmath>
 #include <exception>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <system_error>
 #include <utility>
 
 #include "ptyche/core/error.h"
+#include "ptyche/core/events.h"
 #include "ptyche/core/files.h"
 #include "ptyche/core/output_folder.h"
 #include "ptyche/core/progress.h"
@@ -346,7 +348,7 @@ class ChainRun {
     ++chain_.epoch;
     ++chain_.stretch;
     progress_.step(chain_.total, chain_.total * problem_.patterns(),
-                   fmt::format("{}  loss {:.5f}", link().solver, loss));
+                   fmt::format("{}  loss {:.5f}", link().solver, loss), loss);
     const bool ends = chain_.epoch == link().epochs || still() || (on_plateau() && !skips_passes());
     if (chain_.total % problem_.options.every == 0 || ends) evaluate_held_out(loss);
     if (!ends) return;
@@ -424,6 +426,7 @@ class ChainRun {
     running_ = Stopwatch();
     try {
       write_chain(watch_.checkpoint, chain_, problem_, key_);
+      send_event("checkpoint", {{"file", watch_.checkpoint.string()}, {"done", chain_.total}});
     } catch (const std::exception& error) {
       warn("{}: the checkpoint could not be written, --resume cannot go on from here: {}",
            watch_.checkpoint.string(), error.what());

@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <cmath>
 #include <exception>
+#include <nlohmann/json.hpp>
 #include <system_error>
 
 #include "ptyche/core/error.h"
+#include "ptyche/core/events.h"
 #include "ptyche/core/files.h"
 #include "ptyche/core/output_folder.h"
 #include "ptyche/core/progress.h"
@@ -89,6 +91,7 @@ class Checkpoints {
     if (file_.empty()) return false;
     try {
       write_checkpoint(file_, state, key_);
+      send_event("checkpoint", {{"file", file_.string()}, {"done", state.step}});
       return true;
     } catch (const std::exception& error) {
       warn("the checkpoint could not be written, --resume cannot go on from here: {}",
@@ -124,7 +127,8 @@ Model train(const Scan& scan, const Groups& all_groups, const TrainOptions& opti
                                            batches[static_cast<std::size_t>(state.batch)], options);
       progress.step(
           state.step, state.step * groups.merged * options.groups_per_batch,
-          fmt::format("epoch {}/{}  loss {:.5f}", state.epoch + 1, options.epochs, result.loss));
+          fmt::format("epoch {}/{}  loss {:.5f}", state.epoch + 1, options.epochs, result.loss),
+          result.loss);
       if (state.batch == static_cast<std::int64_t>(batches.size())) break;
       checkpoints.after_step(state);
     }

@@ -57,10 +57,24 @@ inline at::Tensor changed(at::Tensor values, FuzzedDataProvider& input) {
   }
 }
 
+/// Those that hold numbers.
+inline std::vector<std::string> datasets_of_numbers(const Hdf5File& file) {
+  std::vector<std::string> names = file.datasets();
+  std::erase_if(names, [&](const std::string& name) {
+    try {
+      file.read(name);
+      return false;
+    } catch (const InvalidInput&) {
+      return true;
+    }
+  });
+  return names;
+}
+
 /// Changes 1 to 3 datasets of the file.
 inline void change(const std::filesystem::path& file, FuzzedDataProvider& input) {
   const Hdf5File in = Hdf5File::open(file);
-  const std::vector<std::string> names = in.datasets();
+  const std::vector<std::string> names = datasets_of_numbers(in);
   std::map<std::string, at::Tensor> others;
   for (int left = input.ConsumeIntegralInRange(1, 3); left > 0; --left) {
     const std::string& name = names[input.ConsumeIntegralInRange<std::size_t>(0, names.size() - 1)];

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What ./run package and ./run install make, used as on a machine where nothing else is installed.
 
-  package_test.py BUILD [Tar] [Deb] [Install]
+  package_test.py BUILD [Tar] [Wheel] [Deb] [Install]
 """
 import pathlib
 import shutil
@@ -103,6 +103,45 @@ class Tar(InFolder):
         for line in self.ok(self.ptyche, "--help").splitlines():
             if line.startswith("  ") and not line.startswith("  ptyche"):
                 self.assertTrue((share / f"man/man1/ptyche-{line.split()[0]}.1").exists(), line)
+
+
+class Wheel(InFolder):
+    """In a virtual environment that has NumPy, without a network, compiler or PATH."""
+
+    LARGEST = 160_000_000
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        if subprocess.run([sys.executable, "-c", "import numpy, pytest, venv, ensurepip"], check=False,
+                          stderr=subprocess.DEVNULL).returncode != 0:
+            raise unittest.SkipTest("python3-numpy, python3-pytest and python3-venv are not all there")
+        cls.wheel = cls.made("wheel")
+        cls.python = cls.folder / "env" / "bin" / "python"
+        subprocess.run([sys.executable, "-m", "venv", "--system-site-packages", cls.folder / "env"],
+                       check=True)
+        subprocess.run([cls.python, "-m", "pip", "install", "--quiet", "--no-index", cls.wheel],
+                       check=True, env={"HOME": str(cls.folder)}, cwd=cls.folder)
+
+    def test_is_small_enough_and_names_the_glibc_that_it_needs(self):
+        self.assertLess(self.wheel.stat().st_size, self.LARGEST)
+        self.assertRegex(self.wheel.name, r"^ptyche-[0-9.]+-py3-none-manylinux_2_\d+_x86_64\.whl$")
+
+    def test_is_whole_and_has_the_types(self):
+        self.ok(self.python, "-c", "import importlib.metadata as m; assert m.requires('ptyche') == ["
+                "'numpy>=1.23']; assert all(f.locate().exists() for f in m.files('ptyche')); "
+                "assert any(f.name == 'py.typed' for f in m.files('ptyche'))", cwd=self.folder)
+
+    def test_brings_the_command(self):
+        version = run(BUILD / "ptyche", "--version", env=None).stdout
+        self.assertEqual(self.ok(self.folder / "env" / "bin" / "ptyche", "--version"), version)
+        self.assertEqual(run(self.folder / "env" / "bin" / "ptyche", "nonsense").returncode, 2)
+
+    def test_passes_the_tests_of_the_interface(self):
+        done = run(self.python, "-B", "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", "not slow",
+                   ROOT / "tests/python/test_interface.py", ROOT / "tests/python/test_jobs.py",
+                   cwd=self.folder, env={"HOME": str(self.folder), "LD_LIBRARY_PATH": "/nowhere"})
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
 
 class Deb(InFolder):

@@ -1,0 +1,2090 @@
+# Printed by `python3 -m ptyche._stubs`; not edited by hand.
+import os
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, Protocol, SupportsFloat, SupportsIndex
+
+from ._job import Event as Event
+from ._job import Job as Job
+from ._program import description as description
+from ._program import program as program
+from ._values import Check as Check
+from ._values import Comparison as Comparison
+from ._values import Model as Model
+from ._values import Output as Output
+from ._values import Reconstruction as Reconstruction
+from ._values import Scan as Scan
+from ._verbs import load as load
+from ._verbs import names as names
+from ._verbs import read as read
+from ._verbs import start as start
+from .errors import Crashed as Crashed
+from .errors import Diverged as Diverged
+from .errors import Error as Error
+from .errors import Interrupted as Interrupted
+from .errors import InvalidInput as InvalidInput
+from .errors import PtycheWarning as PtycheWarning
+
+__version__: str
+
+class _Array(Protocol):
+    def __array__(self) -> Any: ...
+
+class _Tensor(Protocol):
+    def __dlpack__(self) -> Any: ...
+
+_Path = str | os.PathLike[str]
+_File = _Path | Scan | Reconstruction | Model | _Array | _Tensor
+_Files = _File | Sequence[_File]
+_OnProgress = Callable[[Event], object] | None
+
+class _Reconstruct(Protocol):
+    """From a scan to its image, scored and drawn.
+
+    output_dir: folder for all results (required)
+    overwrite: where the output folder holds results, move them to FOLDER.old and start anew (default False)
+    probe: what the solver starts from: auto (the file's, or one found from the patterns where the file has none or that one explains more), scan (the file's), zone-plate, electron, disk, gaussian (by their own options), or the path of a result or of an .npy file (default 'auto')
+    lens_diameter: zone-plate: its diameter (0.., m, default 0.0)
+    outermost_zone: zone-plate: width of its outermost zone, instead of --focal-length (0.., m, default 0.0)
+    focal_length: zone-plate: its focal length, for any lens behind a round aperture (0.., m, default 0.0)
+    central_stop: zone-plate: diameter of its central stop (0.., m, default 0.0)
+    cs: electron: spherical aberration (m, default 0.0)
+    defocus: zone-plate, electron: from the focus to the sample; > 0: the sample lies behind the focus (overfocus) (m, default 0.0)
+    beam_diameter: disk: its diameter; gaussian: its width at half the intensity (0.., m, default 0.0)
+    zernike: zone-plate, electron: aberrations, root mean square over the aperture, Noll index 4, 5, 6, ... (rad, default [])
+    format: how the file is read: a format's name or a recipe's file (.toml); empty = by its content (docs/formats.md) (default '')
+    patterns: where the patterns lie, instead of a format: [FILE:]NAME, a path of an HDF5 file or an array's name (default '')
+    positions: where the positions lie: [FILE:]X,[FILE:]Y in metres; *1e-6 behind a name brings micrometres to them, *px says object pixels (default '')
+    scan_shape: rows x columns of a raster without written positions, such as 16x32 (default '')
+    scan_step: from one point of that raster to the next (0.., m, default 0.0)
+    flyback: patterns at the end of each row of the raster, recorded while the beam flew back: left out. The shape may count them or not (0..1e+06, default 0)
+    scan_rotation: degrees, of the raster's columns against the detector's, towards its rows; auto: found from where the patterns' light is deflected to, a transposed detector too (default '0')
+    voltage: electrons: acceleration voltage, instead of an energy (0.., V, default 0.0)
+    semi_angle: electrons: convergence semi-angle; with the bright disk's radius it gives the detector's pixel where nothing else does (0..0.5, rad, default 0.0)
+    orientation: turns the patterns: 4 transpose + 2 rows reversed + 1 columns reversed, as PtyPy counts; -1 = as the file says (-1..7, default -1)
+    domain: what the file's patterns are, where it does not say ('auto' | 'counts' | 'amplitude', default 'auto')
+    mask: file, none (every pixel counts), or a .npy/.npz file of bool (N, N), true = counted (default 'file')
+    scan_index: which scan, where the file's array scan_index numbers several; -1 = there is one (-1..1e+09, default -1)
+    frames: only these patterns: FIRST:END[:STEP], counted from 0, END not among them (default '')
+    crop: keep N x N detector pixels around the zero frequency, padded where the detector ends before; 0 = all (0..1e+06, px, default 0)
+    bin: sums of B x B detector pixels, after --crop; a sum with a masked pixel is masked (1..64, default 1)
+    center: row,col of the zero frequency, where it is not at (N/2, N/2) (px, default [])
+    energy: photon energy; 0 = from the file (0.., eV, default 0.0)
+    distance: sample to detector; 0 = from the file (0.., m, default 0.0)
+    detector_pixel: detector pixel pitch; 0 = from the file (0.., m, default 0.0)
+    flip_x: columns of the positions run the other way (default False)
+    flip_y: rows of the positions run the other way (default False)
+    swap_xy: exchange rows and columns of the positions (default False)
+    photons: per pattern through an empty sample; 0 = from the mean counts (0.., photons, default 0.0)
+    nphotons: mean counts per pattern for amplitudes without a scale; 0 = 1e9, with a warning (0.., photons, default 0.0)
+    hold_out: share of patterns kept out of everything, to score the image on; auto = a twentieth, at least 8, none of fewer than 80; 0 = none (0..0.5, default 'auto')
+    hold_out_file: JSON file with heldout_indices, instead of --hold-out (default '')
+    unseen_half: half of the scan kept from training and inferred in single passes ('none' | 'upper' | 'lower', default 'none')
+    no_check: take the scan as it is: nothing is examined, mended or refused (see info --check) (default False)
+    intensities: fit the beam's intensity in each pattern: on, off, or auto: where the image tells that the beam changes ('auto' | 'on' | 'off', default 'auto')
+    half_sets: also reconstruct the odd and the even patterns apart and correlate the two images; takes twice the time (default False)
+    no_verdict: do not judge the image: good, doubtful or failed (exit code 4), by two more solves of a part of the patterns (default False)
+    own_probes: of several scans start each from its own probe, not from that of the scan before (default False)
+    train: epochs of a network that is trained on the scan first (the bare option: auto), with the options from group-size on; none = solvers alone (default 'none')
+    group_size: neighbours that one merged object must predict (1..64, patterns, default 32)
+    merged: how many of a group are merged, drawn anew each time; 0 = half (0..64, patterns, default 0)
+    epochs: passes over the patterns (1..1e+06, default 40)
+    groups_per_batch: groups in one step (1..100000, groups, default 1)
+    learning_rate: of the network, at its highest (1e-09..1, default 0.0015)
+    probe_learning_rate: of the probe, in shares of its peak (0..1, default 0.0001)
+    fixed_probe: keep the probe that training starts from (default False)
+    probe_modes: incoherent probe modes that are trained (1..32, default 1)
+    background: train a background per detector pixel (--background=false: none) (default True)
+    probe_start: solver: rPIE on the used patterns; guess: the file's probe ('solver' | 'guess', default 'solver')
+    probe_start_epochs: passes of that solver (1..10000, default 30)
+    network: unet: ours; ptychopinn: PtychoPINN's; supervised: PtychoPINN's baseline, which is shown the truth ('unet' | 'ptychopinn' | 'supervised', default 'unet')
+    n_filters_scale: of PtychoPINN's networks: factor of all numbers of features (1..64, default 2)
+    amp_activation: of PtychoPINN's network: what bounds its amplitudes ('sigmoid' | 'swish' | 'softplus' | 'relu', default 'sigmoid')
+    object_big: of PtychoPINN's network: a patch for each pattern of a group, not one for all (default True)
+    probe_big: of PtychoPINN's network: patches with a border of low resolution, not of zeros (default True)
+    resume: go on from the checkpoint in the output folder (default False)
+    seed: of every random choice; the same seed gives the same result (default 1)
+    refine_positions: none, jitter (each pattern's own error; what the bare option means) or affine (scale, rotation, shear too) ('none' | 'jitter' | 'affine', default 'none')
+    position_step: largest move of a position between two looks at all patterns, about (0..10, px, default 0.1)
+    tv_weight: of the patches' total variation beside the loss, which makes them smooth (0..1e+06, default 0.0)
+    realspace_mae_weight: of the patches' distance from the true object, which only a simulated scan has (0..1e+06, default 0.0)
+    device: where the physics of training is computed; the network stays on the CPU, auto is cpu ('auto' | 'cpu' | 'cuda', default 'auto')
+    engine: how the physics is computed (ptyche info --engines) ('fused' | 'reference', default 'fused')
+    precision: of the network's arithmetic; auto = bfloat16 where the processor is faster with it ('auto' | 'float32' | 'bfloat16', default 'auto')
+    batch: patterns at a time at inference; no influence on the image (1..1e+06, patterns, default 64)
+    refine: passes of a solver that starts from the network's image (ml, 3 probe modes, positions, background); none or auto (default 'auto')
+    threads: 0 = one per core (0..4096, default 0)
+    quiet: warnings and errors alone, no progress, no summary (default False)
+    verbose: every step and all scores (default False)
+    log: file to which all messages are added, each with its time (default '')
+    log_level: least important messages in that file ('error' | 'warning' | 'info' | 'debug', default 'debug')
+    """
+    def __call__(
+        self,
+        *scans: _Files,
+        output_dir: _File | None = ...,
+        overwrite: bool | None = ...,
+        probe: str | _File | None = ...,
+        lens_diameter: SupportsFloat | str | None = ...,
+        outermost_zone: SupportsFloat | str | None = ...,
+        focal_length: SupportsFloat | str | None = ...,
+        central_stop: SupportsFloat | str | None = ...,
+        cs: SupportsFloat | str | None = ...,
+        defocus: SupportsFloat | str | None = ...,
+        beam_diameter: SupportsFloat | str | None = ...,
+        zernike: Sequence[float] | str | None = ...,
+        format: str | _File | None = ...,
+        patterns: str | _File | None = ...,
+        positions: str | _File | None = ...,
+        scan_shape: str | _File | None = ...,
+        scan_step: SupportsFloat | str | None = ...,
+        flyback: SupportsIndex | None = ...,
+        scan_rotation: str | _File | None = ...,
+        voltage: SupportsFloat | str | None = ...,
+        semi_angle: SupportsFloat | str | None = ...,
+        orientation: SupportsIndex | None = ...,
+        domain: Literal['auto', 'counts', 'amplitude'] | None = ...,
+        mask: str | _File | None = ...,
+        scan_index: SupportsIndex | None = ...,
+        frames: str | _File | None = ...,
+        crop: SupportsIndex | None = ...,
+        bin: SupportsIndex | None = ...,
+        center: Sequence[float] | str | None = ...,
+        energy: SupportsFloat | str | None = ...,
+        distance: SupportsFloat | str | None = ...,
+        detector_pixel: SupportsFloat | str | None = ...,
+        flip_x: bool | None = ...,
+        flip_y: bool | None = ...,
+        swap_xy: bool | None = ...,
+        photons: SupportsFloat | str | None = ...,
+        nphotons: SupportsFloat | str | None = ...,
+        hold_out: SupportsFloat | str | None = ...,
+        hold_out_file: str | _File | None = ...,
+        unseen_half: Literal['none', 'upper', 'lower'] | bool | None = ...,
+        no_check: bool | None = ...,
+        intensities: Literal['auto', 'on', 'off'] | None = ...,
+        half_sets: bool | None = ...,
+        no_verdict: bool | None = ...,
+        own_probes: bool | None = ...,
+        train: str | _File | bool | None = ...,
+        group_size: SupportsIndex | None = ...,
+        merged: SupportsIndex | None = ...,
+        epochs: SupportsIndex | None = ...,
+        groups_per_batch: SupportsIndex | None = ...,
+        learning_rate: SupportsFloat | str | None = ...,
+        probe_learning_rate: SupportsFloat | str | None = ...,
+        fixed_probe: bool | None = ...,
+        probe_modes: SupportsIndex | None = ...,
+        background: bool | None = ...,
+        probe_start: Literal['solver', 'guess'] | None = ...,
+        probe_start_epochs: SupportsIndex | None = ...,
+        network: Literal['unet', 'ptychopinn', 'supervised'] | None = ...,
+        n_filters_scale: SupportsIndex | None = ...,
+        amp_activation: Literal['sigmoid', 'swish', 'softplus', 'relu'] | None = ...,
+        object_big: bool | None = ...,
+        probe_big: bool | None = ...,
+        resume: bool | None = ...,
+        seed: SupportsIndex | None = ...,
+        refine_positions: Literal['none', 'jitter', 'affine'] | bool | None = ...,
+        position_step: SupportsFloat | str | None = ...,
+        tv_weight: SupportsFloat | str | None = ...,
+        realspace_mae_weight: SupportsFloat | str | None = ...,
+        device: Literal['auto', 'cpu', 'cuda'] | None = ...,
+        engine: Literal['fused', 'reference'] | None = ...,
+        precision: Literal['auto', 'float32', 'bfloat16'] | None = ...,
+        batch: SupportsIndex | None = ...,
+        refine: str | _File | None = ...,
+        threads: SupportsIndex | None = ...,
+        quiet: bool | None = ...,
+        verbose: bool | None = ...,
+        log: _File | None = ...,
+        log_level: Literal['error', 'warning', 'info', 'debug'] | None = ...,
+        on_progress: _OnProgress = ...,
+    ) -> Reconstruction: ...
+    def start(
+        self,
+        *scans: _Files,
+        output_dir: _File | None = ...,
+        overwrite: bool | None = ...,
+        probe: str | _File | None = ...,
+        lens_diameter: SupportsFloat | str | None = ...,
+        outermost_zone: SupportsFloat | str | None = ...,
+        focal_length: SupportsFloat | str | None = ...,
+        central_stop: SupportsFloat | str | None = ...,
+        cs: SupportsFloat | str | None = ...,
+        defocus: SupportsFloat | str | None = ...,
+        beam_diameter: SupportsFloat | str | None = ...,
+        zernike: Sequence[float] | str | None = ...,
+        format: str | _File | None = ...,
+        patterns: str | _File | None = ...,
+        positions: str | _File | None = ...,
+        scan_shape: str | _File | None = ...,
+        scan_step: SupportsFloat | str | None = ...,
+        flyback: SupportsIndex | None = ...,
+        scan_rotation: str | _File | None = ...,
+        voltage: SupportsFloat | str | None = ...,
+        semi_angle: SupportsFloat | str | None = ...,
+        orientation: SupportsIndex | None = ...,
+        domain: Literal['auto', 'counts', 'amplitude'] | None = ...,
+        mask: str | _File | None = ...,
+        scan_index: SupportsIndex | None = ...,
+        frames: str | _File | None = ...,
+        crop: SupportsIndex | None = ...,
+        bin: SupportsIndex | None = ...,
+        center: Sequence[float] | str | None = ...,
+        energy: SupportsFloat | str | None = ...,
+        distance: SupportsFloat | str | None = ...,
+        detector_pixel: SupportsFloat | str | None = ...,
+        flip_x: bool | None = ...,
+        flip_y: bool | None = ...,
+        swap_xy: bool | None = ...,
+        photons: SupportsFloat | str | None = ...,
+        nphotons: SupportsFloat | str | None = ...,
+        hold_out: SupportsFloat | str | None = ...,
+        hold_out_file: str | _File | None = ...,
+        unseen_half: Literal['none', 'upper', 'lower'] | bool | None = ...,
+        no_check: bool | None = ...,
+        intensities: Literal['auto', 'on', 'off'] | None = ...,
+        half_sets: bool | None = ...,
+        no_verdict: bool | None = ...,
+        own_probes: bool | None = ...,
+        train: str | _File | bool | None = ...,
+        group_size: SupportsIndex | None = ...,
+        merged: SupportsIndex | None = ...,
+        epochs: SupportsIndex | None = ...,
+        groups_per_batch: SupportsIndex | None = ...,
+        learning_rate: SupportsFloat | str | None = ...,
+        probe_learning_rate: SupportsFloat | str | None = ...,
+        fixed_probe: bool | None = ...,
+        probe_modes: SupportsIndex | None = ...,
+        background: bool | None = ...,
+        probe_start: Literal['solver', 'guess'] | None = ...,
+        probe_start_epochs: SupportsIndex | None = ...,
+        network: Literal['unet', 'ptychopinn', 'supervised'] | None = ...,
+        n_filters_scale: SupportsIndex | None = ...,
+        amp_activation: Literal['sigmoid', 'swish', 'softplus', 'relu'] | None = ...,
+        object_big: bool | None = ...,
+        probe_big: bool | None = ...,
+        resume: bool | None = ...,
+        seed: SupportsIndex | None = ...,
+        refine_positions: Literal['none', 'jitter', 'affine'] | bool | None = ...,
+        position_step: SupportsFloat | str | None = ...,
+        tv_weight: SupportsFloat | str | None = ...,
+        realspace_mae_weight: SupportsFloat | str | None = ...,
+        device: Literal['auto', 'cpu', 'cuda'] | None = ...,
+        engine: Literal['fused', 'reference'] | None = ...,
+        precision: Literal['auto', 'float32', 'bfloat16'] | None = ...,
+        batch: SupportsIndex | None = ...,
+        refine: str | _File | None = ...,
+        threads: SupportsIndex | None = ...,
+        quiet: bool | None = ...,
+        verbose: bool | None = ...,
+        log: _File | None = ...,
+        log_level: Literal['error', 'warning', 'info', 'debug'] | None = ...,
+    ) -> Job[Reconstruction]: ...
+
+reconstruct: _Reconstruct
+
+class _Solve(Protocol):
+    """From a scan to its image by iterative solvers.
+
+    output_dir: folder for all results (required)
+    solver: SOLVER:PASSES, several joined by commas, or auto: what fits the scan; solvers: ml (maximum likelihood by mini-batches: the best image), lbfgs (maximum likelihood by whole passes of L-BFGS: a last polish), lsqml (least-squares maximum likelihood with optimal steps), epie (ePIE: pattern by pattern, the classic), rpie (rPIE: pattern by pattern, steps bounded where the probe is dim), dm (difference map: the surest far from the solution, never at rest), raar (relaxed averaged alternating reflections: calmer than the difference map) (default 'auto')
+    probe_modes: number of incoherent probe modes (1..32, default 1)
+    fixed_probe: keep the probe that the chain starts from (default False)
+    background: fit a background per detector pixel (default False)
+    refine_positions: none, jitter (each pattern's own error; what the bare option means) or affine (scale, rotation, shear too) ('none' | 'jitter' | 'affine', default 'none')
+    intensities: fit the beam's intensity in each pattern: on, off, or auto: where the image tells that the beam changes ('auto' | 'on' | 'off', default 'auto')
+    interpolation: of patches between pixels: move the probe (does not blur) or interpolate the object ('probe_fourier' | 'bilinear', default 'probe_fourier')
+    max_amplitude: largest amplitude of the object; 0 = not limited (0..1e+06, default 0.0)
+    probe_support: radius outside which the probe is set to zero; 0 = not limited (0..2, N/2, default 0.0)
+    every: interval of the evaluations: held-out R-factor, pictures, a line of progress.csv (1..1e+06, passes, default 10)
+    seed: of the order of patterns and the hold-out (default 1)
+    batch: patterns per gradient step (ml: 16); patterns per step, up to four times as many in a large scan (lsqml: 16); patterns per step of background and positions (epie, rpie, dm, raar: 16) (1..1e+06, patterns, default 'auto')
+    engine: how the gradient is computed (ptyche info --engines) (ml, lbfgs, lsqml, epie, rpie, dm, raar: fused) ('auto' | 'fused' | 'reference', default 'auto')
+    likelihood: of the counts: Poisson, or Gaussian noise of the amplitudes (ml, lbfgs, epie, rpie, dm, raar: poisson; lsqml: amplitude) ('auto' | 'poisson' | 'amplitude', default 'auto')
+    position_step: largest correction of a position in one pass, about (ml, lsqml, epie, rpie, dm, raar: 0.03) (0..10, px, default 'auto')
+    object_step: step size of the object (ml: 0.05) (1e-09.., |object|, default 'auto')
+    probe_step: step size of the probe (ml: 0.1) (1e-09.., probe peak, default 'auto')
+    object_slope: expected change of the object from pixel to pixel, root mean square; smooths where photons are few; 0 = no such prior (ml, lbfgs: 0.1) (0..1e+06, |object|/px, default 'auto')
+    plateau: where ten passes lower the loss by less than this share, half of the passes left are skipped, so that the steps become short sooner; 0 = never (ml, epie, rpie: 0); where ten passes lower the loss by less than this share, the solver ends; 0 = never (lbfgs, lsqml: 1e-05) (0..1, default 'auto')
+    slow_momentum: momentum coefficient, from pass to pass, of the phase's waves that are longer than the probe, which the steps leave behind; 0 = none (ml: 0.8; lsqml, epie, rpie: 0.5) (0..0.99, default 'auto')
+    amplitude_stiffness: how many times less the prior expects the amplitude to change than the phase, squared; 3 where photons are few (lbfgs: 1) (0..1000, default 'auto')
+    still: where five passes move the image by less than this share of its contrast, the solver ends; 0 = never (lbfgs: 0) (0..1, contrast, default 'auto')
+    momentum: momentum coefficient: share of the last update that is added to the next one (lsqml: 0.5; epie, rpie: 0) (0..0.99, default 'auto')
+    start: result to start from, of ptyche or another program; none = a flat object (default '')
+    resume: continue from the checkpoint in the output folder, or start where there is none (default False)
+    overwrite: where the output folder holds results, move them to FOLDER.old and start anew (default False)
+    half_sets: also solve the odd and the even patterns apart, each from a flat object, and correlate the two images (default False)
+    no_verdict: do not judge the image: good, doubtful or failed (exit code 4), by two more solves of a part of the patterns (default False)
+    probe: what the solver starts from: auto (the file's, or one found from the patterns where the file has none or that one explains more), scan (the file's), zone-plate, electron, disk, gaussian (by their own options), or the path of a result or of an .npy file (default 'auto')
+    lens_diameter: zone-plate: its diameter (0.., m, default 0.0)
+    outermost_zone: zone-plate: width of its outermost zone, instead of --focal-length (0.., m, default 0.0)
+    focal_length: zone-plate: its focal length, for any lens behind a round aperture (0.., m, default 0.0)
+    central_stop: zone-plate: diameter of its central stop (0.., m, default 0.0)
+    cs: electron: spherical aberration (m, default 0.0)
+    defocus: zone-plate, electron: from the focus to the sample; > 0: the sample lies behind the focus (overfocus) (m, default 0.0)
+    beam_diameter: disk: its diameter; gaussian: its width at half the intensity (0.., m, default 0.0)
+    zernike: zone-plate, electron: aberrations, root mean square over the aperture, Noll index 4, 5, 6, ... (rad, default [])
+    format: how the file is read: a format's name or a recipe's file (.toml); empty = by its content (docs/formats.md) (default '')
+    patterns: where the patterns lie, instead of a format: [FILE:]NAME, a path of an HDF5 file or an array's name (default '')
+    positions: where the positions lie: [FILE:]X,[FILE:]Y in metres; *1e-6 behind a name brings micrometres to them, *px says object pixels (default '')
+    scan_shape: rows x columns of a raster without written positions, such as 16x32 (default '')
+    scan_step: from one point of that raster to the next (0.., m, default 0.0)
+    flyback: patterns at the end of each row of the raster, recorded while the beam flew back: left out. The shape may count them or not (0..1e+06, default 0)
+    scan_rotation: degrees, of the raster's columns against the detector's, towards its rows; auto: found from where the patterns' light is deflected to, a transposed detector too (default '0')
+    voltage: electrons: acceleration voltage, instead of an energy (0.., V, default 0.0)
+    semi_angle: electrons: convergence semi-angle; with the bright disk's radius it gives the detector's pixel where nothing else does (0..0.5, rad, default 0.0)
+    orientation: turns the patterns: 4 transpose + 2 rows reversed + 1 columns reversed, as PtyPy counts; -1 = as the file says (-1..7, default -1)
+    domain: what the file's patterns are, where it does not say ('auto' | 'counts' | 'amplitude', default 'auto')
+    mask: file, none (every pixel counts), or a .npy/.npz file of bool (N, N), true = counted (default 'file')
+    scan_index: which scan, where the file's array scan_index numbers several; -1 = there is one (-1..1e+09, default -1)
+    frames: only these patterns: FIRST:END[:STEP], counted from 0, END not among them (default '')
+    crop: keep N x N detector pixels around the zero frequency, padded where the detector ends before; 0 = all (0..1e+06, px, default 0)
+    bin: sums of B x B detector pixels, after --crop; a sum with a masked pixel is masked (1..64, default 1)
+    center: row,col of the zero frequency, where it is not at (N/2, N/2) (px, default [])
+    energy: photon energy; 0 = from the file (0.., eV, default 0.0)
+    distance: sample to detector; 0 = from the file (0.., m, default 0.0)
+    detector_pixel: detector pixel pitch; 0 = from the file (0.., m, default 0.0)
+    near_field: the detector sees the sample's shadow and not its far field (solve only) (default False)
+    source_distance: near field: focus to sample; 0 = from the file, or parallel light (0.., m, default 0.0)
+    flip_x: columns of the positions run the other way (default False)
+    flip_y: rows of the positions run the other way (default False)
+    swap_xy: exchange rows and columns of the positions (default False)
+    photons: per pattern through an empty sample; 0 = from the mean counts (0.., photons, default 0.0)
+    nphotons: mean counts per pattern for amplitudes without a scale; 0 = 1e9, with a warning (0.., photons, default 0.0)
+    hold_out: share of patterns kept out of everything, to score the image on; auto = a twentieth, at least 8, none of fewer than 80; 0 = none (0..0.5, default 'auto')
+    hold_out_file: JSON file with heldout_indices, instead of --hold-out (default '')
+    unseen_half: half of the scan kept from training and inferred in single passes ('none' | 'upper' | 'lower', default 'none')
+    no_check: take the scan as it is: nothing is examined, mended or refused (see info --check) (default False)
+    threads: 0 = one per core (0..4096, default 0)
+    quiet: warnings and errors alone, no progress, no summary (default False)
+    verbose: every step and all scores (default False)
+    log: file to which all messages are added, each with its time (default '')
+    log_level: least important messages in that file ('error' | 'warning' | 'info' | 'debug', default 'debug')
+    """
+    def __call__(
+        self,
+        scan: _Files,
+        solver: str | _File | None = ...,
+        *,
+        output_dir: _File | None = ...,
+        probe_modes: SupportsIndex | None = ...,
+        fixed_probe: bool | None = ...,
+        background: bool | None = ...,
+        refine_positions: Literal['none', 'jitter', 'affine'] | bool | None = ...,
+        intensities: Literal['auto', 'on', 'off'] | None = ...,
+        interpolation: Literal['probe_fourier', 'bilinear'] | None = ...,
+        max_amplitude: SupportsFloat | str | None = ...,
+        probe_support: SupportsFloat | str | None = ...,
+        every: SupportsIndex | None = ...,
+        seed: SupportsIndex | None = ...,
+        batch: SupportsFloat | str | None = ...,
+        engine: Literal['auto', 'fused', 'reference'] | None = ...,
+        likelihood: Literal['auto', 'poisson', 'amplitude'] | None = ...,
+        position_step: SupportsFloat | str | None = ...,
+        object_step: SupportsFloat | str | None = ...,
+        probe_step: SupportsFloat | str | None = ...,
+        object_slope: SupportsFloat | str | None = ...,
+        plateau: SupportsFloat | str | None = ...,
+        slow_momentum: SupportsFloat | str | None = ...,
+        amplitude_stiffness: SupportsFloat | str | None = ...,
+        still: SupportsFloat | str | None = ...,
+        momentum: SupportsFloat | str | None = ...,
+        start: _File | None = ...,
+        resume: bool | None = ...,
+        overwrite: bool | None = ...,
+        half_sets: bool | None = ...,
+        no_verdict: bool | None = ...,
+        probe: str | _File | None = ...,
+        lens_diameter: SupportsFloat | str | None = ...,
+        outermost_zone: SupportsFloat | str | None = ...,
+        focal_length: SupportsFloat | str | None = ...,
+        central_stop: SupportsFloat | str | None = ...,
+        cs: SupportsFloat | str | None = ...,
+        defocus: SupportsFloat | str | None = ...,
+        beam_diameter: SupportsFloat | str | None = ...,
+        zernike: Sequence[float] | str | None = ...,
+        format: str | _File | None = ...,
+        patterns: str | _File | None = ...,
+        positions: str | _File | None = ...,
+        scan_shape: str | _File | None = ...,
+        scan_step: SupportsFloat | str | None = ...,
+        flyback: SupportsIndex | None = ...,
+        scan_rotation: str | _File | None = ...,
+        voltage: SupportsFloat | str | None = ...,
+        semi_angle: SupportsFloat | str | None = ...,
+        orientation: SupportsIndex | None = ...,
+        domain: Literal['auto', 'counts', 'amplitude'] | None = ...,
+        mask: str | _File | None = ...,
+        scan_index: SupportsIndex | None = ...,
+        frames: str | _File | None = ...,
+        crop: SupportsIndex | None = ...,
+        bin: SupportsIndex | None = ...,
+        center: Sequence[float] | str | None = ...,
+        energy: SupportsFloat | str | None = ...,
+        distance: SupportsFloat | str | None = ...,
+        detector_pixel: SupportsFloat | str | None = ...,
+        near_field: bool | None = ...,
+        source_distance: SupportsFloat | str | None = ...,
+        flip_x: bool | None = ...,
+        flip_y: bool | None = ...,
+        swap_xy: bool | None = ...,
+        photons: SupportsFloat | str | None = ...,
+        nphotons: SupportsFloat | str | None = ...,
+        hold_out: SupportsFloat | str | None = ...,
+        hold_out_file: str | _File | None = ...,
+        unseen_half: Literal['none', 'upper', 'lower'] | bool | None = ...,
+        no_check: bool | None = ...,
+        threads: SupportsIndex | None = ...,
+        quiet: bool | None = ...,
+        verbose: bool | None = ...,
+        log: _File | None = ...,
+        log_level: Literal['error', 'warning', 'info', 'debug'] | None = ...,
+        on_progress: _OnProgress = ...,
+    ) -> Reconstruction: ...
+    def start(
+        self,
+        scan: _Files,
+        solver: str | _File | None = ...,
+        *,
+        output_dir: _File | None = ...,
+        probe_modes: SupportsIndex | None = ...,
+        fixed_probe: bool | None = ...,
+        background: bool | None = ...,
+        refine_positions: Literal['none', 'jitter', 'affine'] | bool | None = ...,
+        intensities: Literal['auto', 'on', 'off'] | None = ...,
+        interpolation: Literal['probe_fourier', 'bilinear'] | None = ...,
+        max_amplitude: SupportsFloat | str | None = ...,
+        probe_support: SupportsFloat | str | None = ...,
+        every: SupportsIndex | None = ...,
+        seed: SupportsIndex | None = ...,
+        batch: SupportsFloat | str | None = ...,
+        engine: Literal['auto', 'fused', 'reference'] | None = ...,
+        likelihood: Literal['auto', 'poisson', 'amplitude'] | None = ...,
+        position_step: SupportsFloat | str | None = ...,
+        object_step: SupportsFloat | str | None = ...,
+        probe_step: SupportsFloat | str | None = ...,
+        object_slope: SupportsFloat | str | None = ...,
+        plateau: SupportsFloat | str | None = ...,
+        slow_momentum: SupportsFloat | str | None = ...,
+        amplitude_stiffness: SupportsFloat | str | None = ...,
+        still: SupportsFloat | str | None = ...,
+        momentum: SupportsFloat | str | None = ...,
+        start: _File | None = ...,
+        resume: bool | None = ...,
+        overwrite: bool | None = ...,
+        half_sets: bool | None = ...,
+        no_verdict: bool | None = ...,
+        probe: str | _File | None = ...,
+        lens_diameter: SupportsFloat | str | None = ...,
+        outermost_zone: SupportsFloat | str | None = ...,
+        focal_length: SupportsFloat | str | None = ...,
+        central_stop: SupportsFloat | str | None = ...,
+        cs: SupportsFloat | str | None = ...,
+        defocus: SupportsFloat | str | None = ...,
+        beam_diameter: SupportsFloat | str | None = ...,
+        zernike: Sequence[float] | str | None = ...,
+        format: str | _File | None = ...,
+        patterns: str | _File | None = ...,
+        positions: str | _File | None = ...,
+        scan_shape: str | _File | None = ...,
+        scan_step: SupportsFloat | str | None = ...,
+        flyback: SupportsIndex | None = ...,
+        scan_rotation: str | _File | None = ...,
+        voltage: SupportsFloat | str | None = ...,
+        semi_angle: SupportsFloat | str | None = ...,
+        orientation: SupportsIndex | None = ...,
+        domain: Literal['auto', 'counts', 'amplitude'] | None = ...,
+        mask: str | _File | None = ...,
+        scan_index: SupportsIndex | None = ...,
+        frames: str | _File | None = ...,
+        crop: SupportsIndex | None = ...,
+        bin: SupportsIndex | None = ...,
+        center: Sequence[float] | str | None = ...,
+        energy: SupportsFloat | str | None = ...,
+        distance: SupportsFloat | str | None = ...,
+        detector_pixel: SupportsFloat | str | None = ...,
+        near_field: bool | None = ...,
+        source_distance: SupportsFloat | str | None = ...,
+        flip_x: bool | None = ...,
+        flip_y: bool | None = ...,
+        swap_xy: bool | None = ...,
+        photons: SupportsFloat | str | None = ...,
+        nphotons: SupportsFloat | str | None = ...,
+        hold_out: SupportsFloat | str | None = ...,
+        hold_out_file: str | _File | None = ...,
+        unseen_half: Literal['none', 'upper', 'lower'] | bool | None = ...,
+        no_check: bool | None = ...,
+        threads: SupportsIndex | None = ...,
+        quiet: bool | None = ...,
+        verbose: bool | None = ...,
+        log: _File | None = ...,
+        log_level: Literal['error', 'warning', 'info', 'debug'] | None = ...,
+    ) -> Job[Reconstruction]: ...
+
+solve: _Solve
+
+class _Train(Protocol):
+    """Train a network on a scan.
+
+    preset: ptychopinn: train as PtychoPINN does (network, loss, merge, learning rate, scale); other options change that ('none' | 'ptychopinn', default 'none')
+    output_dir: folder for the model (required)
+    overwrite: where the output folder holds results, move them to FOLDER.old and start anew (default False)
+    probe: what the solver starts from: auto (the file's, or one found from the patterns where the file has none or that one explains more), scan (the file's), zone-plate, electron, disk, gaussian (by their own options), or the path of a result or of an .npy file (default 'auto')
+    lens_diameter: zone-plate: its diameter (0.., m, default 0.0)
+    outermost_zone: zone-plate: width of its outermost zone, instead of --focal-length (0.., m, default 0.0)
+    focal_length: zone-plate: its focal length, for any lens behind a round aperture (0.., m, default 0.0)
+    central_stop: zone-plate: diameter of its central stop (0.., m, default 0.0)
+    cs: electron: spherical aberration (m, default 0.0)
+    defocus: zone-plate, electron: from the focus to the sample; > 0: the sample lies behind the focus (overfocus) (m, default 0.0)
+    beam_diameter: disk: its diameter; gaussian: its width at half the intensity (0.., m, default 0.0)
+    zernike: zone-plate, electron: aberrations, root mean square over the aperture, Noll index 4, 5, 6, ... (rad, default [])
+    probe_smoothing_sigma: Gaussian that the first probe is smoothed by; 0 = none (0..1000, px, default 0.0)
+    probe_mask: cut the first probe to a disc, as PtychoPINN does (default False)
+    probe_mask_diameter: of the disc; 0 = N / 2 (0..100000, px, default 0.0)
+    probe_mask_sigma: Gaussian that the disc's edge is blurred by (0.001..1000, px, default 1.0)
+    format: how the file is read: a format's name or a recipe's file (.toml); empty = by its content (docs/formats.md) (default '')
+    patterns: where the patterns lie, instead of a format: [FILE:]NAME, a path of an HDF5 file or an array's name (default '')
+    positions: where the positions lie: [FILE:]X,[FILE:]Y in metres; *1e-6 behind a name brings micrometres to them, *px says object pixels (default '')
+    scan_shape: rows x columns of a raster without written positions, such as 16x32 (default '')
+    scan_step: from one point of that raster to the next (0.., m, default 0.0)
+    flyback: patterns at the end of each row of the raster, recorded while the beam flew back: left out. The shape may count them or not (0..1e+06, default 0)
+    scan_rotation: degrees, of the raster's columns against the detector's, towards its rows; auto: found from where the patterns' light is deflected to, a transposed detector too (default '0')
+    voltage: electrons: acceleration voltage, instead of an energy (0.., V, default 0.0)
+    semi_angle: electrons: convergence semi-angle; with the bright disk's radius it gives the detector's pixel where nothing else does (0..0.5, rad, default 0.0)
+    orientation: turns the patterns: 4 transpose + 2 rows reversed + 1 columns reversed, as PtyPy counts; -1 = as the file says (-1..7, default -1)
+    domain: what the file's patterns are, where it does not say ('auto' | 'counts' | 'amplitude', default 'auto')
+    mask: file, none (every pixel counts), or a .npy/.npz file of bool (N, N), true = counted (default 'file')
+    scan_index: which scan, where the file's array scan_index numbers several; -1 = there is one (-1..1e+09, default -1)
+    frames: only these patterns: FIRST:END[:STEP], counted from 0, END not among them (default '')
+    crop: keep N x N detector pixels around the zero frequency, padded where the detector ends before; 0 = all (0..1e+06, px, default 0)
+    bin: sums of B x B detector pixels, after --crop; a sum with a masked pixel is masked (1..64, default 1)
+    center: row,col of the zero frequency, where it is not at (N/2, N/2) (px, default [])
+    energy: photon energy; 0 = from the file (0.., eV, default 0.0)
+    distance: sample to detector; 0 = from the file (0.., m, default 0.0)
+    detector_pixel: detector pixel pitch; 0 = from the file (0.., m, default 0.0)
+    flip_x: columns of the positions run the other way (default False)
+    flip_y: rows of the positions run the other way (default False)
+    swap_xy: exchange rows and columns of the positions (default False)
+    photons: per pattern through an empty sample; 0 = from the mean counts (0.., photons, default 0.0)
+    nphotons: mean counts per pattern for amplitudes without a scale; 0 = 1e9, with a warning (0.., photons, default 0.0)
+    hold_out: share of patterns kept out of everything, to score the image on; auto = a twentieth, at least 8, none of fewer than 80; 0 = none (0..0.5, default 0.0)
+    hold_out_file: JSON file with heldout_indices, instead of --hold-out (default '')
+    unseen_half: half of the scan kept from training and inferred in single passes ('none' | 'upper' | 'lower', default 'none')
+    group_size: neighbours that one merged object must predict (1..64, patterns, default 32)
+    merged: how many of a group are merged, drawn anew each time; 0 = half (0..64, patterns, default 0)
+    epochs: passes over the patterns (1..1e+06, default 40)
+    groups_per_batch: groups in one step (1..100000, groups, default 1)
+    learning_rate: of the network, at its highest (1e-09..1, default 0.0015)
+    probe_learning_rate: of the probe, in shares of its peak (0..1, default 0.0001)
+    fixed_probe: keep the probe that training starts from (default False)
+    probe_modes: incoherent probe modes that are trained (1..32, default 1)
+    background: train a background per detector pixel (--background=false: none) (default True)
+    probe_start: solver: rPIE on the used patterns; guess: the file's probe ('solver' | 'guess', default 'solver')
+    probe_start_epochs: passes of that solver (1..10000, default 30)
+    network: unet: ours; ptychopinn: PtychoPINN's; supervised: PtychoPINN's baseline, which is shown the truth ('unet' | 'ptychopinn' | 'supervised', default 'unet')
+    n_filters_scale: of PtychoPINN's networks: factor of all numbers of features (1..64, default 2)
+    amp_activation: of PtychoPINN's network: what bounds its amplitudes ('sigmoid' | 'swish' | 'softplus' | 'relu', default 'sigmoid')
+    object_big: of PtychoPINN's network: a patch for each pattern of a group, not one for all (default True)
+    probe_big: of PtychoPINN's network: patches with a border of low resolution, not of zeros (default True)
+    resume: go on from the checkpoint in the output folder (default False)
+    seed: of every random choice; the same seed gives the same result (default 1)
+    refine_positions: none, jitter (each pattern's own error; what the bare option means) or affine (scale, rotation, shear too) ('none' | 'jitter' | 'affine', default 'none')
+    position_step: largest move of a position between two looks at all patterns, about (0..10, px, default 0.1)
+    tv_weight: of the patches' total variation beside the loss, which makes them smooth (0..1e+06, default 0.0)
+    realspace_mae_weight: of the patches' distance from the true object, which only a simulated scan has (0..1e+06, default 0.0)
+    device: where the physics of training is computed; the network stays on the CPU, auto is cpu ('auto' | 'cpu' | 'cuda', default 'auto')
+    engine: how the physics is computed (ptyche info --engines) ('fused' | 'reference', default 'fused')
+    precision: of the network's arithmetic; auto = bfloat16 where the processor is faster with it ('auto' | 'float32' | 'bfloat16', default 'auto')
+    nll_weight: above 0: the Poisson likelihood of the counts is trained on (so without both); with both above 0 on both, in this ratio (0..1e+06, default 0.0)
+    mae_weight: above 0: the absolute error of the amplitudes is trained on; with both above 0 on both, in this ratio (0..1e+06, default 0.0)
+    gridsize: groups of gridsize^2 patterns, chosen once; 0 = drawn anew in every epoch (0..8, default 0)
+    n_groups: how many groups; 0 = patterns / gridsize^2 (0..1e+09, groups, default 0)
+    neighbor_count: nearest patterns that the others of a group are drawn from (1..4096, patterns, default 4)
+    grouping: nearest: a pattern and some near it; ptychopinn: some near a pattern, without it ('nearest' | 'ptychopinn', default 'nearest')
+    sequential_sampling: take the first patterns of the file, not random ones (default False)
+    enable_oversampling: allow more groups than patterns: different choices of neighbours (default False)
+    neighbor_pool_size: nearest patterns that these draw from; 0 = as --neighbor-count (0..4096, patterns, default 0)
+    n_subsample: how many patterns are used at all; 0 = every one (0..1e+09, patterns, default 0)
+    subsample_seed: draws these (default 1)
+    train_data_file: the scan, instead of SCAN (default '')
+    test_data_file: scan for --do-stitching; none = the one that is trained on (default '')
+    do_stitching: infer and stitch after training, as infer does with --ptychopinn-pictures (default False)
+    model_type: supervised: the same as --network supervised ('pinn' | 'supervised', default 'pinn')
+    probe_scale: with --preset ptychopinn: over how many times its mean amplitude the probe is normalised, which sets how bright the object is (0..1e+06, default 0.0)
+    probe_trainable: false: the same as --fixed-probe ('true' | 'false', default 'true')
+    torch_loss_mode: poisson: the same as --nll-weight 1; mae: as --mae-weight 1 ('' | 'poisson' | 'mae', default '')
+    backend: accepted and not needed: --engine chooses ('' | 'tensorflow' | 'pytorch', default '')
+    use_xla_translate: accepted and not needed: nothing is compiled while the program runs (default False)
+    torch_accelerator: accepted and not needed, as all of PtychoPINN's --torch-* settings (default '')
+    torch_deterministic: accepted and not needed, as all of PtychoPINN's --torch-* switches (default False)
+    threads: 0 = one per core (0..4096, default 0)
+    quiet: warnings and errors alone, no progress, no summary (default False)
+    verbose: every step and all scores (default False)
+    log: file to which all messages are added, each with its time (default '')
+    log_level: least important messages in that file ('error' | 'warning' | 'info' | 'debug', default 'debug')
+    """
+    def __call__(
+        self,
+        scan: _Files | None = ...,
+        /,
+        *,
+        preset: Literal['none', 'ptychopinn'] | bool | None = ...,
+        output_dir: _File | None = ...,
+        overwrite: bool | None = ...,
+        probe: str | _File | None = ...,
+        lens_diameter: SupportsFloat | str | None = ...,
+        outermost_zone: SupportsFloat | str | None = ...,
+        focal_length: SupportsFloat | str | None = ...,
+        central_stop: SupportsFloat | str | None = ...,
+        cs: SupportsFloat | str | None = ...,
+        defocus: SupportsFloat | str | None = ...,
+        beam_diameter: SupportsFloat | str | None = ...,
+        zernike: Sequence[float] | str | None = ...,
+        probe_smoothing_sigma: SupportsFloat | str | None = ...,
+        probe_mask: bool | None = ...,
+        probe_mask_diameter: SupportsFloat | str | None = ...,
+        probe_mask_sigma: SupportsFloat | str | None = ...,
+        format: str | _File | None = ...,
+        patterns: str | _File | None = ...,
+        positions: str | _File | None = ...,
+        scan_shape: str | _File | None = ...,
+        scan_step: SupportsFloat | str | None = ...,
+        flyback: SupportsIndex | None = ...,
+        scan_rotation: str | _File | None = ...,
+        voltage: SupportsFloat | str | None = ...,
+        semi_angle: SupportsFloat | str | None = ...,
+        orientation: SupportsIndex | None = ...,
+        domain: Literal['auto', 'counts', 'amplitude'] | None = ...,
+        mask: str | _File | None = ...,
+        scan_index: SupportsIndex | None = ...,
+        frames: str | _File | None = ...,
+        crop: SupportsIndex | None = ...,
+        bin: SupportsIndex | None = ...,
+        center: Sequence[float] | str | None = ...,
+        energy: SupportsFloat | str | None = ...,
+        distance: SupportsFloat | str | None = ...,
+        detector_pixel: SupportsFloat | str | None = ...,
+        flip_x: bool | None = ...,
+        flip_y: bool | None = ...,
+        swap_xy: bool | None = ...,
+        photons: SupportsFloat | str | None = ...,
+        nphotons: SupportsFloat | str | None = ...,
+        hold_out: SupportsFloat | str | None = ...,
+        hold_out_file: str | _File | None = ...,
+        unseen_half: Literal['none', 'upper', 'lower'] | bool | None = ...,
+        group_size: SupportsIndex | None = ...,
+        merged: SupportsIndex | None = ...,
+        epochs: SupportsIndex | None = ...,
+        groups_per_batch: SupportsIndex | None = ...,
+        learning_rate: SupportsFloat | str | None = ...,
+        probe_learning_rate: SupportsFloat | str | None = ...,
+        fixed_probe: bool | None = ...,
+        probe_modes: SupportsIndex | None = ...,
+        background: bool | None = ...,
+        probe_start: Literal['solver', 'guess'] | None = ...,
+        probe_start_epochs: SupportsIndex | None = ...,
+        network: Literal['unet', 'ptychopinn', 'supervised'] | None = ...,
+        n_filters_scale: SupportsIndex | None = ...,
+        amp_activation: Literal['sigmoid', 'swish', 'softplus', 'relu'] | None = ...,
+        object_big: bool | None = ...,
+        probe_big: bool | None = ...,
+        resume: bool | None = ...,
+        seed: SupportsIndex | None = ...,
+        refine_positions: Literal['none', 'jitter', 'affine'] | bool | None = ...,
+        position_step: SupportsFloat | str | None = ...,
+        tv_weight: SupportsFloat | str | None = ...,
+        realspace_mae_weight: SupportsFloat | str | None = ...,
+        device: Literal['auto', 'cpu', 'cuda'] | None = ...,
+        engine: Literal['fused', 'reference'] | None = ...,
+        precision: Literal['auto', 'float32', 'bfloat16'] | None = ...,
+        nll_weight: SupportsFloat | str | None = ...,
+        mae_weight: SupportsFloat | str | None = ...,
+        gridsize: SupportsIndex | None = ...,
+        n_groups: SupportsIndex | None = ...,
+        neighbor_count: SupportsIndex | None = ...,
+        grouping: Literal['nearest', 'ptychopinn'] | None = ...,
+        sequential_sampling: bool | None = ...,
+        enable_oversampling: bool | None = ...,
+        neighbor_pool_size: SupportsIndex | None = ...,
+        n_subsample: SupportsIndex | None = ...,
+        subsample_seed: SupportsIndex | None = ...,
+        train_data_file: _File | None = ...,
+        test_data_file: _File | None = ...,
+        do_stitching: bool | None = ...,
+        model_type: Literal['pinn', 'supervised'] | None = ...,
+        probe_scale: SupportsFloat | str | None = ...,
+        probe_trainable: Literal['true', 'false'] | bool | None = ...,
+        torch_loss_mode: Literal['', 'poisson', 'mae'] | None = ...,
+        backend: Literal['', 'tensorflow', 'pytorch'] | None = ...,
+        use_xla_translate: bool | None = ...,
+        torch_accelerator: str | _File | bool | None = ...,
+        torch_deterministic: bool | None = ...,
+        threads: SupportsIndex | None = ...,
+        quiet: bool | None = ...,
+        verbose: bool | None = ...,
+        log: _File | None = ...,
+        log_level: Literal['error', 'warning', 'info', 'debug'] | None = ...,
+        on_progress: _OnProgress = ...,
+    ) -> Model: ...
+    def start(
+        self,
+        scan: _Files | None = ...,
+        /,
+        *,
+        preset: Literal['none', 'ptychopinn'] | bool | None = ...,
+        output_dir: _File | None = ...,
+        overwrite: bool | None = ...,
+        probe: str | _File | None = ...,
+        lens_diameter: SupportsFloat | str | None = ...,
+        outermost_zone: SupportsFloat | str | None = ...,
+        focal_length: SupportsFloat | str | None = ...,
+        central_stop: SupportsFloat | str | None = ...,
+        cs: SupportsFloat | str | None = ...,
+        defocus: SupportsFloat | str | None = ...,
+        beam_diameter: SupportsFloat | str | None = ...,
+        zernike: Sequence[float] | str | None = ...,
+        probe_smoothing_sigma: SupportsFloat | str | None = ...,
+        probe_mask: bool | None = ...,
+        probe_mask_diameter: SupportsFloat | str | None = ...,
+        probe_mask_sigma: SupportsFloat | str | None = ...,
+        format: str | _File | None = ...,
+        patterns: str | _File | None = ...,
+        positions: str | _File | None = ...,
+        scan_shape: str | _File | None = ...,
+        scan_step: SupportsFloat | str | None = ...,
+        flyback: SupportsIndex | None = ...,
+        scan_rotation: str | _File | None = ...,
+        voltage: SupportsFloat | str | None = ...,
+        semi_angle: SupportsFloat | str | None = ...,
+        orientation: SupportsIndex | None = ...,
+        domain: Literal['auto', 'counts', 'amplitude'] | None = ...,
+        mask: str | _File | None = ...,
+        scan_index: SupportsIndex | None = ...,
+        frames: str | _File | None = ...,
+        crop: SupportsIndex | None = ...,
+        bin: SupportsIndex | None = ...,
+        center: Sequence[float] | str | None = ...,
+        energy: SupportsFloat | str | None = ...,
+        distance: SupportsFloat | str | None = ...,
+        detector_pixel: SupportsFloat | str | None = ...,
+        flip_x: bool | None = ...,
+        flip_y: bool | None = ...,
+        swap_xy: bool | None = ...,
+        photons: SupportsFloat | str | None = ...,
+        nphotons: SupportsFloat | str | None = ...,
+        hold_out: SupportsFloat | str | None = ...,
+        hold_out_file: str | _File | None = ...,
+        unseen_half: Literal['none', 'upper', 'lower'] | bool | None = ...,
+        group_size: SupportsIndex | None = ...,
+        merged: SupportsIndex | None = ...,
+        epochs: SupportsIndex | None = ...,
+        groups_per_batch: SupportsIndex | None = ...,
+        learning_rate: SupportsFloat | str | None = ...,
+        probe_learning_rate: SupportsFloat | str | None = ...,
+        fixed_probe: bool | None = ...,
+        probe_modes: SupportsIndex | None = ...,
+        background: bool | None = ...,
+        probe_start: Literal['solver', 'guess'] | None = ...,
+        probe_start_epochs: SupportsIndex | None = ...,
+        network: Literal['unet', 'ptychopinn', 'supervised'] | None = ...,
+        n_filters_scale: SupportsIndex | None = ...,
+        amp_activation: Literal['sigmoid', 'swish', 'softplus', 'relu'] | None = ...,
+        object_big: bool | None = ...,
+        probe_big: bool | None = ...,
+        resume: bool | None = ...,
+        seed: SupportsIndex | None = ...,
+        refine_positions: Literal['none', 'jitter', 'affine'] | bool | None = ...,
+        position_step: SupportsFloat | str | None = ...,
+        tv_weight: SupportsFloat | str | None = ...,
+        realspace_mae_weight: SupportsFloat | str | None = ...,
+        device: Literal['auto', 'cpu', 'cuda'] | None = ...,
+        engine: Literal['fused', 'reference'] | None = ...,
+        precision: Literal['auto', 'float32', 'bfloat16'] | None = ...,
+        nll_weight: SupportsFloat | str | None = ...,
+        mae_weight: SupportsFloat | str | None = ...,
+        gridsize: SupportsIndex | None = ...,
+        n_groups: SupportsIndex | None = ...,
+        neighbor_count: SupportsIndex | None = ...,
+        grouping: Literal['nearest', 'ptychopinn'] | None = ...,
+        sequential_sampling: bool | None = ...,
+        enable_oversampling: bool | None = ...,
+        neighbor_pool_size: SupportsIndex | None = ...,
+        n_subsample: SupportsIndex | None = ...,
+        subsample_seed: SupportsIndex | None = ...,
+        train_data_file: _File | None = ...,
+        test_data_file: _File | None = ...,
+        do_stitching: bool | None = ...,
+        model_type: Literal['pinn', 'supervised'] | None = ...,
+        probe_scale: SupportsFloat | str | None = ...,
+        probe_trainable: Literal['true', 'false'] | bool | None = ...,
+        torch_loss_mode: Literal['', 'poisson', 'mae'] | None = ...,
+        backend: Literal['', 'tensorflow', 'pytorch'] | None = ...,
+        use_xla_translate: bool | None = ...,
+        torch_accelerator: str | _File | bool | None = ...,
+        torch_deterministic: bool | None = ...,
+        threads: SupportsIndex | None = ...,
+        quiet: bool | None = ...,
+        verbose: bool | None = ...,
+        log: _File | None = ...,
+        log_level: Literal['error', 'warning', 'info', 'debug'] | None = ...,
+    ) -> Job[Model]: ...
+
+train: _Train
+
+class _Infer(Protocol):
+    """The image of a scan by a model that is already trained.
+
+    model: model.ptyche written by train or reconstruct, or its folder (required)
+    output_dir: folder for all results (required)
+    overwrite: where the output folder holds results, move them to FOLDER.old and start anew (default False)
+    test_data_file: the scan, instead of SCAN; with --ptychopinn-pictures (default '')
+    seed: draws the hold-out (default 1)
+    batch: patterns at a time at inference; no influence on the image (1..1e+06, patterns, default 64)
+    engine: how the physics is computed (ptyche info --engines) ('fused' | 'reference', default 'fused')
+    precision: of the network's arithmetic; auto = bfloat16 where the processor is faster with it ('auto' | 'float32' | 'bfloat16', default 'auto')
+    n_subsample: how many patterns are used at all; 0 = every one (0..1e+09, patterns, default 0)
+    subsample_seed: draws these (default 1)
+    ptychopinn_pictures: also reconstructed_amplitude.png and reconstructed_phase.png, for scripts that look for PtychoPINN's names (default False)
+    phase_vmin: phase at the dark end of the colours of these pictures; auto = 1st percentile (rad, default 'auto')
+    phase_vmax: phase at the bright end; auto = 99th percentile (rad, default 'auto')
+    n_groups: how many are made, one around a pattern: the same as --n-subsample, which wins (0..1e+09, groups, default 0)
+    gridsize: accepted and not needed: the model knows how many patterns go in together (0..8, default 0)
+    neighbor_count: accepted and not needed: the nearest ones go in together (0..4096, patterns, default 0)
+    comparison_plot: also comparison_plot.png: the image beside the truth, where the scan has one (default False)
+    backend: accepted and not needed: --engine chooses ('' | 'tensorflow' | 'pytorch', default '')
+    use_xla_translate: accepted and not needed: nothing is compiled while the program runs (default False)
+    torch_accelerator: accepted and not needed, as all of PtychoPINN's --torch-* settings (default '')
+    torch_deterministic: accepted and not needed, as all of PtychoPINN's --torch-* switches (default False)
+    format: how the file is read: a format's name or a recipe's file (.toml); empty = by its content (docs/formats.md) (default '')
+    patterns: where the patterns lie, instead of a format: [FILE:]NAME, a path of an HDF5 file or an array's name (default '')
+    positions: where the positions lie: [FILE:]X,[FILE:]Y in metres; *1e-6 behind a name brings micrometres to them, *px says object pixels (default '')
+    scan_shape: rows x columns of a raster without written positions, such as 16x32 (default '')
+    scan_step: from one point of that raster to the next (0.., m, default 0.0)
+    flyback: patterns at the end of each row of the raster, recorded while the beam flew back: left out. The shape may count them or not (0..1e+06, default 0)
+    scan_rotation: degrees, of the raster's columns against the detector's, towards its rows; auto: found from where the patterns' light is deflected to, a transposed detector too (default '0')
+    voltage: electrons: acceleration voltage, instead of an energy (0.., V, default 0.0)
+    semi_angle: electrons: convergence semi-angle; with the bright disk's radius it gives the detector's pixel where nothing else does (0..0.5, rad, default 0.0)
+    orientation: turns the patterns: 4 transpose + 2 rows reversed + 1 columns reversed, as PtyPy counts; -1 = as the file says (-1..7, default -1)
+    domain: what the file's patterns are, where it does not say ('auto' | 'counts' | 'amplitude', default 'auto')
+    mask: file, none (every pixel counts), or a .npy/.npz file of bool (N, N), true = counted (default 'file')
+    scan_index: which scan, where the file's array scan_index numbers several; -1 = there is one (-1..1e+09, default -1)
+    frames: only these patterns: FIRST:END[:STEP], counted from 0, END not among them (default '')
+    crop: keep N x N detector pixels around the zero frequency, padded where the detector ends before; 0 = all (0..1e+06, px, default 0)
+    bin: sums of B x B detector pixels, after --crop; a sum with a masked pixel is masked (1..64, default 1)
+    center: row,col of the zero frequency, where it is not at (N/2, N/2) (px, default [])
+    energy: photon energy; 0 = from the file (0.., eV, default 0.0)
+    distance: sample to detector; 0 = from the file (0.., m, default 0.0)
+    detector_pixel: detector pixel pitch; 0 = from the file (0.., m, default 0.0)
+    flip_x: columns of the positions run the other way (default False)
+    flip_y: rows of the positions run the other way (default False)
+    swap_xy: exchange rows and columns of the positions (default False)
+    photons: per pattern through an empty sample; 0 = from the mean counts (0.., photons, default 0.0)
+    nphotons: mean counts per pattern for amplitudes without a scale; 0 = 1e9, with a warning (0.., photons, default 0.0)
+    hold_out: share of patterns kept out of everything, to score the image on; auto = a twentieth, at least 8, none of fewer than 80; 0 = none (0..0.5, default 0.0)
+    hold_out_file: JSON file with heldout_indices, instead of --hold-out (default '')
+    unseen_half: half of the scan kept from training and inferred in single passes ('none' | 'upper' | 'lower', default 'none')
+    threads: 0 = one per core (0..4096, default 0)
+    quiet: warnings and errors alone, no progress, no summary (default False)
+    verbose: every step and all scores (default False)
+    log: file to which all messages are added, each with its time (default '')
+    log_level: least important messages in that file ('error' | 'warning' | 'info' | 'debug', default 'debug')
+    """
+    def __call__(
+        self,
+        scan: _Files | None = ...,
+        model: _File | None = ...,
+        *,
+        output_dir: _File | None = ...,
+        overwrite: bool | None = ...,
+        test_data_file: _File | None = ...,
+        seed: SupportsIndex | None = ...,
+        batch: SupportsIndex | None = ...,
+        engine: Literal['fused', 'reference'] | None = ...,
+        precision: Literal['auto', 'float32', 'bfloat16'] | None = ...,
+        n_subsample: SupportsIndex | None = ...,
+        subsample_seed: SupportsIndex | None = ...,
+        ptychopinn_pictures: bool | None = ...,
+        phase_vmin: SupportsFloat | str | None = ...,
+        phase_vmax: SupportsFloat | str | None = ...,
+        n_groups: SupportsIndex | None = ...,
+        gridsize: SupportsIndex | None = ...,
+        neighbor_count: SupportsIndex | None = ...,
+        comparison_plot: bool | None = ...,
+        backend: Literal['', 'tensorflow', 'pytorch'] | None = ...,
+        use_xla_translate: bool | None = ...,
+        torch_accelerator: str | _File | bool | None = ...,
+        torch_deterministic: bool | None = ...,
+        format: str | _File | None = ...,
+        patterns: str | _File | None = ...,
+        positions: str | _File | None = ...,
+        scan_shape: str | _File | None = ...,
+        scan_step: SupportsFloat | str | None = ...,
+        flyback: SupportsIndex | None = ...,
+        scan_rotation: str | _File | None = ...,
+        voltage: SupportsFloat | str | None = ...,
+        semi_angle: SupportsFloat | str | None = ...,
+        orientation: SupportsIndex | None = ...,
+        domain: Literal['auto', 'counts', 'amplitude'] | None = ...,
+        mask: str | _File | None = ...,
+        scan_index: SupportsIndex | None = ...,
+        frames: str | _File | None = ...,
+        crop: SupportsIndex | None = ...,
+        bin: SupportsIndex | None = ...,
+        center: Sequence[float] | str | None = ...,
+        energy: SupportsFloat | str | None = ...,
+        distance: SupportsFloat | str | None = ...,
+        detector_pixel: SupportsFloat | str | None = ...,
+        flip_x: bool | None = ...,
+        flip_y: bool | None = ...,
+        swap_xy: bool | None = ...,
+        photons: SupportsFloat | str | None = ...,
+        nphotons: SupportsFloat | str | None = ...,
+        hold_out: SupportsFloat | str | None = ...,
+        hold_out_file: str | _File | None = ...,
+        unseen_half: Literal['none', 'upper', 'lower'] | bool | None = ...,
+        threads: SupportsIndex | None = ...,
+        quiet: bool | None = ...,
+        verbose: bool | None = ...,
+        log: _File | None = ...,
+        log_level: Literal['error', 'warning', 'info', 'debug'] | None = ...,
+        on_progress: _OnProgress = ...,
+    ) -> Reconstruction: ...
+    def start(
+        self,
+        scan: _Files | None = ...,
+        model: _File | None = ...,
+        *,
+        output_dir: _File | None = ...,
+        overwrite: bool | None = ...,
+        test_data_file: _File | None = ...,
+        seed: SupportsIndex | None = ...,
+        batch: SupportsIndex | None = ...,
+        engine: Literal['fused', 'reference'] | None = ...,
+        precision: Literal['auto', 'float32', 'bfloat16'] | None = ...,
+        n_subsample: SupportsIndex | None = ...,
+        subsample_seed: SupportsIndex | None = ...,
+        ptychopinn_pictures: bool | None = ...,
+        phase_vmin: SupportsFloat | str | None = ...,
+        phase_vmax: SupportsFloat | str | None = ...,
+        n_groups: SupportsIndex | None = ...,
+        gridsize: SupportsIndex | None = ...,
+        neighbor_count: SupportsIndex | None = ...,
+        comparison_plot: bool | None = ...,
+        backend: Literal['', 'tensorflow', 'pytorch'] | None = ...,
+        use_xla_translate: bool | None = ...,
+        torch_accelerator: str | _File | bool | None = ...,
+        torch_deterministic: bool | None = ...,
+        format: str | _File | None = ...,
+        patterns: str | _File | None = ...,
+        positions: str | _File | None = ...,
+        scan_shape: str | _File | None = ...,
+        scan_step: SupportsFloat | str | None = ...,
+        flyback: SupportsIndex | None = ...,
+        scan_rotation: str | _File | None = ...,
+        voltage: SupportsFloat | str | None = ...,
+        semi_angle: SupportsFloat | str | None = ...,
+        orientation: SupportsIndex | None = ...,
+        domain: Literal['auto', 'counts', 'amplitude'] | None = ...,
+        mask: str | _File | None = ...,
+        scan_index: SupportsIndex | None = ...,
+        frames: str | _File | None = ...,
+        crop: SupportsIndex | None = ...,
+        bin: SupportsIndex | None = ...,
+        center: Sequence[float] | str | None = ...,
+        energy: SupportsFloat | str | None = ...,
+        distance: SupportsFloat | str | None = ...,
+        detector_pixel: SupportsFloat | str | None = ...,
+        flip_x: bool | None = ...,
+        flip_y: bool | None = ...,
+        swap_xy: bool | None = ...,
+        photons: SupportsFloat | str | None = ...,
+        nphotons: SupportsFloat | str | None = ...,
+        hold_out: SupportsFloat | str | None = ...,
+        hold_out_file: str | _File | None = ...,
+        unseen_half: Literal['none', 'upper', 'lower'] | bool | None = ...,
+        threads: SupportsIndex | None = ...,
+        quiet: bool | None = ...,
+        verbose: bool | None = ...,
+        log: _File | None = ...,
+        log_level: Literal['error', 'warning', 'info', 'debug'] | None = ...,
+    ) -> Job[Reconstruction]: ...
+
+infer: _Infer
+
+class _Simulate(Protocol):
+    """Make a scan with known truth.
+
+    output: file to write, .cxi, or .npz as PtychoPINN reads it (required)
+    like: a scan whose own object, probe and positions are simulated (default '')
+    object: what is scanned ('dead-leaves' | 'siemens-star' | 'bars' | 'lines' | 'random-field' | 'image', default 'dead-leaves')
+    object_file: .png or .npy for the object image; black or the smallest number absorbs most (default '')
+    object_phase_file: another one for its phase; none = --object-file gives both (default '')
+    material: one thickness for amplitude and phase, or independent ('one' | 'independent', default 'one')
+    probe: the illumination ('defocused' | 'disk' | 'gaussian' | 'zernike' | 'ptychopinn', default 'defocused')
+    zernike: aberrations of the probe zernike, root mean square, Noll index 4, 5, 6, ... (-100..100, rad, default [])
+    trajectory: where the beam falls ('jittered' | 'fermat' | 'raster', default 'jittered')
+    N: side of a pattern, even (16..1024, px, default 64)
+    n_patterns: how many (1..1e+06, patterns, default 900)
+    step: distance of neighbouring positions (0.1..1000, px, default 4.0)
+    jitter: of a jittered grid, uniform in +- (0..0.5, steps, default 0.3)
+    photons: per pattern through an empty sample (1..1e+10, photons, default 100000.0)
+    amplitude_min: of the object (0..1, default 0.5)
+    amplitude_max: of the object (0..2, default 1.0)
+    phase_range: phases lie in +- half of it (0..6.28, rad, default 1.2)
+    probe_diameter: at defocus 1 (2..512, px, default 22.0)
+    relative_defocus: over the default one; 0 = in focus (-10..10, default 1.0)
+    probe_defocus_error: relative error of the defocus in the probe that the file gives (-1..10, default 0.0)
+    position_error: of the positions that the file gives, root mean square per axis (0..100, px, default 0.0)
+    position_scale_error: the given grid is too large by this share (-0.5..0.5, default 0.0)
+    position_rotation: the given grid is turned by this (-45..45, degrees, default 0.0)
+    energy: photon energy; with the two below the file's lengths are metres; 0 = object pixels (0.., eV, default 0.0)
+    distance: sample to detector (0.., m, default 0.0)
+    detector_pixel: detector pixel pitch (0.., m, default 0.0)
+    near_field: the detector sees the sample's shadow and not its far field (default False)
+    source_distance: near field: focus to sample; 0 = parallel light (0.., m, default 0.0)
+    seed: of object, positions and noise (default 1)
+    quiet: warnings and errors alone, no progress, no summary (default False)
+    verbose: every step and all scores (default False)
+    log: file to which all messages are added, each with its time (default '')
+    log_level: least important messages in that file ('error' | 'warning' | 'info' | 'debug', default 'debug')
+    """
+    def __call__(
+        self,
+        *,
+        output: _File | None = ...,
+        like: _File | None = ...,
+        object: Literal['dead-leaves', 'siemens-star', 'bars', 'lines', 'random-field', 'image'] | None = ...,
+        object_file: _File | None = ...,
+        object_phase_file: _File | None = ...,
+        material: Literal['one', 'independent'] | None = ...,
+        probe: Literal['defocused', 'disk', 'gaussian', 'zernike', 'ptychopinn'] | None = ...,
+        zernike: Sequence[float] | str | None = ...,
+        trajectory: Literal['jittered', 'fermat', 'raster'] | None = ...,
+        N: SupportsIndex | None = ...,
+        n_patterns: SupportsIndex | None = ...,
+        step: SupportsFloat | str | None = ...,
+        jitter: SupportsFloat | str | None = ...,
+        photons: SupportsFloat | str | None = ...,
+        amplitude_min: SupportsFloat | str | None = ...,
+        amplitude_max: SupportsFloat | str | None = ...,
+        phase_range: SupportsFloat | str | None = ...,
+        probe_diameter: SupportsFloat | str | None = ...,
+        relative_defocus: SupportsFloat | str | None = ...,
+        probe_defocus_error: SupportsFloat | str | None = ...,
+        position_error: SupportsFloat | str | None = ...,
+        position_scale_error: SupportsFloat | str | None = ...,
+        position_rotation: SupportsFloat | str | None = ...,
+        energy: SupportsFloat | str | None = ...,
+        distance: SupportsFloat | str | None = ...,
+        detector_pixel: SupportsFloat | str | None = ...,
+        near_field: bool | None = ...,
+        source_distance: SupportsFloat | str | None = ...,
+        seed: SupportsIndex | None = ...,
+        quiet: bool | None = ...,
+        verbose: bool | None = ...,
+        log: _File | None = ...,
+        log_level: Literal['error', 'warning', 'info', 'debug'] | None = ...,
+        on_progress: _OnProgress = ...,
+    ) -> Scan: ...
+    def start(
+        self,
+        *,
+        output: _File | None = ...,
+        like: _File | None = ...,
+        object: Literal['dead-leaves', 'siemens-star', 'bars', 'lines', 'random-field', 'image'] | None = ...,
+        object_file: _File | None = ...,
+        object_phase_file: _File | None = ...,
+        material: Literal['one', 'independent'] | None = ...,
+        probe: Literal['defocused', 'disk', 'gaussian', 'zernike', 'ptychopinn'] | None = ...,
+        zernike: Sequence[float] | str | None = ...,
+        trajectory: Literal['jittered', 'fermat', 'raster'] | None = ...,
+        N: SupportsIndex | None = ...,
+        n_patterns: SupportsIndex | None = ...,
+        step: SupportsFloat | str | None = ...,
+        jitter: SupportsFloat | str | None = ...,
+        photons: SupportsFloat | str | None = ...,
+        amplitude_min: SupportsFloat | str | None = ...,
+        amplitude_max: SupportsFloat | str | None = ...,
+        phase_range: SupportsFloat | str | None = ...,
+        probe_diameter: SupportsFloat | str | None = ...,
+        relative_defocus: SupportsFloat | str | None = ...,
+        probe_defocus_error: SupportsFloat | str | None = ...,
+        position_error: SupportsFloat | str | None = ...,
+        position_scale_error: SupportsFloat | str | None = ...,
+        position_rotation: SupportsFloat | str | None = ...,
+        energy: SupportsFloat | str | None = ...,
+        distance: SupportsFloat | str | None = ...,
+        detector_pixel: SupportsFloat | str | None = ...,
+        near_field: bool | None = ...,
+        source_distance: SupportsFloat | str | None = ...,
+        seed: SupportsIndex | None = ...,
+        quiet: bool | None = ...,
+        verbose: bool | None = ...,
+        log: _File | None = ...,
+        log_level: Literal['error', 'warning', 'info', 'debug'] | None = ...,
+    ) -> Job[Scan]: ...
+
+simulate: _Simulate
+
+class _Evaluate(Protocol):
+    """Score a reconstruction against its scan or truth.
+
+    output: file for the scores, JSON (default '')
+    seed: draws the hold-out (default 1)
+    format: how the file is read: a format's name or a recipe's file (.toml); empty = by its content (docs/formats.md) (default '')
+    patterns: where the patterns lie, instead of a format: [FILE:]NAME, a path of an HDF5 file or an array's name (default '')
+    positions: where the positions lie: [FILE:]X,[FILE:]Y in metres; *1e-6 behind a name brings micrometres to them, *px says object pixels (default '')
+    scan_shape: rows x columns of a raster without written positions, such as 16x32 (default '')
+    scan_step: from one point of that raster to the next (0.., m, default 0.0)
+    flyback: patterns at the end of each row of the raster, recorded while the beam flew back: left out. The shape may count them or not (0..1e+06, default 0)
+    scan_rotation: degrees, of the raster's columns against the detector's, towards its rows; auto: found from where the patterns' light is deflected to, a transposed detector too (default '0')
+    voltage: electrons: acceleration voltage, instead of an energy (0.., V, default 0.0)
+    semi_angle: electrons: convergence semi-angle; with the bright disk's radius it gives the detector's pixel where nothing else does (0..0.5, rad, default 0.0)
+    orientation: turns the patterns: 4 transpose + 2 rows reversed + 1 columns reversed, as PtyPy counts; -1 = as the file says (-1..7, default -1)
+    domain: what the file's patterns are, where it does not say ('auto' | 'counts' | 'amplitude', default 'auto')
+    mask: file, none (every pixel counts), or a .npy/.npz file of bool (N, N), true = counted (default 'file')
+    scan_index: which scan, where the file's array scan_index numbers several; -1 = there is one (-1..1e+09, default -1)
+    frames: only these patterns: FIRST:END[:STEP], counted from 0, END not among them (default '')
+    crop: keep N x N detector pixels around the zero frequency, padded where the detector ends before; 0 = all (0..1e+06, px, default 0)
+    bin: sums of B x B detector pixels, after --crop; a sum with a masked pixel is masked (1..64, default 1)
+    center: row,col of the zero frequency, where it is not at (N/2, N/2) (px, default [])
+    energy: photon energy; 0 = from the file (0.., eV, default 0.0)
+    distance: sample to detector; 0 = from the file (0.., m, default 0.0)
+    detector_pixel: detector pixel pitch; 0 = from the file (0.., m, default 0.0)
+    near_field: the detector sees the sample's shadow and not its far field (solve only) (default False)
+    source_distance: near field: focus to sample; 0 = from the file, or parallel light (0.., m, default 0.0)
+    flip_x: columns of the positions run the other way (default False)
+    flip_y: rows of the positions run the other way (default False)
+    swap_xy: exchange rows and columns of the positions (default False)
+    photons: per pattern through an empty sample; 0 = from the mean counts (0.., photons, default 0.0)
+    nphotons: mean counts per pattern for amplitudes without a scale; 0 = 1e9, with a warning (0.., photons, default 0.0)
+    hold_out: share of patterns kept out of everything, to score the image on; auto = a twentieth, at least 8, none of fewer than 80; 0 = none (0..0.5, default 0.0)
+    hold_out_file: JSON file with heldout_indices, instead of --hold-out (default '')
+    unseen_half: half of the scan kept from training and inferred in single passes ('none' | 'upper' | 'lower', default 'none')
+    quiet: warnings and errors alone, no progress, no summary (default False)
+    verbose: every step and all scores (default False)
+    log: file to which all messages are added, each with its time (default '')
+    log_level: least important messages in that file ('error' | 'warning' | 'info' | 'debug', default 'debug')
+    """
+    def __call__(
+        self,
+        reconstruction: _Files,
+        scan: _Files,
+        /,
+        *,
+        output: _File | None = ...,
+        seed: SupportsIndex | None = ...,
+        format: str | _File | None = ...,
+        patterns: str | _File | None = ...,
+        positions: str | _File | None = ...,
+        scan_shape: str | _File | None = ...,
+        scan_step: SupportsFloat | str | None = ...,
+        flyback: SupportsIndex | None = ...,
+        scan_rotation: str | _File | None = ...,
+        voltage: SupportsFloat | str | None = ...,
+        semi_angle: SupportsFloat | str | None = ...,
+        orientation: SupportsIndex | None = ...,
+        domain: Literal['auto', 'counts', 'amplitude'] | None = ...,
+        mask: str | _File | None = ...,
+        scan_index: SupportsIndex | None = ...,
+        frames: str | _File | None = ...,
+        crop: SupportsIndex | None = ...,
+        bin: SupportsIndex | None = ...,
+        center: Sequence[float] | str | None = ...,
+        energy: SupportsFloat | str | None = ...,
+        distance: SupportsFloat | str | None = ...,
+        detector_pixel: SupportsFloat | str | None = ...,
+        near_field: bool | None = ...,
+        source_distance: SupportsFloat | str | None = ...,
+        flip_x: bool | None = ...,
+        flip_y: bool | None = ...,
+        swap_xy: bool | None = ...,
+        photons: SupportsFloat | str | None = ...,
+        nphotons: SupportsFloat | str | None = ...,
+        hold_out: SupportsFloat | str | None = ...,
+        hold_out_file: str | _File | None = ...,
+        unseen_half: Literal['none', 'upper', 'lower'] | bool | None = ...,
+        quiet: bool | None = ...,
+        verbose: bool | None = ...,
+        log: _File | None = ...,
+        log_level: Literal['error', 'warning', 'info', 'debug'] | None = ...,
+        on_progress: _OnProgress = ...,
+    ) -> dict[str, Any]: ...
+    def start(
+        self,
+        reconstruction: _Files,
+        scan: _Files,
+        /,
+        *,
+        output: _File | None = ...,
+        seed: SupportsIndex | None = ...,
+        format: str | _File | None = ...,
+        patterns: str | _File | None = ...,
+        positions: str | _File | None = ...,
+        scan_shape: str | _File | None = ...,
+        scan_step: SupportsFloat | str | None = ...,
+        flyback: SupportsIndex | None = ...,
+        scan_rotation: str | _File | None = ...,
+        voltage: SupportsFloat | str | None = ...,
+        semi_angle: SupportsFloat | str | None = ...,
+        orientation: SupportsIndex | None = ...,
+        domain: Literal['auto', 'counts', 'amplitude'] | None = ...,
+        mask: str | _File | None = ...,
+        scan_index: SupportsIndex | None = ...,
+        frames: str | _File | None = ...,
+        crop: SupportsIndex | None = ...,
+        bin: SupportsIndex | None = ...,
+        center: Sequence[float] | str | None = ...,
+        energy: SupportsFloat | str | None = ...,
+        distance: SupportsFloat | str | None = ...,
+        detector_pixel: SupportsFloat | str | None = ...,
+        near_field: bool | None = ...,
+        source_distance: SupportsFloat | str | None = ...,
+        flip_x: bool | None = ...,
+        flip_y: bool | None = ...,
+        swap_xy: bool | None = ...,
+        photons: SupportsFloat | str | None = ...,
+        nphotons: SupportsFloat | str | None = ...,
+        hold_out: SupportsFloat | str | None = ...,
+        hold_out_file: str | _File | None = ...,
+        unseen_half: Literal['none', 'upper', 'lower'] | bool | None = ...,
+        quiet: bool | None = ...,
+        verbose: bool | None = ...,
+        log: _File | None = ...,
+        log_level: Literal['error', 'warning', 'info', 'debug'] | None = ...,
+    ) -> Job[dict[str, Any]]: ...
+
+evaluate: _Evaluate
+
+class _Compare(Protocol):
+    """How far one image of a sample is from another.
+
+    output_dir: folder for compare.json, figures and report.html (default '')
+    overwrite: where the output folder holds results, move them to FOLDER.old and start anew (default False)
+    window: row_begin,row_end,col_begin,col_end of B to compare; by default the lit part of its central half (px, default [])
+    quiet: warnings and errors alone, no progress, no summary (default False)
+    verbose: every step and all scores (default False)
+    log: file to which all messages are added, each with its time (default '')
+    log_level: least important messages in that file ('error' | 'warning' | 'info' | 'debug', default 'debug')
+    """
+    def __call__(
+        self,
+        a: _Files,
+        b: _Files,
+        /,
+        *,
+        output_dir: _File | None = ...,
+        overwrite: bool | None = ...,
+        window: Sequence[float] | str | None = ...,
+        quiet: bool | None = ...,
+        verbose: bool | None = ...,
+        log: _File | None = ...,
+        log_level: Literal['error', 'warning', 'info', 'debug'] | None = ...,
+        on_progress: _OnProgress = ...,
+    ) -> Comparison: ...
+    def start(
+        self,
+        a: _Files,
+        b: _Files,
+        /,
+        *,
+        output_dir: _File | None = ...,
+        overwrite: bool | None = ...,
+        window: Sequence[float] | str | None = ...,
+        quiet: bool | None = ...,
+        verbose: bool | None = ...,
+        log: _File | None = ...,
+        log_level: Literal['error', 'warning', 'info', 'debug'] | None = ...,
+    ) -> Job[Comparison]: ...
+
+compare: _Compare
+
+class _CompareModels(Protocol):
+    """Several models or results on one simulated scan.
+
+    output_dir: folder for all results (required)
+    overwrite: where the output folder holds results, move them to FOLDER.old and start anew (default False)
+    format: how the file is read: a format's name or a recipe's file (.toml); empty = by its content (docs/formats.md) (default '')
+    patterns: where the patterns lie, instead of a format: [FILE:]NAME, a path of an HDF5 file or an array's name (default '')
+    positions: where the positions lie: [FILE:]X,[FILE:]Y in metres; *1e-6 behind a name brings micrometres to them, *px says object pixels (default '')
+    scan_shape: rows x columns of a raster without written positions, such as 16x32 (default '')
+    scan_step: from one point of that raster to the next (0.., m, default 0.0)
+    flyback: patterns at the end of each row of the raster, recorded while the beam flew back: left out. The shape may count them or not (0..1e+06, default 0)
+    scan_rotation: degrees, of the raster's columns against the detector's, towards its rows; auto: found from where the patterns' light is deflected to, a transposed detector too (default '0')
+    voltage: electrons: acceleration voltage, instead of an energy (0.., V, default 0.0)
+    semi_angle: electrons: convergence semi-angle; with the bright disk's radius it gives the detector's pixel where nothing else does (0..0.5, rad, default 0.0)
+    orientation: turns the patterns: 4 transpose + 2 rows reversed + 1 columns reversed, as PtyPy counts; -1 = as the file says (-1..7, default -1)
+    domain: what the file's patterns are, where it does not say ('auto' | 'counts' | 'amplitude', default 'auto')
+    mask: file, none (every pixel counts), or a .npy/.npz file of bool (N, N), true = counted (default 'file')
+    scan_index: which scan, where the file's array scan_index numbers several; -1 = there is one (-1..1e+09, default -1)
+    frames: only these patterns: FIRST:END[:STEP], counted from 0, END not among them (default '')
+    crop: keep N x N detector pixels around the zero frequency, padded where the detector ends before; 0 = all (0..1e+06, px, default 0)
+    bin: sums of B x B detector pixels, after --crop; a sum with a masked pixel is masked (1..64, default 1)
+    center: row,col of the zero frequency, where it is not at (N/2, N/2) (px, default [])
+    energy: photon energy; 0 = from the file (0.., eV, default 0.0)
+    distance: sample to detector; 0 = from the file (0.., m, default 0.0)
+    detector_pixel: detector pixel pitch; 0 = from the file (0.., m, default 0.0)
+    flip_x: columns of the positions run the other way (default False)
+    flip_y: rows of the positions run the other way (default False)
+    swap_xy: exchange rows and columns of the positions (default False)
+    photons: per pattern through an empty sample; 0 = from the mean counts (0.., photons, default 0.0)
+    nphotons: mean counts per pattern for amplitudes without a scale; 0 = 1e9, with a warning (0.., photons, default 0.0)
+    hold_out: share of patterns kept out of everything, to score the image on; auto = a twentieth, at least 8, none of fewer than 80; 0 = none (0..0.5, default 0.0)
+    hold_out_file: JSON file with heldout_indices, instead of --hold-out (default '')
+    unseen_half: half of the scan kept from training and inferred in single passes ('none' | 'upper' | 'lower', default 'none')
+    threads: 0 = one per core (0..4096, default 0)
+    quiet: warnings and errors alone, no progress, no summary (default False)
+    verbose: every step and all scores (default False)
+    log: file to which all messages are added, each with its time (default '')
+    log_level: least important messages in that file ('error' | 'warning' | 'info' | 'debug', default 'debug')
+    """
+    def __call__(
+        self,
+        scan: _Files,
+        *images: _Files,
+        output_dir: _File | None = ...,
+        overwrite: bool | None = ...,
+        format: str | _File | None = ...,
+        patterns: str | _File | None = ...,
+        positions: str | _File | None = ...,
+        scan_shape: str | _File | None = ...,
+        scan_step: SupportsFloat | str | None = ...,
+        flyback: SupportsIndex | None = ...,
+        scan_rotation: str | _File | None = ...,
+        voltage: SupportsFloat | str | None = ...,
+        semi_angle: SupportsFloat | str | None = ...,
+        orientation: SupportsIndex | None = ...,
+        domain: Literal['auto', 'counts', 'amplitude'] | None = ...,
+        mask: str | _File | None = ...,
+        scan_index: SupportsIndex | None = ...,
+        frames: str | _File | None = ...,
+        crop: SupportsIndex | None = ...,
+        bin: SupportsIndex | None = ...,
+        center: Sequence[float] | str | None = ...,
+        energy: SupportsFloat | str | None = ...,
+        distance: SupportsFloat | str | None = ...,
+        detector_pixel: SupportsFloat | str | None = ...,
+        flip_x: bool | None = ...,
+        flip_y: bool | None = ...,
+        swap_xy: bool | None = ...,
+        photons: SupportsFloat | str | None = ...,
+        nphotons: SupportsFloat | str | None = ...,
+        hold_out: SupportsFloat | str | None = ...,
+        hold_out_file: str | _File | None = ...,
+        unseen_half: Literal['none', 'upper', 'lower'] | bool | None = ...,
+        threads: SupportsIndex | None = ...,
+        quiet: bool | None = ...,
+        verbose: bool | None = ...,
+        log: _File | None = ...,
+        log_level: Literal['error', 'warning', 'info', 'debug'] | None = ...,
+        on_progress: _OnProgress = ...,
+    ) -> Output: ...
+    def start(
+        self,
+        scan: _Files,
+        *images: _Files,
+        output_dir: _File | None = ...,
+        overwrite: bool | None = ...,
+        format: str | _File | None = ...,
+        patterns: str | _File | None = ...,
+        positions: str | _File | None = ...,
+        scan_shape: str | _File | None = ...,
+        scan_step: SupportsFloat | str | None = ...,
+        flyback: SupportsIndex | None = ...,
+        scan_rotation: str | _File | None = ...,
+        voltage: SupportsFloat | str | None = ...,
+        semi_angle: SupportsFloat | str | None = ...,
+        orientation: SupportsIndex | None = ...,
+        domain: Literal['auto', 'counts', 'amplitude'] | None = ...,
+        mask: str | _File | None = ...,
+        scan_index: SupportsIndex | None = ...,
+        frames: str | _File | None = ...,
+        crop: SupportsIndex | None = ...,
+        bin: SupportsIndex | None = ...,
+        center: Sequence[float] | str | None = ...,
+        energy: SupportsFloat | str | None = ...,
+        distance: SupportsFloat | str | None = ...,
+        detector_pixel: SupportsFloat | str | None = ...,
+        flip_x: bool | None = ...,
+        flip_y: bool | None = ...,
+        swap_xy: bool | None = ...,
+        photons: SupportsFloat | str | None = ...,
+        nphotons: SupportsFloat | str | None = ...,
+        hold_out: SupportsFloat | str | None = ...,
+        hold_out_file: str | _File | None = ...,
+        unseen_half: Literal['none', 'upper', 'lower'] | bool | None = ...,
+        threads: SupportsIndex | None = ...,
+        quiet: bool | None = ...,
+        verbose: bool | None = ...,
+        log: _File | None = ...,
+        log_level: Literal['error', 'warning', 'info', 'debug'] | None = ...,
+    ) -> Job[Output]: ...
+
+compare_models: _CompareModels
+
+class _Info(Protocol):
+    """What is in a file: shapes, counts, overlap, dose.
+
+    engines: what each engine of the physics covers, instead of a file (default False)
+    check: of a scan what is wrong with it, and what reconstruct and solve would mend; the exit code is 1 where they would refuse it (default False)
+    output_dir: with --check: folder for checks.png and checks.json (default '')
+    full: of a scan read all patterns and not a few of them; also its SHA-256, and how long the reading took (default False)
+    groups: of a scan also the groups that --gridsize and the like make, and their overlap (default False)
+    gridsize: groups of gridsize^2 patterns, chosen once; 0 = drawn anew in every epoch (0..8, default 1)
+    n_groups: how many groups; 0 = patterns / gridsize^2 (0..1e+09, groups, default 0)
+    neighbor_count: nearest patterns that the others of a group are drawn from (1..4096, patterns, default 4)
+    grouping: nearest: a pattern and some near it; ptychopinn: some near a pattern, without it ('nearest' | 'ptychopinn', default 'nearest')
+    sequential_sampling: take the first patterns of the file, not random ones (default False)
+    enable_oversampling: allow more groups than patterns: different choices of neighbours (default False)
+    neighbor_pool_size: nearest patterns that these draw from; 0 = as --neighbor-count (0..4096, patterns, default 0)
+    n_subsample: how many patterns are used at all; 0 = every one (0..1e+09, patterns, default 0)
+    subsample_seed: draws these (default 1)
+    seed: draws the groups (default 1)
+    format: how the file is read: a format's name or a recipe's file (.toml); empty = by its content (docs/formats.md) (default '')
+    patterns: where the patterns lie, instead of a format: [FILE:]NAME, a path of an HDF5 file or an array's name (default '')
+    positions: where the positions lie: [FILE:]X,[FILE:]Y in metres; *1e-6 behind a name brings micrometres to them, *px says object pixels (default '')
+    scan_shape: rows x columns of a raster without written positions, such as 16x32 (default '')
+    scan_step: from one point of that raster to the next (0.., m, default 0.0)
+    flyback: patterns at the end of each row of the raster, recorded while the beam flew back: left out. The shape may count them or not (0..1e+06, default 0)
+    scan_rotation: degrees, of the raster's columns against the detector's, towards its rows; auto: found from where the patterns' light is deflected to, a transposed detector too (default '0')
+    voltage: electrons: acceleration voltage, instead of an energy (0.., V, default 0.0)
+    semi_angle: electrons: convergence semi-angle; with the bright disk's radius it gives the detector's pixel where nothing else does (0..0.5, rad, default 0.0)
+    orientation: turns the patterns: 4 transpose + 2 rows reversed + 1 columns reversed, as PtyPy counts; -1 = as the file says (-1..7, default -1)
+    domain: what the file's patterns are, where it does not say ('auto' | 'counts' | 'amplitude', default 'auto')
+    mask: file, none (every pixel counts), or a .npy/.npz file of bool (N, N), true = counted (default 'file')
+    scan_index: which scan, where the file's array scan_index numbers several; -1 = there is one (-1..1e+09, default -1)
+    frames: only these patterns: FIRST:END[:STEP], counted from 0, END not among them (default '')
+    crop: keep N x N detector pixels around the zero frequency, padded where the detector ends before; 0 = all (0..1e+06, px, default 0)
+    bin: sums of B x B detector pixels, after --crop; a sum with a masked pixel is masked (1..64, default 1)
+    center: row,col of the zero frequency, where it is not at (N/2, N/2) (px, default [])
+    energy: photon energy; 0 = from the file (0.., eV, default 0.0)
+    distance: sample to detector; 0 = from the file (0.., m, default 0.0)
+    detector_pixel: detector pixel pitch; 0 = from the file (0.., m, default 0.0)
+    near_field: the detector sees the sample's shadow and not its far field (solve only) (default False)
+    source_distance: near field: focus to sample; 0 = from the file, or parallel light (0.., m, default 0.0)
+    flip_x: columns of the positions run the other way (default False)
+    flip_y: rows of the positions run the other way (default False)
+    swap_xy: exchange rows and columns of the positions (default False)
+    photons: per pattern through an empty sample; 0 = from the mean counts (0.., photons, default 0.0)
+    nphotons: mean counts per pattern for amplitudes without a scale; 0 = 1e9, with a warning (0.., photons, default 0.0)
+    quiet: warnings and errors alone, no progress, no summary (default False)
+    verbose: every step and all scores (default False)
+    log: file to which all messages are added, each with its time (default '')
+    log_level: least important messages in that file ('error' | 'warning' | 'info' | 'debug', default 'debug')
+    """
+    def __call__(
+        self,
+        scan: _Files | None = ...,
+        /,
+        *,
+        engines: bool | None = ...,
+        check: bool | None = ...,
+        output_dir: _File | None = ...,
+        full: bool | None = ...,
+        groups: bool | None = ...,
+        gridsize: SupportsIndex | None = ...,
+        n_groups: SupportsIndex | None = ...,
+        neighbor_count: SupportsIndex | None = ...,
+        grouping: Literal['nearest', 'ptychopinn'] | None = ...,
+        sequential_sampling: bool | None = ...,
+        enable_oversampling: bool | None = ...,
+        neighbor_pool_size: SupportsIndex | None = ...,
+        n_subsample: SupportsIndex | None = ...,
+        subsample_seed: SupportsIndex | None = ...,
+        seed: SupportsIndex | None = ...,
+        format: str | _File | None = ...,
+        patterns: str | _File | None = ...,
+        positions: str | _File | None = ...,
+        scan_shape: str | _File | None = ...,
+        scan_step: SupportsFloat | str | None = ...,
+        flyback: SupportsIndex | None = ...,
+        scan_rotation: str | _File | None = ...,
+        voltage: SupportsFloat | str | None = ...,
+        semi_angle: SupportsFloat | str | None = ...,
+        orientation: SupportsIndex | None = ...,
+        domain: Literal['auto', 'counts', 'amplitude'] | None = ...,
+        mask: str | _File | None = ...,
+        scan_index: SupportsIndex | None = ...,
+        frames: str | _File | None = ...,
+        crop: SupportsIndex | None = ...,
+        bin: SupportsIndex | None = ...,
+        center: Sequence[float] | str | None = ...,
+        energy: SupportsFloat | str | None = ...,
+        distance: SupportsFloat | str | None = ...,
+        detector_pixel: SupportsFloat | str | None = ...,
+        near_field: bool | None = ...,
+        source_distance: SupportsFloat | str | None = ...,
+        flip_x: bool | None = ...,
+        flip_y: bool | None = ...,
+        swap_xy: bool | None = ...,
+        photons: SupportsFloat | str | None = ...,
+        nphotons: SupportsFloat | str | None = ...,
+        quiet: bool | None = ...,
+        verbose: bool | None = ...,
+        log: _File | None = ...,
+        log_level: Literal['error', 'warning', 'info', 'debug'] | None = ...,
+        on_progress: _OnProgress = ...,
+    ) -> Output: ...
+    def start(
+        self,
+        scan: _Files | None = ...,
+        /,
+        *,
+        engines: bool | None = ...,
+        check: bool | None = ...,
+        output_dir: _File | None = ...,
+        full: bool | None = ...,
+        groups: bool | None = ...,
+        gridsize: SupportsIndex | None = ...,
+        n_groups: SupportsIndex | None = ...,
+        neighbor_count: SupportsIndex | None = ...,
+        grouping: Literal['nearest', 'ptychopinn'] | None = ...,
+        sequential_sampling: bool | None = ...,
+        enable_oversampling: bool | None = ...,
+        neighbor_pool_size: SupportsIndex | None = ...,
+        n_subsample: SupportsIndex | None = ...,
+        subsample_seed: SupportsIndex | None = ...,
+        seed: SupportsIndex | None = ...,
+        format: str | _File | None = ...,
+        patterns: str | _File | None = ...,
+        positions: str | _File | None = ...,
+        scan_shape: str | _File | None = ...,
+        scan_step: SupportsFloat | str | None = ...,
+        flyback: SupportsIndex | None = ...,
+        scan_rotation: str | _File | None = ...,
+        voltage: SupportsFloat | str | None = ...,
+        semi_angle: SupportsFloat | str | None = ...,
+        orientation: SupportsIndex | None = ...,
+        domain: Literal['auto', 'counts', 'amplitude'] | None = ...,
+        mask: str | _File | None = ...,
+        scan_index: SupportsIndex | None = ...,
+        frames: str | _File | None = ...,
+        crop: SupportsIndex | None = ...,
+        bin: SupportsIndex | None = ...,
+        center: Sequence[float] | str | None = ...,
+        energy: SupportsFloat | str | None = ...,
+        distance: SupportsFloat | str | None = ...,
+        detector_pixel: SupportsFloat | str | None = ...,
+        near_field: bool | None = ...,
+        source_distance: SupportsFloat | str | None = ...,
+        flip_x: bool | None = ...,
+        flip_y: bool | None = ...,
+        swap_xy: bool | None = ...,
+        photons: SupportsFloat | str | None = ...,
+        nphotons: SupportsFloat | str | None = ...,
+        quiet: bool | None = ...,
+        verbose: bool | None = ...,
+        log: _File | None = ...,
+        log_level: Literal['error', 'warning', 'info', 'debug'] | None = ...,
+    ) -> Job[Output]: ...
+
+info: _Info
+
+class _Report(Protocol):
+    """Draw a result's pictures and report again.
+
+    output_dir: folder for pictures and report; none = that of the result (default '')
+    scan: the scan, where it is no longer where it was (default '')
+    empty: ROW,COL,ROWS,COLS of a part of the object without a sample, whose amplitude is drawn as 1; none = the brightest even part (px, default [])
+    quiet: warnings and errors alone, no progress, no summary (default False)
+    verbose: every step and all scores (default False)
+    log: file to which all messages are added, each with its time (default '')
+    log_level: least important messages in that file ('error' | 'warning' | 'info' | 'debug', default 'debug')
+    """
+    def __call__(
+        self,
+        result: _Files,
+        /,
+        *,
+        output_dir: _File | None = ...,
+        scan: _File | None = ...,
+        empty: Sequence[int] | str | None = ...,
+        quiet: bool | None = ...,
+        verbose: bool | None = ...,
+        log: _File | None = ...,
+        log_level: Literal['error', 'warning', 'info', 'debug'] | None = ...,
+        on_progress: _OnProgress = ...,
+    ) -> Output: ...
+    def start(
+        self,
+        result: _Files,
+        /,
+        *,
+        output_dir: _File | None = ...,
+        scan: _File | None = ...,
+        empty: Sequence[int] | str | None = ...,
+        quiet: bool | None = ...,
+        verbose: bool | None = ...,
+        log: _File | None = ...,
+        log_level: Literal['error', 'warning', 'info', 'debug'] | None = ...,
+    ) -> Job[Output]: ...
+
+report: _Report
+
+class _Convert(Protocol):
+    """Write a scan in another program's layout.
+
+    as_: the layout; empty = the one that goes with OUT's ending ('' | 'CXI' | 'NXcxi_ptycho' | 'ptychodus' | 'ptyd' | 'PtychoPINN', default '')
+    n_subsample: how many patterns are used at all; 0 = every one (0..1e+09, patterns, default 0)
+    subsample_seed: draws these (default 1)
+    shuffle: write the patterns in random order (default False)
+    split: two files, OUT_train and OUT_test: this share of the scan's extent, and the rest (0..1, default 0.0)
+    split_axis: along which it is split; none: the share of the patterns, in their order ('y' | 'x' | 'none', default 'y')
+    seed: of --shuffle (default 1)
+    format: how the file is read: a format's name or a recipe's file (.toml); empty = by its content (docs/formats.md) (default '')
+    patterns: where the patterns lie, instead of a format: [FILE:]NAME, a path of an HDF5 file or an array's name (default '')
+    positions: where the positions lie: [FILE:]X,[FILE:]Y in metres; *1e-6 behind a name brings micrometres to them, *px says object pixels (default '')
+    scan_shape: rows x columns of a raster without written positions, such as 16x32 (default '')
+    scan_step: from one point of that raster to the next (0.., m, default 0.0)
+    flyback: patterns at the end of each row of the raster, recorded while the beam flew back: left out. The shape may count them or not (0..1e+06, default 0)
+    scan_rotation: degrees, of the raster's columns against the detector's, towards its rows; auto: found from where the patterns' light is deflected to, a transposed detector too (default '0')
+    voltage: electrons: acceleration voltage, instead of an energy (0.., V, default 0.0)
+    semi_angle: electrons: convergence semi-angle; with the bright disk's radius it gives the detector's pixel where nothing else does (0..0.5, rad, default 0.0)
+    orientation: turns the patterns: 4 transpose + 2 rows reversed + 1 columns reversed, as PtyPy counts; -1 = as the file says (-1..7, default -1)
+    domain: what the file's patterns are, where it does not say ('auto' | 'counts' | 'amplitude', default 'auto')
+    mask: file, none (every pixel counts), or a .npy/.npz file of bool (N, N), true = counted (default 'file')
+    scan_index: which scan, where the file's array scan_index numbers several; -1 = there is one (-1..1e+09, default -1)
+    frames: only these patterns: FIRST:END[:STEP], counted from 0, END not among them (default '')
+    crop: keep N x N detector pixels around the zero frequency, padded where the detector ends before; 0 = all (0..1e+06, px, default 0)
+    bin: sums of B x B detector pixels, after --crop; a sum with a masked pixel is masked (1..64, default 1)
+    center: row,col of the zero frequency, where it is not at (N/2, N/2) (px, default [])
+    energy: photon energy; 0 = from the file (0.., eV, default 0.0)
+    distance: sample to detector; 0 = from the file (0.., m, default 0.0)
+    detector_pixel: detector pixel pitch; 0 = from the file (0.., m, default 0.0)
+    near_field: the detector sees the sample's shadow and not its far field (solve only) (default False)
+    source_distance: near field: focus to sample; 0 = from the file, or parallel light (0.., m, default 0.0)
+    flip_x: columns of the positions run the other way (default False)
+    flip_y: rows of the positions run the other way (default False)
+    swap_xy: exchange rows and columns of the positions (default False)
+    photons: per pattern through an empty sample; 0 = from the mean counts (0.., photons, default 0.0)
+    nphotons: mean counts per pattern for amplitudes without a scale; 0 = 1e9, with a warning (0.., photons, default 0.0)
+    quiet: warnings and errors alone, no progress, no summary (default False)
+    verbose: every step and all scores (default False)
+    log: file to which all messages are added, each with its time (default '')
+    log_level: least important messages in that file ('error' | 'warning' | 'info' | 'debug', default 'debug')
+    """
+    def __call__(
+        self,
+        scan: _Files,
+        out: _Files,
+        /,
+        *,
+        as_: Literal['', 'CXI', 'NXcxi_ptycho', 'ptychodus', 'ptyd', 'PtychoPINN'] | None = ...,
+        n_subsample: SupportsIndex | None = ...,
+        subsample_seed: SupportsIndex | None = ...,
+        shuffle: bool | None = ...,
+        split: SupportsFloat | str | None = ...,
+        split_axis: Literal['y', 'x', 'none'] | bool | None = ...,
+        seed: SupportsIndex | None = ...,
+        format: str | _File | None = ...,
+        patterns: str | _File | None = ...,
+        positions: str | _File | None = ...,
+        scan_shape: str | _File | None = ...,
+        scan_step: SupportsFloat | str | None = ...,
+        flyback: SupportsIndex | None = ...,
+        scan_rotation: str | _File | None = ...,
+        voltage: SupportsFloat | str | None = ...,
+        semi_angle: SupportsFloat | str | None = ...,
+        orientation: SupportsIndex | None = ...,
+        domain: Literal['auto', 'counts', 'amplitude'] | None = ...,
+        mask: str | _File | None = ...,
+        scan_index: SupportsIndex | None = ...,
+        frames: str | _File | None = ...,
+        crop: SupportsIndex | None = ...,
+        bin: SupportsIndex | None = ...,
+        center: Sequence[float] | str | None = ...,
+        energy: SupportsFloat | str | None = ...,
+        distance: SupportsFloat | str | None = ...,
+        detector_pixel: SupportsFloat | str | None = ...,
+        near_field: bool | None = ...,
+        source_distance: SupportsFloat | str | None = ...,
+        flip_x: bool | None = ...,
+        flip_y: bool | None = ...,
+        swap_xy: bool | None = ...,
+        photons: SupportsFloat | str | None = ...,
+        nphotons: SupportsFloat | str | None = ...,
+        quiet: bool | None = ...,
+        verbose: bool | None = ...,
+        log: _File | None = ...,
+        log_level: Literal['error', 'warning', 'info', 'debug'] | None = ...,
+        on_progress: _OnProgress = ...,
+    ) -> Output: ...
+    def start(
+        self,
+        scan: _Files,
+        out: _Files,
+        /,
+        *,
+        as_: Literal['', 'CXI', 'NXcxi_ptycho', 'ptychodus', 'ptyd', 'PtychoPINN'] | None = ...,
+        n_subsample: SupportsIndex | None = ...,
+        subsample_seed: SupportsIndex | None = ...,
+        shuffle: bool | None = ...,
+        split: SupportsFloat | str | None = ...,
+        split_axis: Literal['y', 'x', 'none'] | bool | None = ...,
+        seed: SupportsIndex | None = ...,
+        format: str | _File | None = ...,
+        patterns: str | _File | None = ...,
+        positions: str | _File | None = ...,
+        scan_shape: str | _File | None = ...,
+        scan_step: SupportsFloat | str | None = ...,
+        flyback: SupportsIndex | None = ...,
+        scan_rotation: str | _File | None = ...,
+        voltage: SupportsFloat | str | None = ...,
+        semi_angle: SupportsFloat | str | None = ...,
+        orientation: SupportsIndex | None = ...,
+        domain: Literal['auto', 'counts', 'amplitude'] | None = ...,
+        mask: str | _File | None = ...,
+        scan_index: SupportsIndex | None = ...,
+        frames: str | _File | None = ...,
+        crop: SupportsIndex | None = ...,
+        bin: SupportsIndex | None = ...,
+        center: Sequence[float] | str | None = ...,
+        energy: SupportsFloat | str | None = ...,
+        distance: SupportsFloat | str | None = ...,
+        detector_pixel: SupportsFloat | str | None = ...,
+        near_field: bool | None = ...,
+        source_distance: SupportsFloat | str | None = ...,
+        flip_x: bool | None = ...,
+        flip_y: bool | None = ...,
+        swap_xy: bool | None = ...,
+        photons: SupportsFloat | str | None = ...,
+        nphotons: SupportsFloat | str | None = ...,
+        quiet: bool | None = ...,
+        verbose: bool | None = ...,
+        log: _File | None = ...,
+        log_level: Literal['error', 'warning', 'info', 'debug'] | None = ...,
+    ) -> Job[Output]: ...
+
+convert: _Convert
+
+class _Export(Protocol):
+    """Write a result in another program's layout, or as pictures.
+
+    as_: the layout; empty = the one that goes with OUT's ending ('' | 'ptychodus' | 'PyNX' | 'ptyr' | 'images' | 'NPY', default '')
+    quiet: warnings and errors alone, no progress, no summary (default False)
+    verbose: every step and all scores (default False)
+    log: file to which all messages are added, each with its time (default '')
+    log_level: least important messages in that file ('error' | 'warning' | 'info' | 'debug', default 'debug')
+    """
+    def __call__(
+        self,
+        result: _Files,
+        out: _Files,
+        /,
+        *,
+        as_: Literal['', 'ptychodus', 'PyNX', 'ptyr', 'images', 'NPY'] | None = ...,
+        quiet: bool | None = ...,
+        verbose: bool | None = ...,
+        log: _File | None = ...,
+        log_level: Literal['error', 'warning', 'info', 'debug'] | None = ...,
+        on_progress: _OnProgress = ...,
+    ) -> Output: ...
+    def start(
+        self,
+        result: _Files,
+        out: _Files,
+        /,
+        *,
+        as_: Literal['', 'ptychodus', 'PyNX', 'ptyr', 'images', 'NPY'] | None = ...,
+        quiet: bool | None = ...,
+        verbose: bool | None = ...,
+        log: _File | None = ...,
+        log_level: Literal['error', 'warning', 'info', 'debug'] | None = ...,
+    ) -> Job[Output]: ...
+
+export: _Export
+
+class _GridLines(Protocol):
+    """PtychoPINN's study of line drawings, its networks beside ours.
+
+    output_dir: folder for all results (required)
+    overwrite: where the output folder holds results, move them to FOLDER.old and start anew (default False)
+    N: side of a pattern (16..1024, px, default 64)
+    gridsize: a group has gridsize^2 patterns (1..8, default 1)
+    object_size: side of a drawing (32..100000, px, default 392)
+    offset: distance of neighbouring patterns in a group (1..10000, px, default 4)
+    outer_offset_train: twice the distance of neighbouring groups, an even number (2..10000, px, default 8)
+    nimgs_train: number of drawings to train on (1..1000, default 2)
+    nphotons: mean counts of a pattern (1..1e+10, photons, default 1000000000.0)
+    set_phi: the objects have a phase, not only an amplitude (default False)
+    outer_offset_test: the same distance in the test; half of it is the tile on which a group is scored (2..10000, px, default 20)
+    nimgs_test: number of drawings in the test; the first one is scored (1..1000, default 2)
+    probe_source: the probe: a disc with a soft edge, or that of a file ('ideal_disk' | 'custom', default 'ideal_disk')
+    probe_npz: file with probeGuess, for --probe-source custom (default '')
+    probe_scale_mode: how the file's probe is brought to N x N pixels ('pad_preserve' | 'pad_extrapolate' | 'interpolate', default 'pad_preserve')
+    probe_smoothing_sigma: Gaussian blur of the probe; 0 = none (0..100, px, default 0.5)
+    probe_mask_diameter: the probe is kept inside a disc with an edge of 1 px; 0 = everywhere (0..1024, px, default 0.0)
+    models: which networks to train: ptyche (ours), pinn (PtychoPINN's), baseline (PtychoPINN's supervised one) (default 'ptyche,pinn,baseline')
+    epochs: passes over the training patterns (1..1e+06, default 60)
+    groups_per_batch: groups in a training step of PtychoPINN's networks (1..100000, groups, default 16)
+    object_big: PtychoPINN's network makes a patch for each pattern of a group, not one for all (default False)
+    probe_big: PtychoPINN's network adds a border of low resolution to its patches (default False)
+    seed: seed of all networks; the drawings are always PtychoPINN's (default 1)
+    resume: go on with the study in the output folder: networks that are done are not trained again (default False)
+    nll_weight: above 0: the Poisson likelihood of the counts is trained on; with both above 0 on both, in this ratio (0..1e+06, default 0.0)
+    mae_weight: above 0: the absolute error of the amplitudes is trained on (so without both); with both above 0 on both, in this ratio (0..1e+06, default 0.0)
+    engine: how the physics is computed (ptyche info --engines) ('fused' | 'reference', default 'fused')
+    precision: of the network's arithmetic; auto = bfloat16 where the processor is faster with it ('auto' | 'float32' | 'bfloat16', default 'auto')
+    threads: 0 = one per core (0..4096, default 0)
+    quiet: warnings and errors alone, no progress, no summary (default False)
+    verbose: every step and all scores (default False)
+    log: file to which all messages are added, each with its time (default '')
+    log_level: least important messages in that file ('error' | 'warning' | 'info' | 'debug', default 'debug')
+    """
+    def __call__(
+        self,
+        *,
+        output_dir: _File | None = ...,
+        overwrite: bool | None = ...,
+        N: SupportsIndex | None = ...,
+        gridsize: SupportsIndex | None = ...,
+        object_size: SupportsIndex | None = ...,
+        offset: SupportsIndex | None = ...,
+        outer_offset_train: SupportsIndex | None = ...,
+        nimgs_train: SupportsIndex | None = ...,
+        nphotons: SupportsFloat | str | None = ...,
+        set_phi: bool | None = ...,
+        outer_offset_test: SupportsIndex | None = ...,
+        nimgs_test: SupportsIndex | None = ...,
+        probe_source: Literal['ideal_disk', 'custom'] | None = ...,
+        probe_npz: _File | None = ...,
+        probe_scale_mode: Literal['pad_preserve', 'pad_extrapolate', 'interpolate'] | None = ...,
+        probe_smoothing_sigma: SupportsFloat | str | None = ...,
+        probe_mask_diameter: SupportsFloat | str | None = ...,
+        models: str | _File | None = ...,
+        epochs: SupportsIndex | None = ...,
+        groups_per_batch: SupportsIndex | None = ...,
+        object_big: bool | None = ...,
+        probe_big: bool | None = ...,
+        seed: SupportsIndex | None = ...,
+        resume: bool | None = ...,
+        nll_weight: SupportsFloat | str | None = ...,
+        mae_weight: SupportsFloat | str | None = ...,
+        engine: Literal['fused', 'reference'] | None = ...,
+        precision: Literal['auto', 'float32', 'bfloat16'] | None = ...,
+        threads: SupportsIndex | None = ...,
+        quiet: bool | None = ...,
+        verbose: bool | None = ...,
+        log: _File | None = ...,
+        log_level: Literal['error', 'warning', 'info', 'debug'] | None = ...,
+        on_progress: _OnProgress = ...,
+    ) -> Output: ...
+    def start(
+        self,
+        *,
+        output_dir: _File | None = ...,
+        overwrite: bool | None = ...,
+        N: SupportsIndex | None = ...,
+        gridsize: SupportsIndex | None = ...,
+        object_size: SupportsIndex | None = ...,
+        offset: SupportsIndex | None = ...,
+        outer_offset_train: SupportsIndex | None = ...,
+        nimgs_train: SupportsIndex | None = ...,
+        nphotons: SupportsFloat | str | None = ...,
+        set_phi: bool | None = ...,
+        outer_offset_test: SupportsIndex | None = ...,
+        nimgs_test: SupportsIndex | None = ...,
+        probe_source: Literal['ideal_disk', 'custom'] | None = ...,
+        probe_npz: _File | None = ...,
+        probe_scale_mode: Literal['pad_preserve', 'pad_extrapolate', 'interpolate'] | None = ...,
+        probe_smoothing_sigma: SupportsFloat | str | None = ...,
+        probe_mask_diameter: SupportsFloat | str | None = ...,
+        models: str | _File | None = ...,
+        epochs: SupportsIndex | None = ...,
+        groups_per_batch: SupportsIndex | None = ...,
+        object_big: bool | None = ...,
+        probe_big: bool | None = ...,
+        seed: SupportsIndex | None = ...,
+        resume: bool | None = ...,
+        nll_weight: SupportsFloat | str | None = ...,
+        mae_weight: SupportsFloat | str | None = ...,
+        engine: Literal['fused', 'reference'] | None = ...,
+        precision: Literal['auto', 'float32', 'bfloat16'] | None = ...,
+        threads: SupportsIndex | None = ...,
+        quiet: bool | None = ...,
+        verbose: bool | None = ...,
+        log: _File | None = ...,
+        log_level: Literal['error', 'warning', 'info', 'debug'] | None = ...,
+    ) -> Job[Output]: ...
+
+grid_lines: _GridLines
+
+class _DoseResponse(Protocol):
+    """PtychoPINN's study of two doses and two losses.
+
+    output_dir: folder for all results (required)
+    overwrite: where the output folder holds results, move them to FOLDER.old and start anew (default False)
+    N: side of a pattern (16..1024, px, default 64)
+    gridsize: a group has gridsize^2 patterns (1..8, default 2)
+    network: our network, or PtychoPINN's ('unet' | 'ptychopinn', default 'unet')
+    train_patterns: number of patterns of the drawing to train on (1..1e+06, patterns, default 2000)
+    test_patterns: number of patterns of the drawing that is scored (1..1e+06, patterns, default 128)
+    n_groups: number of groups to train on; 0 = one around every pattern (0..1e+06, groups, default 0)
+    neighbor_count: a group is drawn from this many nearest patterns (1..4096, patterns, default 7)
+    object_size: side of a drawing (32..10000, px, default 128)
+    buffer: least distance of a position from the drawing's edges (0..10000, px, default 15)
+    nphotons_high: mean counts of a pattern at the high dose (1..1e+10, photons, default 1000000000.0)
+    nphotons_low: mean counts of a pattern at the low dose (1..1e+10, photons, default 10000.0)
+    epochs: passes over the training groups (1..1e+06, default 50)
+    groups_per_batch: groups in a training step (1..100000, groups, default 16)
+    seed: seed of drawings, positions, noise and networks (default 1)
+    engine: how the physics is computed (ptyche info --engines) ('fused' | 'reference', default 'fused')
+    precision: of the network's arithmetic; auto = bfloat16 where the processor is faster with it ('auto' | 'float32' | 'bfloat16', default 'auto')
+    threads: 0 = one per core (0..4096, default 0)
+    quiet: warnings and errors alone, no progress, no summary (default False)
+    verbose: every step and all scores (default False)
+    log: file to which all messages are added, each with its time (default '')
+    log_level: least important messages in that file ('error' | 'warning' | 'info' | 'debug', default 'debug')
+    """
+    def __call__(
+        self,
+        *,
+        output_dir: _File | None = ...,
+        overwrite: bool | None = ...,
+        N: SupportsIndex | None = ...,
+        gridsize: SupportsIndex | None = ...,
+        network: Literal['unet', 'ptychopinn'] | None = ...,
+        train_patterns: SupportsIndex | None = ...,
+        test_patterns: SupportsIndex | None = ...,
+        n_groups: SupportsIndex | None = ...,
+        neighbor_count: SupportsIndex | None = ...,
+        object_size: SupportsIndex | None = ...,
+        buffer: SupportsIndex | None = ...,
+        nphotons_high: SupportsFloat | str | None = ...,
+        nphotons_low: SupportsFloat | str | None = ...,
+        epochs: SupportsIndex | None = ...,
+        groups_per_batch: SupportsIndex | None = ...,
+        seed: SupportsIndex | None = ...,
+        engine: Literal['fused', 'reference'] | None = ...,
+        precision: Literal['auto', 'float32', 'bfloat16'] | None = ...,
+        threads: SupportsIndex | None = ...,
+        quiet: bool | None = ...,
+        verbose: bool | None = ...,
+        log: _File | None = ...,
+        log_level: Literal['error', 'warning', 'info', 'debug'] | None = ...,
+        on_progress: _OnProgress = ...,
+    ) -> Output: ...
+    def start(
+        self,
+        *,
+        output_dir: _File | None = ...,
+        overwrite: bool | None = ...,
+        N: SupportsIndex | None = ...,
+        gridsize: SupportsIndex | None = ...,
+        network: Literal['unet', 'ptychopinn'] | None = ...,
+        train_patterns: SupportsIndex | None = ...,
+        test_patterns: SupportsIndex | None = ...,
+        n_groups: SupportsIndex | None = ...,
+        neighbor_count: SupportsIndex | None = ...,
+        object_size: SupportsIndex | None = ...,
+        buffer: SupportsIndex | None = ...,
+        nphotons_high: SupportsFloat | str | None = ...,
+        nphotons_low: SupportsFloat | str | None = ...,
+        epochs: SupportsIndex | None = ...,
+        groups_per_batch: SupportsIndex | None = ...,
+        seed: SupportsIndex | None = ...,
+        engine: Literal['fused', 'reference'] | None = ...,
+        precision: Literal['auto', 'float32', 'bfloat16'] | None = ...,
+        threads: SupportsIndex | None = ...,
+        quiet: bool | None = ...,
+        verbose: bool | None = ...,
+        log: _File | None = ...,
+        log_level: Literal['error', 'warning', 'info', 'debug'] | None = ...,
+    ) -> Job[Output]: ...
+
+dose_response: _DoseResponse
+
+class _Bench(Protocol):
+    """How fast this machine trains and infers.
+
+    N: side of a pattern (16..256, px, default 64)
+    gridsize: PtychoPINN's network takes gridsize^2 patterns at once (1..3, default 1)
+    groups_per_batch: groups in a training step of PtychoPINN's network (1..1024, groups, default 16)
+    seconds: time for which each case trains, and again infers, about (0..3600, s, default 3.0)
+    seed: seed of the networks' weights (default 1)
+    network: bench engines: our network, or PtychoPINN's ('unet' | 'ptychopinn', default 'unet')
+    json: file that the lines are written to (default '')
+    engine: how the physics is computed (ptyche info --engines) ('fused' | 'reference', default 'fused')
+    precision: of the network's arithmetic; auto = bfloat16 where the processor is faster with it ('auto' | 'float32' | 'bfloat16', default 'auto')
+    threads: 0 = one per core (0..4096, default 0)
+    quiet: warnings and errors alone, no progress, no summary (default False)
+    verbose: every step and all scores (default False)
+    log: file to which all messages are added, each with its time (default '')
+    log_level: least important messages in that file ('error' | 'warning' | 'info' | 'debug', default 'debug')
+    """
+    def __call__(
+        self,
+        topic: str,
+        /,
+        *,
+        N: SupportsIndex | None = ...,
+        gridsize: SupportsIndex | None = ...,
+        groups_per_batch: SupportsIndex | None = ...,
+        seconds: SupportsFloat | str | None = ...,
+        seed: SupportsIndex | None = ...,
+        network: Literal['unet', 'ptychopinn'] | None = ...,
+        json: _File | None = ...,
+        engine: Literal['fused', 'reference'] | None = ...,
+        precision: Literal['auto', 'float32', 'bfloat16'] | None = ...,
+        threads: SupportsIndex | None = ...,
+        quiet: bool | None = ...,
+        verbose: bool | None = ...,
+        log: _File | None = ...,
+        log_level: Literal['error', 'warning', 'info', 'debug'] | None = ...,
+        on_progress: _OnProgress = ...,
+    ) -> Output: ...
+    def start(
+        self,
+        topic: str,
+        /,
+        *,
+        N: SupportsIndex | None = ...,
+        gridsize: SupportsIndex | None = ...,
+        groups_per_batch: SupportsIndex | None = ...,
+        seconds: SupportsFloat | str | None = ...,
+        seed: SupportsIndex | None = ...,
+        network: Literal['unet', 'ptychopinn'] | None = ...,
+        json: _File | None = ...,
+        engine: Literal['fused', 'reference'] | None = ...,
+        precision: Literal['auto', 'float32', 'bfloat16'] | None = ...,
+        threads: SupportsIndex | None = ...,
+        quiet: bool | None = ...,
+        verbose: bool | None = ...,
+        log: _File | None = ...,
+        log_level: Literal['error', 'warning', 'info', 'debug'] | None = ...,
+    ) -> Job[Output]: ...
+
+bench: _Bench
+
+class _Completion(Protocol):
+    """Print a completion script for the shell.
+
+    quiet: warnings and errors alone, no progress, no summary (default False)
+    verbose: every step and all scores (default False)
+    log: file to which all messages are added, each with its time (default '')
+    log_level: least important messages in that file ('error' | 'warning' | 'info' | 'debug', default 'debug')
+    """
+    def __call__(
+        self,
+        shell: str,
+        /,
+        *,
+        quiet: bool | None = ...,
+        verbose: bool | None = ...,
+        log: _File | None = ...,
+        log_level: Literal['error', 'warning', 'info', 'debug'] | None = ...,
+        on_progress: _OnProgress = ...,
+    ) -> Output: ...
+    def start(
+        self,
+        shell: str,
+        /,
+        *,
+        quiet: bool | None = ...,
+        verbose: bool | None = ...,
+        log: _File | None = ...,
+        log_level: Literal['error', 'warning', 'info', 'debug'] | None = ...,
+    ) -> Job[Output]: ...
+
+completion: _Completion

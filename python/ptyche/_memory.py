@@ -1,0 +1,90 @@
+"""Arrays for the program: files that lie in memory alone and have no name (memfd), so that the system
+frees them with the last process that holds them, however that ends."""
+from __future__ import annotations
+
+import os
+import weakref
+import zipfile
+from collections.abc import Iterator, Mapping
+from typing import IO, Any
+
+import numpy as np
+import numpy.typing as npt
+
+CHUNK = 64 << 20
+CPU = 1  # DLPack's number
+
+
+def is_array(value: Any) -> bool:
+    return any(hasattr(value, name) for name in ("__array__", "__dlpack__")) or (
+        isinstance(value, (list, tuple)))
+
+
+def as_numpy(value: Any) -> npt.NDArray[Any]:
+    """Without a copy where it lies in the CPU's memory: NumPy, PyTorch, JAX, CuPy, ..."""
+    if isinstance(value, np.ndarray):
+        return value
+    if hasattr(value, "detach"):  # torch: one that wants a gradient is not given out
+        value = value.detach()
+    if hasattr(value, "__dlpack_device__"):
+        if int(value.__dlpack_device__()[0]) == CPU:
+            try:
+                return np.asarray(np.from_dlpack(value))
+            except (BufferError, RuntimeError, TypeError):
+                return np.asarray(value)
+        value = value.get() if hasattr(value, "get") else value.cpu() if hasattr(value, "cpu") else value
+    return np.asarray(value)
+
+
+def _pieces(array: npt.NDArray[Any]) -> Iterator[memoryview]:
+    """The bytes in C order, copied in small pieces at most."""
+    if array.ndim == 0 or array.nbytes <= CHUNK:
+        yield np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
+        return
+    step = max(1, CHUNK * len(array) // array.nbytes)
+    for first in range(0, len(array), step):
+        yield np.ascontiguousarray(array[first:first + step]).reshape(-1).view(np.uint8).data
+
+
+def _write_npy(to: IO[bytes], array: npt.NDArray[Any]) -> None:
+    if array.dtype.hasobject:
+        raise TypeError(f"expected an array of numbers, found one of {array.dtype}")
+    npy: Any = np.lib.format
+    # As it will be written, whatever its order in memory.
+    npy.write_array_header_1_0(to, {"descr": npy.dtype_to_descr(array.dtype), "fortran_order": False,
+                                    "shape": array.shape})
+    for piece in _pieces(array):
+        to.write(piece)
+
+
+class MemoryFile:
+    """Open for as long as the object lives; a child that is given the descriptor opens `path`."""
+
+    def __init__(self, name: str = "ptyche") -> None:
+        self.descriptor = os.memfd_create(name, os.MFD_CLOEXEC)
+        self.path = f"/proc/self/fd/{self.descriptor}"
+        self._closing = weakref.finalize(self, os.close, self.descriptor)
+
+    def nbytes(self) -> int:
+        return os.fstat(self.descriptor).st_size
+
+    def _stream(self) -> IO[bytes]:
+        return os.fdopen(os.dup(self.descriptor), "wb", buffering=0)
+
+    @classmethod
+    def of_array(cls, value: Any) -> MemoryFile:
+        """A .npy file."""
+        file = cls()
+        with file._stream() as stream:
+            _write_npy(stream, as_numpy(value))
+        return file
+
+    @classmethod
+    def of_arrays(cls, arrays: Mapping[str, Any]) -> MemoryFile:
+        """An .npz file, not packed: each array is copied once, into the file."""
+        file = cls()
+        with file._stream() as stream, zipfile.ZipFile(stream, "w", zipfile.ZIP_STORED) as archive:
+            for name, value in arrays.items():
+                with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
+                    _write_npy(member, as_numpy(value))
+        return file
