@@ -24,6 +24,7 @@ Command convert_command();
 Command export_command();
 Command grid_lines_command();
 Command dose_response_command();
+Command generalization_command();
 Command bench_command();
 Command completion_command();
 Command docs_command();

@@ -2,8 +2,6 @@
 
 #include <fmt/ranges.h>
 
-#include <algorithm>
-#include <array>
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -37,40 +35,10 @@ void write_data_set(const std::filesystem::path& file, const GridData& data) {
                    {"nn_indices", data.groups}});
 }
 
-/// A model of the study: its label in the results, and its network.
-struct StudyModel {
-  const char *label, *network;
-};
-
-constexpr std::array<StudyModel, 3> kModels{
-    {{"ptyche", kOurNetwork}, {"pinn", kPtychoPinnNetwork}, {"baseline", kSupervisedNetwork}}};
-
-std::string network_of(const std::string& label) {
-  const auto* found =
-      std::ranges::find_if(kModels, [&](const StudyModel& model) { return label == model.label; });
-  require(found != kModels.end(), "expected {}, found '{}'", fmt::join(known_models(), ", "),
-          label);
-  return found->network;
-}
-
-/// Ours has the defaults of `ptyche train`, PtychoPINN's what its study gives them.
 TrainOptions options_of(const std::string& label, const GridLinesOptions& options) {
-  const std::string network = network_of(label);
-  TrainOptions train;
-  train.epochs = options.epochs;
-  train.loss = options.loss;
-  train.mae_share = options.mae_share;
-  train.engine = options.engine;
-  train.precision = options.precision;
-  train.seed = options.seed;
-  if (network != kOurNetwork) {
-    train.network = options.ptychopinn;
-    train.network.name = network;
-    train.network.gridsize = network == kSupervisedNetwork ? 1 : options.train.grid.gridsize;
-    train.groups_per_batch = options.batch;
-    train.learning_rate = 1e-3;
-  }
-  return with_known_probe(train);
+  return training_of(label, {options.train.grid.gridsize, options.epochs, options.batch,
+                             options.loss, options.mae_share, options.ptychopinn, options.engine,
+                             options.precision, options.seed});
 }
 
 Groups groups_for(const std::string& label, const GridData& data, std::uint64_t seed) {
@@ -89,8 +57,8 @@ at::Tensor scored_part(const at::Tensor& object, const GridData& data, std::int6
       .contiguous();
 }
 
-// What --resume goes by: the study's options, and for each arm that is done how long it took.
-constexpr const char *kStudyFile = "study.json", *kSecondsFile = "seconds.json";
+/// For --resume: how long each arm that is done took.
+constexpr const char* kSecondsFile = "seconds.json";
 
 /// What the results depend on. Which networks are trained may change: each is an arm of its own.
 Key study_key(GridLinesOptions options) {
@@ -99,23 +67,6 @@ Key study_key(GridLinesOptions options) {
   key.emplace_back("loss", info_of(options.loss).name);
   key.emplace_back("mae-share", fmt::format("{}", options.mae_share));
   return key;
-}
-
-/// Throws InvalidInput naming the options that differ where another study has begun here.
-void begin_study(const GridLinesOptions& options) {
-  const std::filesystem::path file = options.output / kStudyFile;
-  const Key key = study_key(options);
-  if (options.resume && std::filesystem::exists(file)) {
-    constexpr std::int64_t kLargestKey = 1 << 20;
-    const std::vector<std::string> different = with_context(
-        file.string(), [&] { return differences(key, key_from(read_bytes(file, kLargestKey))); });
-    require(different.empty(), "{}: another study has begun here ({}); repeat its options",
-            file.string(), fmt::join(different, "; "));
-    return;
-  }
-  if (options.resume)
-    note("--resume: there is no {}; the study starts from the beginning", file.string());
-  write_text(file, to_text(key));
 }
 
 struct Outcome {
@@ -216,16 +167,6 @@ std::vector<Field> test_fields(GridLinesOptions& options) {
        .range = {1, 1000}}};
 }
 
-TextTarget models_target(std::vector<std::string>& models) {
-  return {.get = [&models] { return fmt::format("{}", fmt::join(models, ",")); },
-          .set =
-              [&models](const std::string& text) {
-                const std::vector<std::string> found = split(text, ',');
-                for (const std::string& label : found) network_of(label);
-                models = found;
-              }};
-}
-
 std::vector<Field> model_fields(GridLinesOptions& options) {
   return {{.name = "models",
            .target = models_target(options.models),
@@ -261,12 +202,6 @@ std::vector<Field> model_fields(GridLinesOptions& options) {
 
 }  // namespace
 
-std::vector<std::string> known_models() {
-  std::vector<std::string> labels;
-  for (const StudyModel& model : kModels) labels.emplace_back(model.label);
-  return labels;
-}
-
 std::vector<Field> fields(GridLinesOptions& options) {
   return joined(
       {fields(options.train), test_fields(options), fields(options.probe), model_fields(options)});
@@ -274,7 +209,7 @@ std::vector<Field> fields(GridLinesOptions& options) {
 
 std::vector<GridLinesRow> run_grid_lines(const GridLinesOptions& options) {
   check(options);
-  begin_study(options);
+  begin_study(options.output, study_key(options), options.resume);
   const at::Tensor probe = grid_probe(options.train.grid.pattern_size, options.probe);
   const GridData learn = simulate_grid_data(options.train, probe);
   const GridData test = simulate_grid_data(test_options(options), probe);

@@ -7,13 +7,10 @@
 
 #include "ptyche/ptychopinn/grid_data.h"
 #include "ptyche/ptychopinn/metrics.h"
+#include "ptyche/ptychopinn/study.h"
 #include "ptyche/train/train.h"
 
 namespace ptyche {
-
-/// ptyche: our default network; pinn: PtychoPINN's network; both learn from the patterns through
-/// the physics. baseline: PtychoPINN's supervised network, which is shown the true objects.
-std::vector<std::string> known_models();
 
 struct GridLinesOptions {
   GridDataOptions train;         ///< its grid is the test's too, but for the outer offset

@@ -1,10 +1,13 @@
 #include "ptyche/ptychopinn/study.h"
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 
 #include "ptyche/core/error.h"
+#include "ptyche/core/files.h"
+#include "ptyche/core/progress.h"
 #include "ptyche/evaluate/image_error.h"
 #include "ptyche/nn/patch_network.h"
 #include "ptyche/report/canvas.h"
@@ -73,7 +76,72 @@ CaptionedFigure row_of(const std::vector<LabelledObject>& objects,
                       format_number(bar.high))};
 }
 
+/// A model of the study: its label in the results, and its network.
+struct StudyModel {
+  const char *label, *network;
+};
+
+constexpr std::array<StudyModel, 3> kModels{
+    {{"ptyche", kOurNetwork}, {"pinn", kPtychoPinnNetwork}, {"baseline", kSupervisedNetwork}}};
+
 }  // namespace
+
+std::vector<std::string> known_models() {
+  std::vector<std::string> labels;
+  for (const StudyModel& model : kModels) labels.emplace_back(model.label);
+  return labels;
+}
+
+std::string network_of(const std::string& label) {
+  const auto* found =
+      std::ranges::find_if(kModels, [&](const StudyModel& model) { return label == model.label; });
+  require(found != kModels.end(), "expected {}, found '{}'", fmt::join(known_models(), ", "),
+          label);
+  return found->network;
+}
+
+TextTarget models_target(std::vector<std::string>& models) {
+  return {.get = [&models] { return fmt::format("{}", fmt::join(models, ",")); },
+          .set =
+              [&models](const std::string& text) {
+                const std::vector<std::string> found = split(text, ',');
+                for (const std::string& label : found) network_of(label);
+                models = found;
+              }};
+}
+
+TrainOptions training_of(const std::string& label, const StudyTraining& how) {
+  const std::string network = network_of(label);
+  TrainOptions train;
+  train.epochs = how.epochs;
+  train.loss = how.loss;
+  train.mae_share = how.mae_share;
+  train.engine = how.engine;
+  train.precision = how.precision;
+  train.seed = how.seed;
+  if (network != kOurNetwork) {
+    train.network = how.ptychopinn;
+    train.network.name = network;
+    train.network.gridsize = network == kSupervisedNetwork ? 1 : how.gridsize;
+    train.groups_per_batch = how.batch;
+    train.learning_rate = 1e-3;
+  }
+  return with_known_probe(train);
+}
+
+void begin_study(const std::filesystem::path& folder, const Key& key, bool resume) {
+  const std::filesystem::path file = folder / kStudyFile;
+  if (resume && std::filesystem::exists(file)) {
+    constexpr std::int64_t kLargestKey = 1 << 20;
+    const std::vector<std::string> different = with_context(
+        file.string(), [&] { return differences(key, key_from(read_bytes(file, kLargestKey))); });
+    require(different.empty(), "{}: another study has begun here ({}); repeat its options",
+            file.string(), fmt::join(different, "; "));
+    return;
+  }
+  if (resume) note("--resume: there is no {}; the study starts from the beginning", file.string());
+  write_text(file, to_text(key));
+}
 
 TrainOptions with_known_probe(TrainOptions options) {
   options.probe_start = "guess";

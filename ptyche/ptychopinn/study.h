@@ -19,8 +19,40 @@ inline constexpr const char* kOurNetwork = "unet";
 inline constexpr const char* kPtychoPinnNetwork = "ptychopinn";
 inline constexpr const char* kSupervisedNetwork = "supervised";
 
+/// The studies' names of these networks. ptyche: our default network; pinn: PtychoPINN's network;
+/// both learn from the patterns through the physics. baseline: PtychoPINN's supervised network,
+/// which is shown the true objects.
+std::vector<std::string> known_models();
+
+/// The registry's name of one of them. Throws InvalidInput for another label.
+std::string network_of(const std::string& label);
+
+/// Some of them, by names joined by commas.
+TextTarget models_target(std::vector<std::string>& models);
+
 /// Simulated data know their probe and have no background.
 TrainOptions with_known_probe(TrainOptions options);
+
+/// How a study trains its networks.
+struct StudyTraining {
+  std::int64_t gridsize = 1, epochs = 60;
+  std::int64_t batch = 16;  ///< of PtychoPINN's networks: groups, or labelled patterns, in a step
+  LossKind loss = LossKind::amplitude_absolute;
+  double mae_share = 0;       ///< as TrainOptions has it
+  NetworkOptions ptychopinn;  ///< how PtychoPINN's networks are built
+  Engine engine = Engine::fused;
+  Precision precision = Precision::automatic;
+  std::uint64_t seed = 1;
+};
+
+/// Ours has the defaults of `ptyche train`, PtychoPINN's what its studies give them; the probe is
+/// the scan's.
+TrainOptions training_of(const std::string& label, const StudyTraining& how);
+
+/// Writes what the results depend on into `folder`/study.json; with `resume`, where there is one,
+/// throws InvalidInput naming the options that differ.
+void begin_study(const std::filesystem::path& folder, const Key& key, bool resume);
+inline constexpr const char* kStudyFile = "study.json";
 
 /// Throws InvalidInput now, and not after other networks were trained, where this one cannot be
 /// built for patterns of `size` pixels a side.

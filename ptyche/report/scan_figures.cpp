@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "ptyche/core/error.h"
+#include "ptyche/data/probe.h"
 #include "ptyche/evaluate/expected_patterns.h"
 #include "ptyche/physics/forward_model.h"
 #include "ptyche/report/canvas.h"

@@ -1,12 +1,15 @@
 // PtychoPINN's studies, as small as they can be.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "ptyche/core/error.h"
 #include "ptyche/io/readers.h"
 #include "ptyche/ptychopinn/dose_response.h"
+#include "ptyche/ptychopinn/generalization.h"
 #include "ptyche/ptychopinn/grid_lines.h"
 #include "tests/support/refusal.h"
 #include "tests/support/test_folder.h"
@@ -83,7 +86,7 @@ TEST_F(Studies, GridLinesRefusesToGoOnWithAnotherStudyAndNamesTheOption) {
   options.resume = true;
   options.epochs = 2;
   const std::string refusal = message_of([&] { run_grid_lines(options); });
-  EXPECT_NE(refusal.find("nepochs is 2 and was 1"), std::string::npos) << refusal;
+  EXPECT_NE(refusal.find("epochs is 2 and was 1"), std::string::npos) << refusal;
 }
 
 TEST_F(Studies, GridLinesRefusesAModelThatItDoesNotKnow) {
@@ -121,6 +124,84 @@ TEST_F(Studies, DoseResponseFinishesAllFourArms) {
   const Reconstruction truth = read_object_file(folder_ / "recons" / "gt" / "recon.npz");
   EXPECT_EQ(truth.object.sizes(), arms.front().image.sizes());
   EXPECT_TRUE(std::filesystem::exists(folder_ / "reports" / "dose_comparison.png"));
+}
+
+GeneralizationTrial trial_of(std::int64_t size, std::int64_t number, double value) {
+  return {"pinn", size, number, {{"ssim", "amplitude", value}}};
+}
+
+TEST(Generalization, QuartilesLieBetweenTheTrialsOfASizeAsNumPyPutsThem) {
+  const auto rows =
+      quartiles_of({trial_of(10, 1, 4), trial_of(10, 2, 1), trial_of(20, 1, 7), trial_of(10, 3, 2),
+                    trial_of(10, 4, 9), trial_of(10, 5, std::nan(""))});
+  ASSERT_EQ(rows.size(), 2u);
+  EXPECT_EQ(rows[0].size, 10);
+  EXPECT_EQ(rows[0].trials, 4);
+  EXPECT_DOUBLE_EQ(rows[0].median, 3);  // numpy.percentile([1, 2, 4, 9], [25, 50, 75])
+  EXPECT_DOUBLE_EQ(rows[0].low, 1.75);
+  EXPECT_DOUBLE_EQ(rows[0].high, 5.25);
+  EXPECT_DOUBLE_EQ(rows[0].mean, 4);
+  EXPECT_EQ(rows[1].size, 20);
+  EXPECT_DOUBLE_EQ(rows[1].low, 7);
+  EXPECT_DOUBLE_EQ(rows[1].high, 7);
+}
+
+class GeneralizationStudy : public Studies {
+ protected:
+  GeneralizationStudy() {
+    GridDataOptions drawing;
+    drawing.grid = {.object_size = 80, .pattern_size = 32, .outer_offset_px = 16};
+    drawing.images = 1;
+    drawing.nphotons = 1e6;
+    const at::Tensor probe = grid_probe(32, {});
+    learn_.emplace(simulate_grid_data(drawing, probe).scan);
+    ++drawing.drawing_seed;
+    test_.emplace(simulate_grid_data(drawing, probe).scan);
+    options_.sizes = {10, 20};
+    options_.trials = 1;
+    options_.training.ptychopinn.filters_scale = 1;
+    options_.training.epochs = 1;
+    options_.output = folder_.path();
+  }
+
+  std::string table() const {
+    std::ifstream file(folder_ / "results.csv");
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+
+  std::optional<Scan> learn_, test_;
+  GeneralizationOptions options_;
+};
+
+TEST_F(GeneralizationStudy, LeavesTheQuartilesAFigureForEachScoreAndGoesOnWithWhatIsDone) {
+  const auto trials = run_generalization(*learn_, *test_, options_);
+  EXPECT_EQ(trials.size(), 4u);  // two sizes, two networks
+  const std::string first = table();
+  EXPECT_TRUE(first.starts_with("model,train_size,metric,channel,median,mean,p25,p75,trials\n"));
+  for (const char* row : {"pinn,10,ssim,amplitude,", "baseline,20,nrmse_contrast,,"})
+    EXPECT_NE(first.find(row), std::string::npos) << row;
+  EXPECT_TRUE(std::filesystem::exists(folder_ / "figures" / "ssim_amplitude.png"));
+  const auto model = folder_ / "runs" / "pinn" / "10" / "1" / "model.ptyche";
+  const auto written = std::filesystem::last_write_time(model);
+  std::filesystem::remove(folder_ / "runs" / "pinn" / "20" / "1" / "scores.json");
+  options_.resume = true;
+  run_generalization(*learn_, *test_, options_);
+  EXPECT_EQ(table(), first);
+  EXPECT_EQ(std::filesystem::last_write_time(model), written);
+  options_.training.epochs = 2;
+  const std::string reason = message_of([&] { run_generalization(*learn_, *test_, options_); });
+  EXPECT_NE(reason.find("epochs"), std::string::npos) << reason;
+}
+
+TEST_F(GeneralizationStudy, RefusesASizeAboveThePatternsAndATestWithoutTruth) {
+  options_.sizes = {10, 4000};
+  const std::string reason = message_of([&] { run_generalization(*learn_, *test_, options_); });
+  EXPECT_NE(reason.find("expected 1 to 49"), std::string::npos) << reason;
+  options_.sizes = {10};
+  ScanFields fields{
+      .counts = test_->counts(), .positions = test_->positions(), .probe = test_->probe()};
+  const Scan blind(std::move(fields));
+  EXPECT_THROW(run_generalization(*learn_, blind, options_), InvalidInput);
 }
 
 }  // namespace
