@@ -44,6 +44,23 @@ def test_an_image_goes_to_other_layouts(image, tmp_path):
     assert any(path.suffix in (".tif", ".tiff") for path in (tmp_path / "pictures").iterdir())
 
 
+def test_one_picture_alone(image, tmp_path):
+    image.to("tiff", tmp_path / "pictures")
+    image.to("tiff", tmp_path / "phase.tif")
+    assert (tmp_path / "phase.tif").read_bytes() == (tmp_path / "pictures" / "phase.tif").read_bytes()
+    image.to("png", tmp_path / "0042_Amplitude.png")
+    assert (tmp_path / "0042_Amplitude.png").read_bytes().startswith(b"\x89PNG")
+    with pytest.raises(ptyche.InvalidInput, match="'phase' or 'amplitude' in the picture's name"):
+        image.to("tiff", tmp_path / "x.tif")
+
+
+def test_copies_go_to_other_libraries_without_copying_again(image):
+    mine = image.object.copy()
+    other = np.from_dlpack(mine)  # as torch.from_dlpack
+    assert np.shares_memory(other, mine) and mine.flags.writeable
+    np.testing.assert_array_equal(other, image.object)
+
+
 def test_results_stay_where_output_dir_says(scan, tmp_path):
     out = tmp_path / "out"
     image = ptyche.solve(scan, "ml:2", no_verdict=True, output_dir=out)
@@ -254,6 +271,7 @@ def test_what_a_notebook_shows(scan, image):
     assert "held_out.deviance_per_photon" in image._repr_html_()
     assert "<pre>" in scan.check()._repr_html_()
     event = ptyche.Event(event="progress", what="<solve>", done=2, total=5, detail="", seconds_left=None)
+    assert 'value="5" max="5"' in _live.live_html(event, None, full=True)
     assert 'value="2" max="5"' in _live.live_html(event, b"x") and "&lt;solve&gt;" in _live.live_html(event, None)
 
 
