@@ -3,6 +3,7 @@ import inspect
 import json
 import pathlib
 import pickle
+import shutil
 import subprocess
 
 import numpy as np
@@ -254,6 +255,20 @@ def test_train_and_infer(scan):
     assert [row["epoch"] for row in model.history] == [1]
     image = model.infer(ptyche.simulate(n_patterns=100, N=32, probe_diameter=12, seed=4))
     assert len(image.positions) == 100
+
+
+@pytest.mark.slow
+def test_the_lines_of_the_documentation_run(scan, arrays, tmp_path, monkeypatch):
+    pytest.importorskip("matplotlib").use("Agg")
+    page = (pathlib.Path(__file__).resolve().parents[2] / "docs" / "python.md").read_text()
+    code = page.split("```python\n")[1].split("```")[0]
+    monkeypatch.chdir(tmp_path)
+    for name in ("scan.cxi", "next.cxi"):
+        shutil.copyfile(scan.path, name)
+    known = dict(zip(("counts", "positions", "probe"), arrays), truth=scan)
+    for line in code.splitlines():
+        exec(line, known)
+    assert {path.name for path in tmp_path.iterdir()} == {"scan.cxi", "next.cxi", "x.h5", "phase.tif"}
 
 
 @pytest.mark.slow
