@@ -30,15 +30,26 @@ def shown_live(job: Job[Any]) -> Iterator[Callable[[Event], object] | None]:
     from IPython.display import HTML, display
     handle = display(HTML("<progress></progress>"), display_id=True)
     last = 0.0
+    newest: Event | None = None
 
     def show(event: Event) -> None:
-        nonlocal last
+        nonlocal last, newest
+        newest = event
         if time.monotonic() - last < SECONDS_BETWEEN and event["done"] < event["total"]:
             return
         last = time.monotonic()
         handle.update(HTML(live_html(event, _picture(job))))
 
-    yield show
+    # A solver that ends early would leave a half-filled bar with seconds that never pass.
+    full = False
+    try:
+        yield show
+        full = True
+    finally:
+        if newest is None:
+            handle.update(HTML(""))
+        else:
+            handle.update(HTML(live_html(Event({**newest, "seconds_left": None}), _picture(job), full)))
 
 
 def _picture(job: Job[Any]) -> bytes | None:
@@ -46,8 +57,9 @@ def _picture(job: Job[Any]) -> bytes | None:
     return file.read_bytes() if file is not None and file.is_file() else None
 
 
-def live_html(event: Event, picture: bytes | None) -> str:
-    bar = (f'<progress value="{event["done"]}" max="{event["total"]}"></progress> '
+def live_html(event: Event, picture: bytes | None, full: bool = False) -> str:
+    done = event["total"] if full else event["done"]
+    bar = (f'<progress value="{done}" max="{event["total"]}"></progress> '
            f"{html.escape(str(event))}")
     image = "" if picture is None else (
         f'<br><img width="300" src="data:image/png;base64,{base64.b64encode(picture).decode()}">')

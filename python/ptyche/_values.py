@@ -154,31 +154,34 @@ class _Files:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Copies the file, whole or not at all."""
-        target = pathlib.Path(path)
-        handle, beside = tempfile.mkstemp(dir=target.parent or ".", prefix=f".{target.name}.")
-        os.close(handle)
-        try:
-            shutil.copyfile(self.path, beside)
-            os.chmod(beside, 0o666 & ~_umask())
-            os.replace(beside, target)
-        except BaseException:
-            os.unlink(beside)
-            raise
+        _copy_whole(self.path, pathlib.Path(path))
 
     def _json(self, name: str) -> dict[str, Any]:
         file = self.folder / name
         read: dict[str, Any] = json.loads(file.read_text()) if file.is_file() else {}
         return read
 
-    def _picture(self, name: str) -> str:
+    def _picture(self, name: str, width: str = "32%") -> str:
         file = self.folder / name
         if not file.is_file():
             return ""
         data = base64.b64encode(file.read_bytes()).decode()
-        return f'<img alt="{html.escape(name)}" src="data:image/png;base64,{data}">'
+        return f'<img alt="{html.escape(name)}" style="max-width: {width}" src="data:image/png;base64,{data}">'
 
     def __repr__(self) -> str:
         return f"<ptyche.{type(self).__name__} {self.path}>"
+
+
+def _copy_whole(source: pathlib.Path, target: pathlib.Path) -> None:
+    handle, beside = tempfile.mkstemp(dir=target.parent or ".", prefix=f".{target.name}.")
+    os.close(handle)
+    try:
+        shutil.copyfile(source, beside)
+        os.chmod(beside, 0o666 & ~_umask())
+        os.replace(beside, target)
+    except BaseException:
+        os.unlink(beside)
+        raise
 
 
 def _umask() -> int:
@@ -264,10 +267,21 @@ class Reconstruction(_Files):
 
     def to(self, layout: str, path: str | os.PathLike[str]) -> None:
         """In another program's layout: ptychodus, PyNX, ptyr, NPY, or images (also: tiff, png), a folder
-        of TIFF and PNG."""
+        of TIFF and PNG; of these one alone where the path says which: phase.tif, 0042_amplitude.png."""
         from ._verbs import export
-        known = {"tiff": "images", "png": "images", "npy": "NPY"}
-        export(self, path, as_=known.get(layout.lower(), layout))
+        known = {"tiff": "images", "tif": "images", "png": "images", "npy": "NPY"}
+        layout, target = known.get(layout.lower(), layout), pathlib.Path(path)
+        if layout != "images" or target.suffix.lower() not in (".tif", ".tiff", ".png"):
+            export(self, target, as_=layout)
+            return
+        which = [name for name in ("phase", "amplitude") if name in target.stem.lower()]
+        if len(which) != 1:
+            raise errors.InvalidInput(f"{target}: expected 'phase' or 'amplitude' in the picture's name, or a "
+                                      "folder for both")
+        ending = ".png" if target.suffix.lower() == ".png" else ".tif"
+        with tempfile.TemporaryDirectory(prefix="ptyche-") as folder:
+            export(self, folder, as_=layout)
+            _copy_whole(pathlib.Path(folder, which[0] + ending), target)
 
     def plot(self) -> Any:
         """Phase, amplitude and probe as a Matplotlib figure."""
@@ -336,7 +350,7 @@ class Check(_Files):
         return self.text
 
     def _repr_html_(self) -> str:
-        return f"<div>{self._picture('checks.png')}<pre>{html.escape(self.text)}</pre></div>"
+        return f"<div>{self._picture('checks.png', '100%')}<pre>{html.escape(self.text)}</pre></div>"
 
 
 class Output:

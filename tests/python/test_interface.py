@@ -3,6 +3,7 @@ import inspect
 import json
 import pathlib
 import pickle
+import shutil
 import subprocess
 
 import numpy as np
@@ -42,6 +43,23 @@ def test_an_image_goes_to_other_layouts(image, tmp_path):
     np.testing.assert_array_equal(np.load(tmp_path / "object.npy"), image.object)
     image.to("tiff", tmp_path / "pictures")
     assert any(path.suffix in (".tif", ".tiff") for path in (tmp_path / "pictures").iterdir())
+
+
+def test_one_picture_alone(image, tmp_path):
+    image.to("tiff", tmp_path / "pictures")
+    image.to("tiff", tmp_path / "phase.tif")
+    assert (tmp_path / "phase.tif").read_bytes() == (tmp_path / "pictures" / "phase.tif").read_bytes()
+    image.to("png", tmp_path / "0042_Amplitude.png")
+    assert (tmp_path / "0042_Amplitude.png").read_bytes().startswith(b"\x89PNG")
+    with pytest.raises(ptyche.InvalidInput, match="'phase' or 'amplitude' in the picture's name"):
+        image.to("tiff", tmp_path / "x.tif")
+
+
+def test_copies_go_to_other_libraries_without_copying_again(image):
+    mine = image.object.copy()
+    other = np.from_dlpack(mine)  # as torch.from_dlpack
+    assert np.shares_memory(other, mine) and mine.flags.writeable
+    np.testing.assert_array_equal(other, image.object)
 
 
 def test_results_stay_where_output_dir_says(scan, tmp_path):
@@ -240,6 +258,20 @@ def test_train_and_infer(scan):
 
 
 @pytest.mark.slow
+def test_the_lines_of_the_documentation_run(scan, arrays, tmp_path, monkeypatch):
+    pytest.importorskip("matplotlib").use("Agg")
+    page = (pathlib.Path(__file__).resolve().parents[2] / "docs" / "python.md").read_text()
+    code = page.split("```python\n")[1].split("```")[0]
+    monkeypatch.chdir(tmp_path)
+    for name in ("scan.cxi", "next.cxi"):
+        shutil.copyfile(scan.path, name)
+    known = dict(zip(("counts", "positions", "probe"), arrays), truth=scan)
+    for line in code.splitlines():
+        exec(line, known)
+    assert {path.name for path in tmp_path.iterdir()} == {"scan.cxi", "next.cxi", "x.h5", "phase.tif"}
+
+
+@pytest.mark.slow
 def test_several_scans_give_several_images(tmp_path):
     for seed in (5, 6):
         ptyche.simulate(output=tmp_path / f"{seed}.cxi", n_patterns=120, N=32, probe_diameter=12, seed=seed)
@@ -254,6 +286,7 @@ def test_what_a_notebook_shows(scan, image):
     assert "held_out.deviance_per_photon" in image._repr_html_()
     assert "<pre>" in scan.check()._repr_html_()
     event = ptyche.Event(event="progress", what="<solve>", done=2, total=5, detail="", seconds_left=None)
+    assert 'value="5" max="5"' in _live.live_html(event, None, full=True)
     assert 'value="2" max="5"' in _live.live_html(event, b"x") and "&lt;solve&gt;" in _live.live_html(event, None)
 
 
