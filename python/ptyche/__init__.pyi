@@ -1995,6 +1995,106 @@ class _DoseResponse(Protocol):
 
 dose_response: _DoseResponse
 
+class _Generalization(Protocol):
+    """PtychoPINN's study of training sizes.
+
+    output_dir: folder for all results (required)
+    overwrite: where the output folder holds results, move them to FOLDER.old and start anew (default False)
+    sizes: how many patterns to learn from, each number in turn (1..1e+06, patterns, default [512, 1024, 2048, 4096])
+    trials: networks of each size, each with patterns and weights of its own (1..1000, default 5)
+    models: which networks to train: ptyche (ours), pinn (PtychoPINN's), baseline (PtychoPINN's supervised one) (default 'pinn,baseline')
+    gridsize: a group has gridsize^2 patterns (1..8, default 1)
+    neighbor_count: a group is drawn from this many nearest patterns (1..4096, patterns, default 7)
+    epochs: passes over the training patterns (1..1e+06, default 50)
+    groups_per_batch: groups in a training step of PtychoPINN's networks (1..100000, groups, default 16)
+    seed: of the first trial: patterns, groups and weights (default 1)
+    resume: go on with the study in the output folder: networks that are done are not trained again (default False)
+    N: side of a pattern (16..1024, px, default 64)
+    object_size: side of a drawing (32..100000, px, default 392)
+    outer_offset_train: twice the distance of neighbouring groups, an even number (2..10000, px, default 8)
+    nimgs_train: number of drawings to train on (1..1000, default 2)
+    nphotons: mean counts of a pattern (1..1e+10, photons, default 1000000000.0)
+    set_phi: the objects have a phase, not only an amplitude (default False)
+    nll_weight: above 0: the Poisson likelihood of the counts is trained on (so without both); with both above 0 on both, in this ratio (0..1e+06, default 0.0)
+    mae_weight: above 0: the absolute error of the amplitudes is trained on; with both above 0 on both, in this ratio (0..1e+06, default 0.0)
+    engine: how the physics is computed (ptyche info --engines) ('fused' | 'reference', default 'fused')
+    precision: of the network's arithmetic; auto = bfloat16 where the processor is faster with it ('auto' | 'float32' | 'bfloat16', default 'auto')
+    threads: 0 = one per core (0..4096, default 0)
+    quiet: warnings and errors alone, no progress, no summary (default False)
+    verbose: every step and all scores (default False)
+    log: file to which all messages are added, each with its time (default '')
+    log_level: least important messages in that file ('error' | 'warning' | 'info' | 'debug', default 'debug')
+    """
+    def __call__(
+        self,
+        train: _Files | None = ...,
+        test: _Files | None = ...,
+        /,
+        *,
+        output_dir: _File | None = ...,
+        overwrite: bool | None = ...,
+        sizes: Sequence[int] | str | None = ...,
+        trials: SupportsIndex | None = ...,
+        models: str | _File | None = ...,
+        gridsize: SupportsIndex | None = ...,
+        neighbor_count: SupportsIndex | None = ...,
+        epochs: SupportsIndex | None = ...,
+        groups_per_batch: SupportsIndex | None = ...,
+        seed: SupportsIndex | None = ...,
+        resume: bool | None = ...,
+        N: SupportsIndex | None = ...,
+        object_size: SupportsIndex | None = ...,
+        outer_offset_train: SupportsIndex | None = ...,
+        nimgs_train: SupportsIndex | None = ...,
+        nphotons: SupportsFloat | str | None = ...,
+        set_phi: bool | None = ...,
+        nll_weight: SupportsFloat | str | None = ...,
+        mae_weight: SupportsFloat | str | None = ...,
+        engine: Literal['fused', 'reference'] | None = ...,
+        precision: Literal['auto', 'float32', 'bfloat16'] | None = ...,
+        threads: SupportsIndex | None = ...,
+        quiet: bool | None = ...,
+        verbose: bool | None = ...,
+        log: _File | None = ...,
+        log_level: Literal['error', 'warning', 'info', 'debug'] | None = ...,
+        on_progress: _OnProgress = ...,
+    ) -> Output: ...
+    def start(
+        self,
+        train: _Files | None = ...,
+        test: _Files | None = ...,
+        /,
+        *,
+        output_dir: _File | None = ...,
+        overwrite: bool | None = ...,
+        sizes: Sequence[int] | str | None = ...,
+        trials: SupportsIndex | None = ...,
+        models: str | _File | None = ...,
+        gridsize: SupportsIndex | None = ...,
+        neighbor_count: SupportsIndex | None = ...,
+        epochs: SupportsIndex | None = ...,
+        groups_per_batch: SupportsIndex | None = ...,
+        seed: SupportsIndex | None = ...,
+        resume: bool | None = ...,
+        N: SupportsIndex | None = ...,
+        object_size: SupportsIndex | None = ...,
+        outer_offset_train: SupportsIndex | None = ...,
+        nimgs_train: SupportsIndex | None = ...,
+        nphotons: SupportsFloat | str | None = ...,
+        set_phi: bool | None = ...,
+        nll_weight: SupportsFloat | str | None = ...,
+        mae_weight: SupportsFloat | str | None = ...,
+        engine: Literal['fused', 'reference'] | None = ...,
+        precision: Literal['auto', 'float32', 'bfloat16'] | None = ...,
+        threads: SupportsIndex | None = ...,
+        quiet: bool | None = ...,
+        verbose: bool | None = ...,
+        log: _File | None = ...,
+        log_level: Literal['error', 'warning', 'info', 'debug'] | None = ...,
+    ) -> Job[Output]: ...
+
+generalization: _Generalization
+
 class _Bench(Protocol):
     """How fast this machine trains and infers.
 

@@ -8,7 +8,9 @@ Exits with 77, "skipped", where pytest or NumPy is not installed (tools/packages
 import importlib.util
 import os
 import pathlib
+import subprocess
 import sys
+import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 missing = [name for name in ("pytest", "numpy") if importlib.util.find_spec(name) is None]
@@ -19,5 +21,8 @@ os.environ["PTYCHE_PROGRAM"] = os.path.abspath(sys.argv[1])
 os.environ["PYTHONPATH"] = os.pathsep.join(
     filter(None, [str(ROOT / "python"), os.environ.get("PYTHONPATH")]))
 os.chdir(ROOT)
-os.execv(sys.executable, [sys.executable, "-B", "-m", "pytest", "-q", "-p", "no:cacheprovider",
-                          *sys.argv[2:]])
+# A temporary folder of its own: tests that look for what is left there run beside others.
+with tempfile.TemporaryDirectory(prefix="ptyche python ") as folder:
+    os.environ["TMPDIR"] = folder
+    sys.exit(subprocess.run([sys.executable, "-B", "-m", "pytest", "-q", "-p", "no:cacheprovider",
+                             *sys.argv[2:]]).returncode)
