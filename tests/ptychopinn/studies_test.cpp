@@ -150,10 +150,10 @@ class GeneralizationStudy : public Studies {
  protected:
   GeneralizationStudy() {
     GridDataOptions drawing;
-    drawing.grid = {.object_size = 80, .pattern_size = 32, .outer_offset_px = 16};
+    drawing.grid = {.object_size = 112, .pattern_size = 64, .outer_offset_px = 16};
     drawing.images = 1;
     drawing.nphotons = 1e6;
-    const at::Tensor probe = grid_probe(32, {});
+    const at::Tensor probe = grid_probe(64, {});
     learn_.emplace(simulate_grid_data(drawing, probe).scan);
     ++drawing.drawing_seed;
     test_.emplace(simulate_grid_data(drawing, probe).scan);
