@@ -273,22 +273,29 @@ class LastAxisStack : public FrameStack {
 
 class PartStack : public FrameStack {
  public:
-  PartStack(std::shared_ptr<FrameStack> stack, std::int64_t first, std::int64_t count)
-      : FrameStack(stack->shape()), stack_(std::move(stack)), first_(first) {
+  PartStack(std::shared_ptr<FrameStack> stack, std::int64_t first, std::int64_t count,
+            std::string name)
+      : FrameStack(stack->shape()),
+        stack_(std::move(stack)),
+        first_(first),
+        name_(std::move(name)) {
     require(first >= 0 && count >= 0 && count <= stack_->frames() - first,
             "expected at least {} images, found {}", first + count, stack_->frames());
     shape_.frames = count;
     shape_.raster.clear();
   }
   void read(std::int64_t first, const Window& window, at::Tensor to) const override {
-    stack_->read(first_ + first, window, to);
+    with_context(name_, [&] { stack_->read(first_ + first, window, to); });
   }
   bool in_order_only() const override { return stack_->in_order_only(); }
-  std::int64_t read_together() override { return stack_->read_together(); }
+  std::int64_t read_together() override {
+    return with_context(name_, [&] { return stack_->read_together(); });
+  }
 
  private:
   std::shared_ptr<FrameStack> stack_;
   std::int64_t first_;
+  std::string name_;
 };
 
 class JoinedStack : public FrameStack {
@@ -347,8 +354,8 @@ std::unique_ptr<FrameStack> joined_stack(std::vector<std::unique_ptr<FrameStack>
 }
 
 std::unique_ptr<FrameStack> part_of_stack(std::shared_ptr<FrameStack> stack, std::int64_t first,
-                                          std::int64_t count) {
-  return std::make_unique<PartStack>(std::move(stack), first, count);
+                                          std::int64_t count, const std::string& name) {
+  return std::make_unique<PartStack>(std::move(stack), first, count, name);
 }
 
 std::unique_ptr<FrameStack> transposed_stack(std::unique_ptr<FrameStack> stack) {

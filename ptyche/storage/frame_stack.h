@@ -77,9 +77,10 @@ std::vector<Run> checked_runs(const FrameStack& stack, const at::Tensor& ascendi
 /// Each frame with rows and columns exchanged.
 std::unique_ptr<FrameStack> transposed_stack(std::unique_ptr<FrameStack> stack);
 
-/// Frames first, .., first + count - 1 of a stack. Throws InvalidInput where it has not as many.
+/// Frames first, .., first + count - 1 of a stack; `name` stands before what reading them throws.
+/// Throws InvalidInput where it has not as many.
 std::unique_ptr<FrameStack> part_of_stack(std::shared_ptr<FrameStack> stack, std::int64_t first,
-                                          std::int64_t count);
+                                          std::int64_t count, const std::string& name);
 
 /// The frames of several stacks of one shape and type, one stack's after another's. Throws
 /// InvalidInput that names the odd one.

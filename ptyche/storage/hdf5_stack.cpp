@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "ptyche/core/error.h"
+#include "ptyche/core/progress.h"
 #include "ptyche/storage/hdf5_chunks.h"
 #include "ptyche/storage/hdf5_types.h"
 
@@ -142,8 +143,11 @@ std::shared_ptr<FrameStack> source_of(hid_t dataset, const VirtualPart& part,
   const fs::path own = file_name_of(dataset);
   const fs::path path = part.file == "." ? own : own.parent_path() / part.file;
   const Hdf5Id file(H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose);
-  if (!file.valid() || H5Lexists(file.get(), part.dataset.c_str(), H5P_DEFAULT) <= 0)
+  if (!file.valid() || H5Lexists(file.get(), part.dataset.c_str(), H5P_DEFAULT) <= 0) {
+    warn("{}: a source of the virtual dataset that is missing or damaged; its patterns are empty",
+         part.file);
     return nullptr;
+  }
   const Hdf5Id source(H5Dopen2(file.get(), part.dataset.c_str(), H5P_DEFAULT), H5Dclose);
   if (!source.valid()) return nullptr;
   const Hdf5Id created(H5Dget_create_plist(source.get()), H5Pclose);
@@ -167,7 +171,7 @@ std::unique_ptr<FrameStack> virtual_stack(hid_t dataset, const std::vector<std::
     if (!source) source = source_of(dataset, part, frames);
     if (!source || part.first + part.count > source->frames()) return nullptr;
     names.push_back(part.file);
-    stacks.push_back(part_of_stack(source, part.first, part.count));
+    stacks.push_back(part_of_stack(source, part.first, part.count, part.file));
   }
   return stacks.empty() ? nullptr : joined_stack(std::move(stacks), names);
 }

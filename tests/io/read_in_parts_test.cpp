@@ -162,6 +162,33 @@ TEST(FrameStack, AVirtualDatasetWithGapsMissingFilesOrOfItselfIsLeftToTheLibrary
   }
 }
 
+TEST(FrameStack, ASourceThatIsDamagedOrMissingIsNamed) {
+  const TestFolder folder;
+  write_chunked(folder / "a.h5", odd_stack(), {1, 9, 11}, true);
+  std::filesystem::copy_file(folder / "a.h5", folder / "b.h5");
+  {
+    const Hdf5File b = Hdf5File::open(folder / "b.h5");
+    const Hdf5Id data(H5Dopen2(b.id(), "data", H5P_DEFAULT), H5Dclose);
+    const hsize_t first[] = {5, 0, 0};
+    unsigned skipped = 0;
+    haddr_t at = 0;
+    hsize_t bytes = 0;
+    ASSERT_GE(H5Dget_chunk_info_by_coord(data.get(), first, &skipped, &at, &bytes), 0);
+    std::fstream file(folder / "b.h5", std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp(static_cast<std::streamoff>(at + bytes / 2));
+    file << "damage";
+  }
+  const auto path = write_virtual(folder / "v.h5", {{"a.h5", 0, 0, 7}, {"b.h5", 7, 0, 7}});
+  const auto stack = Hdf5File::open(path).frames("data");
+  const std::string reason = message_of([&] { read_all(*stack); });
+  EXPECT_TRUE(contains(reason, "b.h5: ")) << reason;
+  write_virtual(path, {{"a.h5", 0, 0, 7}, {"nowhere.h5", 7, 0, 7}});
+  testing::internal::CaptureStderr();
+  Hdf5File::open(path).frames("data");
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_TRUE(contains(said, "nowhere.h5")) << said;
+}
+
 TEST(FrameStack, NpzMembersArePartsOfTheArrayStoredAndDeflatedAndOfItsLastAxis) {
   const TestFolder folder;
   const at::Tensor values = odd_stack();
