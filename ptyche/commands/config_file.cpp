@@ -220,6 +220,8 @@ bool set_by_name(const Command& command, const Entry& entry, const std::string& 
   }
   const Argument* const argument = argument_named(command, name);
   if (argument == nullptr || entry.words.empty()) return false;
+  require(argument->is_list() || entry.words.size() == 1, "{}: expected one, found {}", name,
+          entry.words.size());
   argument->set(entry.words);
   names.insert(argument->name);
   return true;

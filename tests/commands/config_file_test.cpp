@@ -173,6 +173,12 @@ TEST_F(ConfigFile, GivesAllWordsOfAList) {
   EXPECT_EQ(scans, (std::vector<std::filesystem::path>{"a.cxi", "b,c.cxi"}));
 }
 
+TEST_F(ConfigFile, RefusesSeveralWordsForOneArgument) {
+  const std::string reason = refusal("note = ['a', 'b']\n");
+  EXPECT_NE(reason.find(file_.string() + ":1: note: expected one, found 2"), std::string::npos)
+      << reason;
+}
+
 TEST_F(ConfigFile, ServesSeveralVerbs) {
   for (const bool yaml : {false, true}) {
     const std::filesystem::path file =
