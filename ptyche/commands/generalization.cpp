@@ -39,13 +39,9 @@ struct TwoScans {
 /// Of the files, or of drawings of lines: the test's are others, at other places.
 TwoScans scans_of(const GeneralizationVerbOptions& options) {
   if (!options.learn.empty()) return {whole_scan(options.learn), whole_scan(options.test)};
-  GridDataOptions test = options.drawings;
-  test.images = 1;
-  test.grid.outer_offset_px = 20;
-  ++test.drawing_seed;
-  ++test.noise_seed;
   const at::Tensor probe = grid_probe(options.drawings.grid.pattern_size, {});
-  return {simulate_grid_data(options.drawings, probe).scan, simulate_grid_data(test, probe).scan};
+  return {simulate_grid_data(options.drawings, probe).scan,
+          simulate_grid_data(unseen(options.drawings, 1), probe).scan};
 }
 
 void print_table(const std::vector<GeneralizationTrial>& trials) {

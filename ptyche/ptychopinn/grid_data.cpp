@@ -241,6 +241,14 @@ std::vector<Field> fields(GridProbeOptions& options) {
            .range = {0, 1024}}};
 }
 
+GridDataOptions unseen(GridDataOptions learn, std::int64_t images, std::int64_t outer_offset_px) {
+  learn.images = images;
+  learn.grid.outer_offset_px = outer_offset_px;
+  ++learn.drawing_seed;
+  ++learn.noise_seed;
+  return learn;
+}
+
 std::vector<Field> fields(GridDataOptions& options) {
   GridScanOptions& grid = options.grid;
   return {{.name = "N",

@@ -62,6 +62,9 @@ at::Tensor smoothed_probe(const at::Tensor& probe, double sigma_px);
 /// to be padded.
 at::Tensor grid_probe(std::int64_t size, const GridProbeOptions& options);
 
+/// PtychoPINN's, of the drawings that are scored.
+inline constexpr std::int64_t kUnseenOuterOffset_px = 20;
+
 struct GridDataOptions {
   GridScanOptions grid;
   std::int64_t images = 2;         ///< drawings, scanned one after the other
@@ -70,6 +73,11 @@ struct GridDataOptions {
   std::uint32_t drawing_seed = 1;  ///< of the first drawing; the next one has the next but one
   std::uint64_t noise_seed = 1;
 };
+/// Data of drawings that none learns from: `images` of the next seeds, with their own noise, on a
+/// grid of another outer offset.
+GridDataOptions unseen(GridDataOptions learn, std::int64_t images,
+                       std::int64_t outer_offset_px = kUnseenOuterOffset_px);
+
 /// The seeds are no fields: a study gives its data sets different ones.
 std::vector<Field> fields(GridDataOptions& options);
 

@@ -139,15 +139,6 @@ Outcome run_model(const std::string& label, const GridData& learn, const GridDat
   return outcome;
 }
 
-GridDataOptions test_options(const GridLinesOptions& options) {
-  GridDataOptions test = options.train;
-  test.images = options.test_images;
-  test.grid.outer_offset_px = options.test_outer_offset_px;
-  ++test.drawing_seed;
-  ++test.noise_seed;
-  return test;
-}
-
 void check(const GridLinesOptions& options) {
   require_in_range(options);
   for (const std::string& label : options.models)
@@ -212,7 +203,8 @@ std::vector<GridLinesRow> run_grid_lines(const GridLinesOptions& options) {
   begin_study(options.output, study_key(options), options.resume);
   const at::Tensor probe = grid_probe(options.train.grid.pattern_size, options.probe);
   const GridData learn = simulate_grid_data(options.train, probe);
-  const GridData test = simulate_grid_data(test_options(options), probe);
+  const GridData test = simulate_grid_data(
+      unseen(options.train, options.test_images, options.test_outer_offset_px), probe);
   const GridScanOptions& grid = options.train.grid;
   const std::filesystem::path data = options.output / "datasets" /
                                      fmt::format("N{}", grid.pattern_size) /

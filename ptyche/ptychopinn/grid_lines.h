@@ -15,7 +15,7 @@ namespace ptyche {
 struct GridLinesOptions {
   GridDataOptions train;         ///< its grid is the test's too, but for the outer offset
   std::int64_t test_images = 2;  ///< drawings that no network has seen; the first is scored
-  std::int64_t test_outer_offset_px = 20;
+  std::int64_t test_outer_offset_px = kUnseenOuterOffset_px;
   GridProbeOptions probe;
   std::vector<std::string> models = known_models();
   std::int64_t epochs = 60;
