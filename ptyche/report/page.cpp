@@ -22,7 +22,7 @@ h1 { font-size: 1.6rem; line-height: 1.2; margin: 0 0 0.5rem; overflow-wrap: any
 h2 { font-size: 1.2rem; margin: 2.4rem 0 0.8rem; padding-bottom: 0.25rem;
      border-bottom: 1px solid var(--line); }
 p { max-width: 46rem; }
-.headline { margin: 0 0 1rem; }
+.headline { margin: 1.2rem 0 1rem; }
 .verdict { max-width: none; margin: 0 0 0.8rem; padding: 0.7rem 1rem; font-size: 1.15rem;
            border-left: 0.4rem solid var(--line); background: var(--shade); }
 .verdict strong { text-transform: capitalize; }
