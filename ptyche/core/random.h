@@ -7,8 +7,8 @@
 
 namespace ptyche {
 
-/// What a stream is for. Streams of different purposes never share numbers; append, never renumber,
-/// for the value enters the key and old seeds must keep their meaning.
+/// What a stream is for. Streams of different purposes never share numbers; append, never renumber
+/// or reuse (10 was another), for the value enters the key and old seeds must keep their meaning.
 enum class Purpose : std::uint32_t {
   hold_out = 1,
   group_order = 2,
@@ -19,7 +19,6 @@ enum class Purpose : std::uint32_t {
   positions = 7,
   probe = 8,
   noise = 9,
-  noise_floor = 10,
   position_errors = 11,
   group_seeds = 12,
   group_members = 13,

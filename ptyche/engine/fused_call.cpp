@@ -135,7 +135,7 @@ cpu::LossInputs<T> fused_inputs(const at::Tensor& transmission, const at::Tensor
   cpu::LossInputs<T> inputs = described<T>(layout, measured.intensities, options);
   inputs.modes = probe.size(0);
   inputs.probe = keep<T>(own_probe, kept);
-  inputs.counts = keep<T>(measured.counts.to(real), kept);
+  if (measured.counts.defined()) inputs.counts = keep<T>(measured.counts.to(real), kept);
   kept.push_back(measured.mask.contiguous());
   inputs.mask = kept.back().data_ptr<bool>();
   if (measured.background.defined() && measured.background.numel() > 0)

@@ -11,8 +11,8 @@
 namespace ptyche {
 
 /// The arguments of group_loss, checked, for the loss alone; `merged` undefined: of object_loss. A
-/// background without numbers is none. `kept` gets the tensors, contiguous and of one precision,
-/// that the pointers point into.
+/// background without numbers is none; without counts, for what is expected alone. `kept` gets the
+/// tensors, contiguous and of one precision, that the pointers point into.
 template <class T>
 cpu::LossInputs<T> fused_inputs(const at::Tensor& transmission, const at::Tensor& merged,
                                 const at::Tensor& probe, const CanvasLayout& layout,

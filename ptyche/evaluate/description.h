@@ -9,10 +9,6 @@
 
 namespace ptyche {
 
-/// Mean deviance 2 [n ln(n / m) - (n - m)] of a Poisson count n of expectation m, for every element
-/// of `means` (any shape, float64, >= 0): goes to 1 for many counts and to 0 for none.
-at::Tensor noise_deviance(const at::Tensor& means);
-
 /// What the image leaves in `used` (k) int64 above photon noise, per photon, over what their mean
 /// pattern leaves in `others` (j) int64 above the same noise. Every expected pattern, the mean one
 /// too, is scaled to the measured total first: a beam that changes is nobody's merit or fault.

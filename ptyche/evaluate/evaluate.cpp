@@ -8,49 +8,26 @@
 #include "ptyche/data/probe.h"
 #include "ptyche/evaluate/compare.h"
 #include "ptyche/evaluate/expected_patterns.h"
+#include "ptyche/evaluate/pattern_fit.h"
 #include "ptyche/physics/forward_model.h"
-#include "ptyche/simulate/simulate.h"
 
 namespace ptyche {
 namespace {
 
-constexpr double kSmallestIntensity = 0.01;
-
-/// The sums whose quotients are the scores.
-struct FitSums {
-  double amplitude_error = 0, amplitude = 0, deviance = 0, photons = 0;
-
-  double r_factor() const { return amplitude_error / amplitude; }
-  double deviance_per_photon() const { return deviance / photons; }
-};
-
-void add(FitSums& sums, const at::Tensor& counts, const at::Tensor& intensity) {
-  const at::Tensor amplitude = counts.sqrt();
-  const at::Tensor clipped = intensity.clamp_min(kSmallestIntensity);
-  // xlogy(0, .) = 0: a pixel without counts adds 2 I.
-  const at::Tensor deviance = at::xlogy(counts, counts / clipped) - (counts - clipped);
-  sums.amplitude_error += (intensity.sqrt() - amplitude).abs().sum().item<double>();
-  sums.amplitude += amplitude.sum().item<double>();
-  sums.deviance += 2 * deviance.sum().item<double>();
-  sums.photons += counts.sum().item<double>();
+/// The pixels that count.
+at::Tensor counted_pixels(const Scan& scan, bool use_mask) {
+  const at::Tensor mask = mask_in_fft_order(scan);
+  return use_mask ? mask : at::ones_like(mask);
 }
 
-/// The pixels of (k, N, N) that count: (k, pixels).
-class PixelChoice {
- public:
-  PixelChoice(const Scan& scan, bool use_mask) {
-    const at::Tensor mask = mask_in_fft_order(scan).flatten();
-    if (use_mask && !mask.all().item<bool>()) kept_ = mask.nonzero().squeeze(1);
+PatternFit summed(const std::vector<PatternFit>& fits) {
+  PatternFit sum;
+  for (const PatternFit& fit : fits) {
+    sum.measured += fit.measured;
+    sum.noise += fit.noise;
   }
-
-  at::Tensor of(const at::Tensor& patterns) const {
-    const at::Tensor flat = patterns.to(at::kDouble).flatten(1);
-    return kept_.defined() ? flat.index_select(1, kept_) : flat;
-  }
-
- private:
-  at::Tensor kept_;
-};
+  return sum;
+}
 
 void require_frames(const Scan& scan, const at::Tensor& frames) {
   require(frames.numel() >= 1, "a fit needs at least one pattern, found none");
@@ -69,33 +46,31 @@ DataFit data_fit(const Reconstruction& image, const Scan& scan, const at::Tensor
   require(image.probe.size(-1) == size,
           "the scan's patterns are {0} x {0}: expected a probe of that size, found {1} x {1}", size,
           image.probe.size(-1));
-  const PixelChoice pixels(scan, use_mask);
+  const at::Tensor mask = counted_pixels(scan, use_mask);
   const ExpectedPatterns expected(image, scan);
-  FitSums measured, drawn;
-  for (const at::Tensor& batch : in_batches(frames, image.probe)) {
-    const at::Tensor intensity = pixels.of(expected.of(batch));
-    add(measured, pixels.of(counts_in_fft_order(scan, batch)), intensity);
-    add(drawn, poisson_draws(intensity, batch, 0, Purpose::noise_floor), intensity);
-  }
+  std::vector<PatternFit> fits;
+  for (const at::Tensor& batch : in_batches(frames, size))
+    fits.push_back(
+        summed(pattern_fits(counts_in_fft_order(scan, batch), expected.of(batch), mask)));
+  const auto [measured, noise] = summed(fits);
   // Over the measured photons too, so that deviance over floor is a ratio of deviances.
-  return {frames.numel(), measured.r_factor(), drawn.r_factor(), measured.deviance_per_photon(),
-          drawn.deviance / measured.photons};
+  return {frames.numel(), measured.r_factor(), noise.r_factor(), measured.deviance_per_photon(),
+          noise.deviance / measured.photons};
 }
 
 TrivialFit trivial_fit(const Scan& scan, const at::Tensor& frames, bool use_mask) {
   require_frames(scan, frames);
-  const PixelChoice pixels(scan, use_mask);
+  const at::Tensor mask = counted_pixels(scan, use_mask);
   const at::Tensor used = scan.frames_with(FrameUse::used);
   const auto mean_of_used = [&](double power) {
     return to_fft_order(mean_pattern(scan.counts(), used, power)).unsqueeze(0);
   };
-  const at::Tensor from_amplitude = pixels.of(mean_of_used(0.5).square());
-  const at::Tensor from_pattern = pixels.of(mean_of_used(1));
+  const at::Tensor from_amplitude = mean_of_used(0.5).square(), from_pattern = mean_of_used(1);
   FitSums amplitude, pattern;
-  for (const at::Tensor& batch : in_batches(frames, scan.probe())) {
-    const at::Tensor counts = pixels.of(counts_in_fft_order(scan, batch));
-    add(amplitude, counts, from_amplitude.expand_as(counts));
-    add(pattern, counts, from_pattern.expand_as(counts));
+  for (const at::Tensor& batch : in_batches(frames, scan.pattern_size())) {
+    const at::Tensor counts = counts_in_fft_order(scan, batch);
+    amplitude += summed(pattern_fits(counts, from_amplitude, mask, false)).measured;
+    pattern += summed(pattern_fits(counts, from_pattern, mask, false)).measured;
   }
   return {amplitude.r_factor(), amplitude.deviance_per_photon(), pattern.r_factor(),
           pattern.deviance_per_photon()};

@@ -2,9 +2,12 @@
 
 #include <algorithm>
 
+#include "ptyche/engine/prediction.h"
+
 namespace ptyche {
 namespace {
 
+constexpr std::int64_t kBatchPixels = std::int64_t{1} << 21;
 constexpr double kFarthestMove =
     32;  // px, of a position in a file of another program from the given one
 
@@ -31,9 +34,9 @@ const at::Tensor& refined_positions(const Reconstruction& image, const Scan& sca
   return own || near() ? image.positions : scan.positions();
 }
 
-std::vector<at::Tensor> in_batches(const at::Tensor& frames, const at::Tensor& probe) {
-  const std::int64_t limit = (std::int64_t{1} << 22) / std::max<std::int64_t>(probe.numel(), 1);
-  return frames.split(std::clamp<std::int64_t>(limit, 1, 64));
+std::vector<at::Tensor> in_batches(const at::Tensor& frames, std::int64_t pattern_size) {
+  const std::int64_t pixels = std::max<std::int64_t>(pattern_size * pattern_size, 1);
+  return frames.split(std::max<std::int64_t>(kBatchPixels / pixels, 1));
 }
 
 ExpectedPatterns::ExpectedPatterns(const Reconstruction& image, const Scan& scan)
@@ -73,8 +76,8 @@ at::Tensor ExpectedPatterns::factors_of(const at::Tensor& frames,
 }
 
 at::Tensor ExpectedPatterns::of(const at::Tensor& frames) const {
-  const at::Tensor expected = predict_intensity(padded_, probe_, indices_of(frames), interpolation_,
-                                                background_, propagation_);
+  const at::Tensor expected = expected_intensity(padded_, probe_, indices_of(frames),
+                                                 interpolation_, background_, propagation_);
   return intensities_.defined() ? expected * factors_of(frames, expected) : expected;
 }
 

@@ -15,8 +15,8 @@ namespace ptyche {
 /// given ones), else the scan's: (n, 2) float64.
 const at::Tensor& refined_positions(const Reconstruction& image, const Scan& scan);
 
-/// Frames (k) in pieces of at most 64 whose waves under `probe` take no more than 64 MiB.
-std::vector<at::Tensor> in_batches(const at::Tensor& frames, const at::Tensor& probe);
+/// Frames (k) in pieces of at most 2^21 pixels, or of one pattern.
+std::vector<at::Tensor> in_batches(const at::Tensor& frames, std::int64_t pattern_size);
 
 /// The counts that an image's object, probe, positions, background and intensities foretell for
 /// patterns of a scan, in float64. Beyond the object there is empty space (1 + 0i). Where an image

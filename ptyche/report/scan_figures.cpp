@@ -10,6 +10,7 @@
 #include "ptyche/core/error.h"
 #include "ptyche/data/probe.h"
 #include "ptyche/evaluate/expected_patterns.h"
+#include "ptyche/evaluate/pattern_fit.h"
 #include "ptyche/physics/forward_model.h"
 #include "ptyche/report/canvas.h"
 
@@ -41,17 +42,14 @@ struct ShownPatterns {
 };
 
 /// Poisson deviance per photon of each of the patterns (k), masked pixels left out.
-at::Tensor misfits(const ExpectedPatterns& expected, const Scan& scan, const at::Tensor& frames,
-                   const at::Tensor& probe) {
+at::Tensor misfits(const ExpectedPatterns& expected, const Scan& scan, const at::Tensor& frames) {
   const at::Tensor mask = mask_in_fft_order(scan);
-  std::vector<at::Tensor> all;
-  for (const at::Tensor& batch : in_batches(frames, probe)) {
-    const at::Tensor counts = counts_in_fft_order(scan, batch).to(at::kDouble) * mask;
-    const at::Tensor intensity = (expected.of(batch) * mask).clamp_min(0.01);
-    const at::Tensor deviance = (at::xlogy(counts, counts / intensity) - counts + intensity) * mask;
-    all.push_back(2 * deviance.sum({1, 2}) / counts.sum({1, 2}).clamp_min(1));
-  }
-  return at::cat(all);
+  std::vector<double> all;
+  for (const at::Tensor& batch : in_batches(frames, scan.pattern_size()))
+    for (const PatternFit& fit :
+         pattern_fits(counts_in_fft_order(scan, batch), expected.of(batch), mask, false))
+      all.push_back(fit.measured.deviance / std::max(fit.measured.photons, 1.0));
+  return at::tensor(all, at::kDouble);
 }
 
 ShownPatterns shown_patterns(const Reconstruction& image, const Scan& scan) {
@@ -61,7 +59,7 @@ ShownPatterns shown_patterns(const Reconstruction& image, const Scan& scan) {
           "expected a probe of {0} x {0} pixels, found {1} x {1}", scan.pattern_size(),
           image.probe.size(-1));
   const ExpectedPatterns expected(image, scan);
-  const at::Tensor misfit = misfits(expected, scan, frames, image.probe);
+  const at::Tensor misfit = misfits(expected, scan, frames);
   const at::Tensor totals = scan.counts().index_select(0, frames).to(at::kDouble).sum({1, 2});
   const std::array<std::int64_t, 3> at{
       misfit.argsort()[(misfit.numel() - 1) / 2].item<std::int64_t>(),

@@ -20,7 +20,15 @@ std::int64_t passes_before_moving(const SolverProblem& problem) {
   return std::min(kLongestWait, passes_of(problem.options.chain) / 10);
 }
 
+constexpr std::int64_t kSmallBatch = 16;
+
 }  // namespace
+
+std::int64_t batch_of(const BatchOptions& options, const SolverProblem& problem,
+                      std::int64_t steps) {
+  return options.batch ? static_cast<std::int64_t>(*options.batch)
+                       : std::max(kSmallBatch, problem.patterns() / steps);
+}
 
 std::vector<Field> fields(BatchOptions& options, const SolverOptions& common,
                           const std::string& batch_help) {
@@ -41,7 +49,8 @@ std::vector<Field> fields(BatchOptions& options, const SolverOptions& common,
 
 std::vector<Field> auxiliary_fields(BatchOptions& options, const SolverOptions& common) {
   if (!common.refines_more()) return {};
-  return fields(options, common, "patterns per step of background and positions");
+  return fields(options, common,
+                "patterns per step of background and positions (16, a 64th in large scans)");
 }
 
 void AuxiliaryUpdates::after_batch(const SolverProblem& problem, SolverState& state,
@@ -79,7 +88,8 @@ void AuxiliaryUpdates::after_projections(const SolverProblem& problem, SolverSta
                                          const Pass& pass) {
   if (!problem.options.refines_more() && !state.intensities.defined()) return;
   const double factor = pass.step_factor(problem.options.last_step);
-  for (const at::Tensor& batch : shuffled_batches(problem, options_.batch, pass))
+  for (const at::Tensor& batch :
+       shuffled_batches(problem, batch_of(options_, problem, kStepsPerPass), pass))
     after_batch(problem, state, batch, gradient(problem, state, batch, options_.gradient), factor);
   after_pass(problem, state, pass, factor);
 }

@@ -5,6 +5,7 @@
 #include <ATen/ATen.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "ptyche/data/scan.h"
@@ -16,10 +17,18 @@ namespace ptyche {
 /// Options of a solver that goes through the patterns by batches, for its own steps or for those of
 /// background and positions only.
 struct BatchOptions {
-  std::int64_t batch = 16;  ///< patterns to one gradient, >= 1
+  std::optional<double> batch = {};  ///< patterns to one gradient, >= 1; nothing: see batch_of
   GradientOptions gradient = {};
   double position_step = 0.03;  ///< px per pass, 0..10
 };
+/// Patterns to one gradient where the options name no number: 16, and in a large scan as many as
+/// make `steps` gradients a pass, so that a pattern costs there what it costs in a small one (each
+/// step moves the whole canvas) and a pixel sees as many steps.
+std::int64_t batch_of(const BatchOptions& options, const SolverProblem& problem,
+                      std::int64_t steps);
+/// For Adam's steps.
+inline constexpr std::int64_t kStepsPerPass = 64;
+
 /// position_step only where positions are refined. The help is that of `batch`.
 std::vector<Field> fields(BatchOptions& options, const SolverOptions& common,
                           const std::string& batch_help);

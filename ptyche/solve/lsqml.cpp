@@ -21,7 +21,7 @@ using Pixel = c10::complex<float>;
 
 constexpr double kLightDamping = 0.1;  // of the largest illumination, added to every pixel's
 constexpr double kLongestStep = 4;     // times the preconditioned direction
-constexpr std::int64_t kLargeBatch = 4, kBatchesPerPass = 8;
+constexpr std::int64_t kBatchesPerPass = 8;
 constexpr std::int64_t kGrain = 8192;
 constexpr double kProbeShare = 0.5;  // of the probe's optimal step: it serves all other batches too
 
@@ -109,10 +109,9 @@ struct LsqmlOptions {
 };
 
 std::vector<Field> fields(LsqmlOptions& o, const SolverOptions& common) {
-  return joined(
-      {fields(o.batches, common, "patterns per step, up to four times as many in a large scan"),
-       {momentum_field(o.momentum), slow_momentum_field(o.slow_momentum),
-        plateau_field(o.plateau, /*skips_passes=*/false)}});
+  return joined({fields(o.batches, common, "patterns per step (an eighth of them, at least 16)"),
+                 {momentum_field(o.momentum), slow_momentum_field(o.slow_momentum),
+                  plateau_field(o.plateau, /*skips_passes=*/false)}});
 }
 
 class Lsqml : public Solver {
@@ -128,7 +127,9 @@ class Lsqml : public Solver {
     start_velocities(state);
     double loss = 0;
     slow_.before_pass(state);
-    for (const at::Tensor& batch : shuffled_batches(problem, batch_of(problem), pass)) {
+    // Its steps have the length that fits a whole batch: large ones cost no passes and less time.
+    const std::int64_t size = batch_of(options_.batches, problem, kBatchesPerPass);
+    for (const at::Tensor& batch : shuffled_batches(problem, size, pass)) {
       const SolverGradient slope = gradient(problem, state, batch, options_.batches.gradient);
       loss += slope.loss;
       move(problem, state, batch, slope, move_probe);
@@ -158,12 +159,6 @@ class Lsqml : public Solver {
   }
 
  private:
-  /// Its steps have the length that fits a whole batch: large ones cost no passes and less time.
-  std::int64_t batch_of(const SolverProblem& problem) const {
-    const std::int64_t batch = options_.batches.batch;
-    return std::clamp(problem.patterns() / kBatchesPerPass, batch, kLargeBatch * batch);
-  }
-
   void start_velocities(const SolverState& state) {
     if (!object_.defined()) object_ = at::zeros_like(state.object);
     if (!probe_.defined() || probe_.sizes() != state.probe.sizes())

@@ -23,20 +23,21 @@ struct MlOptions {
 };
 
 std::vector<Field> fields(MlOptions& o, const SolverOptions& common) {
-  return joined({fields(o.batches, common, "patterns per gradient step"),
-                 {{.name = "object-step",
-                   .target = &o.object_step,
-                   .unit = "|object|",
-                   .help = "step size of the object",
-                   .range = {1e-9}},
-                  {.name = "probe-step",
-                   .target = &o.probe_step,
-                   .unit = "probe peak",
-                   .help = "step size of the probe",
-                   .range = {1e-9}},
-                  object_slope_field(o.object_slope),
-                  plateau_field(o.plateau, /*skips_passes=*/true),
-                  slow_momentum_field(o.slow_momentum)}});
+  return joined(
+      {fields(o.batches, common, "patterns per gradient step (16, in large scans a 64th of them)"),
+       {{.name = "object-step",
+         .target = &o.object_step,
+         .unit = "|object|",
+         .help = "step size of the object",
+         .range = {1e-9}},
+        {.name = "probe-step",
+         .target = &o.probe_step,
+         .unit = "probe peak",
+         .help = "step size of the probe",
+         .range = {1e-9}},
+        object_slope_field(o.object_slope),
+        plateau_field(o.plateau, /*skips_passes=*/true),
+        slow_momentum_field(o.slow_momentum)}});
 }
 
 class Ml : public Solver {
@@ -53,7 +54,8 @@ class Ml : public Solver {
     const double slope_prior = prior_of(problem, state);
     double loss = 0;
     slow_.before_pass(state);
-    for (const at::Tensor& batch : shuffled_batches(problem, options_.batches.batch, pass)) {
+    const std::int64_t size = batch_of(options_.batches, problem, kStepsPerPass);
+    for (const at::Tensor& batch : shuffled_batches(problem, size, pass)) {
       SolverGradient slope = gradient(problem, state, batch, options_.batches.gradient);
       loss += slope.loss;
       if (slope_prior > 0)

@@ -21,7 +21,8 @@ namespace ptyche {
 namespace {
 
 constexpr std::int64_t kBatchPatterns = 64;
-constexpr std::int64_t kOwnRoom = 8;    // px
+constexpr std::int64_t kPiecePixels = std::int64_t{1} << 22;  // of counts that are float at once
+constexpr std::int64_t kOwnRoom = 8;                          // px
 constexpr double kFarthestStart = 256;  // px; beyond it a start is of another scan
 
 /// Unmasked counts of each frame, (k) float64, a batch of patterns at a time.
@@ -164,8 +165,11 @@ SolverState SolverState::clone() const {
   return copy;
 }
 
-SolverGradient gradient(const SolverProblem& problem, const SolverState& state,
-                        const at::Tensor& batch, const GradientOptions& options) {
+namespace {
+
+/// `gradient` of so few patterns that their counts are made float at once.
+SolverGradient piece_gradient(const SolverProblem& problem, const SolverState& state,
+                              const at::Tensor& batch, const GradientOptions& options) {
   const at::AutoGradMode with_gradients(true);
   const at::Tensor object = leaf(state.object), probe = leaf(state.probe);
   const at::Tensor root =
@@ -191,6 +195,29 @@ SolverGradient gradient(const SolverProblem& problem, const SolverState& state,
           .background_root = root.defined() ? root.grad() : at::Tensor(),
           .positions = place.grad().defined() ? place.grad() : at::zeros_like(place),
           .intensities = intensities.defined() ? intensities.grad() : at::Tensor()};
+}
+
+void add(SolverGradient& sum, const SolverGradient& more) {
+  sum.loss += more.loss;
+  sum.object += more.object;
+  sum.probe = sum.probe + more.probe;
+  if (sum.background_root.defined())
+    sum.background_root = sum.background_root + more.background_root;
+  sum.positions = at::cat({sum.positions, more.positions});
+  if (sum.intensities.defined()) sum.intensities = at::cat({sum.intensities, more.intensities});
+}
+
+}  // namespace
+
+SolverGradient gradient(const SolverProblem& problem, const SolverState& state,
+                        const at::Tensor& batch, const GradientOptions& options) {
+  const std::int64_t pixels = problem.pattern_size() * problem.pattern_size();
+  const std::vector<at::Tensor> pieces =
+      batch.split(std::max(kPiecePixels / pixels, kBatchPatterns));
+  SolverGradient sum = piece_gradient(problem, state, pieces.front(), options);
+  for (std::size_t piece = 1; piece < pieces.size(); ++piece)
+    add(sum, piece_gradient(problem, state, pieces[piece], options));
+  return sum;
 }
 
 GradientOptions Solver::gradient_options() const { return {}; }

@@ -169,7 +169,7 @@ at::Tensor redrawn(const Scan& scan, const Reconstruction& image, const at::Tens
   const ExpectedPatterns expected(image, scan);
   const at::Tensor mask = mask_in_fft_order(scan);
   std::vector<at::Tensor> means;
-  for (const at::Tensor& batch : in_batches(frames, image.probe))
+  for (const at::Tensor& batch : in_batches(frames, scan.pattern_size()))
     means.push_back(expected.of(batch));
   at::Tensor mean = at::cat(means);
   const double measured =

@@ -32,20 +32,6 @@ Reconstruction truth_of(const Scan& scan) {
 
 at::Tensor all_of(const Scan& scan) { return at::arange(scan.frames(), at::kLong); }
 
-TEST(Description, TheDevianceOfNoiseIsThatOfPoissonDraws) {
-  const at::Tensor means = at::tensor({1e-7, 1.0, 5.0, 1000.0}, at::kDouble);
-  const at::Tensor noise = noise_deviance(means);
-  EXPECT_EQ(noise[0].item<double>(), 0);
-  double expected = 2 * std::exp(-1.0), probability = std::exp(-1.0);  // n = 0 adds 2 m
-  for (int n = 1; n < 40; ++n) {
-    probability /= n;
-    expected += probability * 2 * (n * std::log(static_cast<double>(n)) - (n - 1.0));
-  }
-  EXPECT_NEAR(noise[1].item<double>(), expected, 0.01);
-  EXPECT_NEAR(noise[2].item<double>(), 1.04, 0.04);
-  EXPECT_EQ(noise[3].item<double>(), 1);
-}
-
 TEST(Description, TheTruthLeavesNothingAboveNoiseAndForetellsThePatterns) {
   const Scan scan = noisy_scan();
   const Reconstruction truth = truth_of(scan);

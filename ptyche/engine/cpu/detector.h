@@ -231,6 +231,30 @@ inline Vector<T> power_at(const T* re, std::int64_t plane) {
   return real * real + imaginary * imaginary;
 }
 
+/// The light of all modes, times `scale`; `wave` is the first one's real part at a pixel.
+template <class T>
+inline Vector<T> light_at(const T* wave, std::int64_t plane, std::int64_t modes, T scale) {
+  Vector<T> light = scale * power_at(wave, plane);
+  for (std::int64_t mode = 1; mode < modes; ++mode)
+    light += scale * power_at(wave + 2 * mode * plane, plane);
+  return light;
+}
+
+/// For the strip first.. of the waves as detector_loss has them: the counts that are expected, into
+/// `to` (N, strip).
+template <class T>
+inline void expected_strip(const KernelContext<T>& context, const T* waves, std::int64_t first,
+                           T factor, T* to) {
+  const std::int64_t plane = context.size * context.stride;
+  const std::int64_t begin = first * context.size, end = begin + kStrip<T> * context.size;
+  const T scale = factor / static_cast<T>(context.size * context.size);
+  for (std::int64_t at = begin; at < end; at += kLanes<T>) {
+    Vector<T> expected = light_at(waves + at, plane, context.modes, scale);
+    if (context.background) expected += factor * load(context.background + at);
+    store(to + (at - begin), expected);
+  }
+}
+
 /// detector_loss of one formula, for one mode or any number. All that the loop looks at is a local:
 /// the compiler cannot know that no wave is written over a member or a captured number.
 template <class T, class Formula, bool kOneMode>
@@ -244,9 +268,7 @@ inline void formula_loss(const KernelContext<T>& context, T* waves, std::int64_t
   Vector<T> loss_sum{}, factor_sum{};
   for (std::int64_t at = begin; at < end; at += kLanes<T>) {
     T* wave = waves + at;
-    Vector<T> expected = scale * power_at(wave, plane), slope;
-    for (std::int64_t mode = 1; mode < modes; ++mode)
-      expected += scale * power_at(wave + 2 * mode * plane, plane);
+    Vector<T> expected = light_at(wave, plane, modes, scale), slope;
     if (background) expected += factor * load(background + at);
     const Vector<T> loss =
         formula.template value<VectorMath<T>>(expected, load(counts + (at - begin)), floor, &slope);

@@ -13,6 +13,7 @@ constexpr Kernels<T> make_kernels(const char* name) {
           .fft2_transposed = &fft2_transposed<T>,
           .ifft2_transposed = &ifft2_transposed<T>,
           .pattern_loss = &pattern_loss<T>,
+          .pattern_intensity = &pattern_intensity<T>,
           .moved_weight = &moved_weight<T>,
           .merge_patch = &merge_patch<T>,
           .normalise = &normalise<T>,

@@ -221,6 +221,10 @@ struct Kernels {
                        const Planes<T>& canvas, const Planes<T>& gradient, ThreadScratch<T>&,
                        double* position_gradient) = nullptr;
 
+  /// The counts (N, N) in FFT order that are expected of one pattern.
+  void (*pattern_intensity)(const KernelContext<T>&, const PatchPosition&, const Planes<T>& canvas,
+                            ThreadScratch<T>&, T* to) = nullptr;
+
   /// The merge weight (N, N) of a patch under the probe moved to its position; the thread's until
   /// the next call.
   const T* (*moved_weight)(const KernelContext<T>&, const PatchPosition&,

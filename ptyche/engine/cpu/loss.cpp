@@ -303,7 +303,29 @@ LossResult fused_loss(const LossInputs<T>& inputs, int threads) {
   return result_of(inputs, all);
 }
 
+template <class T>
+void fused_intensity(const LossInputs<T>& inputs, int threads, T* to) {
+  KernelContext<T> context(inputs.size, inputs.modes, inputs.moved_probe, inputs.transfer);
+  load_context(inputs, context);
+  Threads<T> all;
+  for (int thread = 0; thread < threads; ++thread)
+    all.emplace_back(context, thread == 0 ? inputs.rows : 0, thread == 0 ? inputs.cols : 0, 1);
+#pragma omp parallel num_threads(threads)
+  {
+    const int thread = omp_get_thread_num(), team = omp_get_num_threads();
+    for (int own = thread; own < threads; own += team) all[own].clear();
+    load_object(inputs, all, thread, team);
+#pragma omp barrier
+#pragma omp for schedule(dynamic, 8)
+    for (std::int64_t pattern = 0; pattern < inputs.patterns; ++pattern)
+      context.kernels.pattern_intensity(context, inputs.positions[pattern], all[0].canvas,
+                                        all[thread], to + pattern * inputs.size * inputs.size);
+  }
+}
+
 template LossResult fused_loss(const LossInputs<float>&, int);
 template LossResult fused_loss(const LossInputs<double>&, int);
+template void fused_intensity(const LossInputs<float>&, int, float*);
+template void fused_intensity(const LossInputs<double>&, int, double*);
 
 }  // namespace ptyche::cpu

@@ -1,4 +1,4 @@
-// The fused loss on the CPU: kernels put together, threads, memory.
+// The fused loss on the CPU, and what patterns are expected: kernels put together, threads, memory.
 #pragma once
 
 #include <cstdint>
@@ -55,5 +55,10 @@ struct LossResult {
 /// O(threads x (canvas + modes N^2)).
 template <class T>
 LossResult fused_loss(const LossInputs<T>& inputs, int threads);
+
+/// The counts that a whole object foretells, (patterns, N, N) in FFT order; neither counts nor mask
+/// of the inputs are looked at. No number depends on the threads.
+template <class T>
+void fused_intensity(const LossInputs<T>& inputs, int threads, T* to);
 
 }  // namespace ptyche::cpu

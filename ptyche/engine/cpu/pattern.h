@@ -78,6 +78,18 @@ inline void load_counts(const KernelContext<T>& context, const T* counts, std::i
                       : transpose_counts(context, counts, first, to);
 }
 
+/// The strip first.. of a plane at the detector -> counts (N, N) in FFT order.
+template <class T>
+inline void store_counts(const KernelContext<T>& context, const T* from, std::int64_t first,
+                         T* counts) {
+  const std::int64_t left = context.size - first, columns = left < kStrip<T> ? left : kStrip<T>;
+  const bool near = context.transfer.re != nullptr;
+  for (std::int64_t r = 0; r < context.size; ++r)
+    for (std::int64_t c = 0; c < columns; ++c)
+      counts[near ? r * context.size + first + c
+                  : (first + c) * context.size + context.fft.order[r]] = from[r * kStrip<T> + c];
+}
+
 /// The probe's modes, moved by the position's shift, into their planes.
 template <class T>
 inline void fourier_shift_probe(const KernelContext<T>& context, const PatchPosition& position,
@@ -223,15 +235,33 @@ inline void backward(const KernelContext<T>& context, const PatchPosition& posit
   position_gradient[1] += lane_sum<T>(scatter.slopes.col);
 }
 
+/// The pattern's exit waves, half transformed.
+template <class T>
+inline void exit_waves(const KernelContext<T>& context, const PatchPosition& position,
+                       const Planes<T>& canvas, ThreadScratch<T>& scratch) {
+  if (context.moved_probe) fourier_shift_probe(context, position, scratch);
+  forward_exit_waves(context, scratch, [&](std::int64_t first) {
+    gather_strip(context, canvas, position, first, scratch.patch);
+  });
+}
+
+/// See Kernels::pattern_intensity.
+template <class T>
+void pattern_intensity(const KernelContext<T>& context, const PatchPosition& position,
+                       const Planes<T>& canvas, ThreadScratch<T>& scratch, T* to) {
+  exit_waves(context, position, canvas, scratch);
+  at_detector(context, scratch, false, nullptr, [&](const T* waves, std::int64_t first) {
+    expected_strip(context, waves, first, static_cast<T>(position.intensity), scratch.counts);
+    store_counts(context, scratch.counts, first, to);
+  });
+}
+
 /// Loss and gradients of one pattern, see Kernels::pattern_loss.
 template <class T>
 void pattern_loss(const KernelContext<T>& context, const PatchPosition& position, const T* counts,
                   const Planes<T>& canvas, const Planes<T>& gradient, ThreadScratch<T>& scratch,
                   double* position_gradient) {
-  if (context.moved_probe) fourier_shift_probe(context, position, scratch);
-  forward_exit_waves(context, scratch, [&](std::int64_t first) {
-    gather_strip(context, canvas, position, first, scratch.patch);
-  });
+  exit_waves(context, position, canvas, scratch);
   const bool back = context.want_gradient;
   for (int i = 0; back && i < 4; ++i) position_gradient[i] = 0;
   scratch.intensity_slope = 0;

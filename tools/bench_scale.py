@@ -1,0 +1,93 @@
+#!/usr/bin/env python3
+"""What a pattern costs in small and in large scans: processor time of a pass, of scores, memory.
+
+  bench_scale.py [--patterns 500,4000,16000] [--solvers ml,lsqml,lbfgs,rpie] [--work FOLDER] [PTYCHE]
+
+Simulated scans of 64 x 64 pixels. The time of a pass is the difference of two runs with more and fewer
+passes, user and system time of all threads; every row is a ratio to the smallest scan of the same run.
+"""
+import argparse
+import os
+import pathlib
+import subprocess
+import sys
+
+import numpy as np
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+FEW, MORE = 2, 8
+QUIET = ("--no-check", "--no-verdict", "--probe", "scan", "--quiet", "--overwrite")
+
+
+class Cost:
+    """Processor seconds and peak memory (bytes) of one run."""
+
+    def __init__(self, *command):
+        pid = os.posix_spawn(command[0], [str(word) for word in command], os.environ,
+                             file_actions=[(os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0),
+                                           (os.POSIX_SPAWN_OPEN, 2, os.devnull, os.O_WRONLY, 0)])
+        _, status, usage = os.wait4(pid, 0)
+        if os.waitstatus_to_exitcode(status) not in (0, 4):
+            sys.exit(f"{' '.join(map(str, command))}: exit code {os.waitstatus_to_exitcode(status)}")
+        self.seconds = usage.ru_utime + usage.ru_stime
+        self.memory = usage.ru_maxrss * 1024
+
+
+def scan_of(options, patterns):
+    path = options.work / f"scale-{patterns}.npz"
+    if not path.exists():
+        subprocess.run([options.ptyche, "simulate", "-o", path, "--n-patterns", str(patterns),
+                        "--seed", "3"], check=True, stdout=subprocess.DEVNULL)
+        with np.load(path) as file:  # no truth: comparing images is not what is measured
+            arrays = {name: file[name] for name in file if name != "objectGuess"}
+        np.savez(path, **arrays)
+    return path
+
+
+def solved(options, patterns):
+    return options.work / f"scale-solved-{patterns}"
+
+
+def pass_cost(options, scan, solver, patterns):
+    """Microseconds of a pattern in a pass, and the peak memory."""
+    few, more = (Cost(options.ptyche, "solve", scan, "--solver", f"{solver}:{passes}", *QUIET,
+                      "-o", solved(options, patterns)) for passes in (FEW, MORE))
+    return 1e6 * (more.seconds - few.seconds) / (MORE - FEW) / patterns, more.memory
+
+
+def score_cost(options, scan, patterns):
+    """Microseconds of a pattern in `evaluate`, reading included, the program's start left out."""
+    image = solved(options, patterns) / "reconstruction.h5"
+    start = Cost(options.ptyche, "--version").seconds
+    return 1e6 * (Cost(options.ptyche, "evaluate", image, scan).seconds - start) / patterns
+
+
+def row(name, costs):
+    first = next(iter(costs.values()))
+    print(f"{name:<24}" + "".join(f"{cost:>9.1f} ({cost / first:4.2f})" for cost in costs.values()),
+          flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("ptyche", nargs="?", default=str(ROOT / "build" / "release" / "ptyche"))
+    parser.add_argument("--patterns", default="500,4000,16000")
+    parser.add_argument("--solvers", default="ml,lsqml,lbfgs,rpie")
+    parser.add_argument("--work", type=pathlib.Path, default=ROOT / "out" / "bench")
+    options = parser.parse_args()
+    options.work.mkdir(parents=True, exist_ok=True)
+    sizes = [int(size) for size in options.patterns.split(",")]
+    scans = {size: scan_of(options, size) for size in sizes}
+    print(f"{'patterns':<24}" + "".join(f"{size:>16}" for size in sizes))
+    memory = {}
+    for solver in options.solvers.split(","):
+        found = {size: pass_cost(options, scan, solver, size) for size, scan in scans.items()}
+        row(f"{solver}, us a pass", {size: cost for size, (cost, _) in found.items()})
+        memory[solver] = {size: peak for size, (_, peak) in found.items()}
+    row("read and scored, us", {size: score_cost(options, scan, size) for size, scan in scans.items()})
+    for solver, peaks in memory.items():
+        row(f"{solver}, peak memory (MB)", {size: peak / 1e6 for size, peak in peaks.items()})
+
+
+main()
