@@ -17,6 +17,7 @@ from collections.abc import Sequence
 
 import h5py
 import numpy as np
+import numpy.typing as npt
 
 import ptyche
 
@@ -24,6 +25,7 @@ DIFFRACTION, PRODUCT = "diffraction.h5", "product.h5"
 OWN_FOLDER = "ptyche"  # of the output: all that the program writes, its report among it
 VERBS = ("reconstruct", "solve", "infer")
 WRITTEN = (0, 4)  # exit codes: the image is good or doubtful; it is there and has failed its verdict
+Indexes = npt.NDArray[np.int64]
 
 # What Ptyche does not know of a sample and its product, and hands on.
 HANDED_ON = ("name", "comments", "exposure_time_s", "mass_attenuation_m2_per_kg", "tomography_angle_deg",
@@ -45,7 +47,7 @@ def reconstruct(input_folder: str | os.PathLike[str], output_folder: str | os.Pa
     return code
 
 
-def pattern_indexes(folder: pathlib.Path) -> np.ndarray:
+def pattern_indexes(folder: pathlib.Path) -> Indexes:
     """The scan indexes of the patterns that Ptyche takes, in its order: that of diffraction.h5, without
     those that product.h5 has no position for."""
     patterns = _read(folder / DIFFRACTION, "indexes")
@@ -57,16 +59,17 @@ def pattern_indexes(folder: pathlib.Path) -> np.ndarray:
     return patterns[np.isin(patterns, positions)]
 
 
-def _read(path: pathlib.Path, name: str) -> np.ndarray:
+def _read(path: pathlib.Path, name: str) -> Indexes:
     if not path.is_file():
         raise ValueError(f"{path}: expected a file, found none")
     with h5py.File(path) as file:
         if name not in file:
             raise ValueError(f"{path}: expected a dataset '{name}', found none")
-        return file[name][()]
+        values: Indexes = file[name][()]
+        return values
 
 
-def write_product(result: pathlib.Path, before: pathlib.Path, indexes: np.ndarray,
+def write_product(result: pathlib.Path, before: pathlib.Path, indexes: Indexes,
                   target: pathlib.Path) -> None:
     """Ptyche's reconstruction.h5 as what has become of the product `before`: under its name, with its
     scan indexes. Whole or not at all."""
@@ -86,7 +89,7 @@ def write_product(result: pathlib.Path, before: pathlib.Path, indexes: np.ndarra
         raise
 
 
-def _number(product: h5py.File, indexes: np.ndarray, result: pathlib.Path) -> None:
+def _number(product: h5py.File, indexes: Indexes, result: pathlib.Path) -> None:
     """Ptyche numbers the patterns from 0; ptychodus joins by its own numbers."""
     found = len(product["probe_position_indexes"])
     if found != len(indexes):

@@ -129,7 +129,9 @@ class Workflow(FileBasedWorkflow):
         if code not in ptyche_ptychodus.WRITTEN:
             raise RuntimeError(f"{source}: ptyche reconstruct ended with exit code {code}; its message "
                                "is on stderr")
-        api.load_product(target / ptyche_ptychodus.PRODUCT, file_type="HDF5")
+        # Without its patterns ptychodus shows nothing of a product.
+        patterns = api.load_assembled_diffraction_data(source / ptyche_ptychodus.DIFFRACTION)
+        api.load_product(target / ptyche_ptychodus.PRODUCT, file_type="HDF5", diffraction=patterns)
 
 
 def register_plugins(registry: PluginRegistry) -> None:
