@@ -13,6 +13,7 @@ from ptyche import _stubs
 PACKAGE = pathlib.Path(ptyche.__file__).parent
 CONFIG = pathlib.Path(__file__).resolve().parents[2] / "pyproject.toml"
 OLDEST, NEWEST = 10, 14  # of Python 3
+PTYCHODUS, OLDEST_OF_PTYCHODUS = CONFIG.parent / "integrations" / "ptychodus" / "src", 11
 
 USE = """
     import numpy as np
@@ -53,7 +54,7 @@ def cache(tmp_path_factory):
 def mypy(cache, minor, *words, **how):
     if shutil.which("mypy") is None:
         pytest.skip("mypy is not installed")
-    env = dict(os.environ, MYPYPATH=str(PACKAGE.parent))
+    env = dict(os.environ, MYPYPATH=f"{PACKAGE.parent}:{PTYCHODUS}")
     return subprocess.run(["mypy", "--config-file", CONFIG, "--strict", "--cache-dir", cache,
                            "--python-version", f"3.{minor}", *words], capture_output=True, text=True,
                           env=env, check=False, **how)
@@ -63,6 +64,11 @@ def mypy(cache, minor, *words, **how):
                                               for minor in range(OLDEST + 1, NEWEST + 1)])
 def test_the_package_is_typed(minor, cache):
     done = mypy(cache, minor, "-p", "ptyche")
+    assert done.returncode == 0, done.stdout
+
+
+def test_the_command_for_ptychodus_is_typed(cache):
+    done = mypy(cache, OLDEST_OF_PTYCHODUS, "-p", "ptyche_ptychodus")
     assert done.returncode == 0, done.stdout
 
 
