@@ -23,8 +23,6 @@ namespace {
 
 // Beside what the program has mapped already: room for the library and for what it unpacks.
 constexpr rlim_t kExtraMemory = 1UL << 30;
-constexpr std::chrono::seconds kPatience{120};  // of a slow disk; a process that works is stopped
-                                                // after kTrialSeconds
 
 void limit(int what, rlim_t most) {
   rlimit now{};
@@ -62,16 +60,29 @@ rlim_t mapped_bytes() {
   _exit(static_cast<int>(end));
 }
 
-/// The state with which the process ended; SIGKILL's where it had to be ended.
-int state_at_end(pid_t process) {
+struct End {
+  int state = 0;             ///< as waitpid gives it
+  bool only_waited = false;  ///< it was ended, and had hardly worked
+};
+
+double seconds_of(const timeval& time) {
+  return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
+}
+
+/// How the process ended, if need be by SIGKILL once the patience is at its end.
+End end_of(pid_t process, std::chrono::milliseconds patience) {
   using Clock = std::chrono::steady_clock;
   const auto start = Clock::now();
   auto pause = std::chrono::microseconds(200);
+  bool killed = false;
   for (int state = 0;;) {
-    const pid_t ended = waitpid(process, &state, WNOHANG);
-    if (ended == process) return state;
-    if (ended < 0 && errno != EINTR) return 0;  // nobody to wait for: its verdict is not known
-    if (Clock::now() - start > kPatience) kill(process, SIGKILL);
+    rusage used{};
+    const pid_t ended = wait4(process, &state, WNOHANG, &used);
+    if (ended == process)
+      return {state, killed && seconds_of(used.ru_utime) + seconds_of(used.ru_stime) <
+                                   0.5 * static_cast<double>(kTrialSeconds)};
+    if (ended < 0 && errno != EINTR) return {};  // nobody to wait for: its verdict is not known
+    if (!killed && Clock::now() - start > patience) killed = kill(process, SIGKILL) == 0;
     std::this_thread::sleep_for(pause);
     pause = std::min(2 * pause, std::chrono::microseconds(5000));
   }
@@ -97,14 +108,22 @@ std::string fault_of(int state) {
 }  // namespace
 
 std::string fault_in_trial(const std::filesystem::path& file,
-                           const std::function<TrialEnd(const char*)>& work) {
+                           const std::function<TrialEnd(const char*)>& work,
+                           const std::vector<std::chrono::milliseconds>& patience) {
   const std::string name = file.string();
   const rlim_t memory =
       mapped_bytes() + kExtraMemory + static_cast<rlim_t>(std::filesystem::file_size(file));
-  const pid_t process = fork();
-  require(process >= 0, "no process could be made that tries the file");
-  if (process == 0) run_trial(name.c_str(), memory, work);
-  return fault_of(state_at_end(process));
+  for (const std::chrono::milliseconds longest : patience) {
+    const pid_t process = fork();
+    require(process >= 0, "no process could be made that tries the file");
+    if (process == 0) run_trial(name.c_str(), memory, work);
+    const End end = end_of(process, longest);
+    if (!end.only_waited) return fault_of(end.state);
+  }
+  throw InvalidInput(
+      fmt::format("{}: it could not be tried within {} s, nearly all of them waiting: a slow disk, "
+                  "or a busy machine",
+                  name, std::chrono::duration_cast<std::chrono::seconds>(patience.back()).count()));
 }
 
 }  // namespace ptyche

@@ -3,9 +3,11 @@
 // uses them would go with them.
 #pragma once
 
+#include <chrono>
 #include <filesystem>
 #include <functional>
 #include <string>
+#include <vector>
 
 namespace ptyche {
 
@@ -18,9 +20,15 @@ enum class TrialEnd {
 
 /// A forked process runs `work`, which opens the file and reads all that could be asked of it.
 /// Returns what went wrong in words, empty for nothing: it crashed, worked for longer than
-/// kTrialSeconds, or needed more memory than the file's size explains.
+/// kTrialSeconds, or needed more memory than the file's size explains. A process that hardly works
+/// waits for a slow disk or, a copy of a program of several threads, for a lock whose owner was not
+/// copied: after `patience` it is begun anew, with the next patience; after the last InvalidInput
+/// that names the file says so.
 std::string fault_in_trial(const std::filesystem::path& file,
-                           const std::function<TrialEnd(const char*)>& work);
+                           const std::function<TrialEnd(const char*)>& work,
+                           const std::vector<std::chrono::milliseconds>& patience = {
+                               std::chrono::seconds(20), std::chrono::seconds(40),
+                               std::chrono::seconds(120)});
 
 inline constexpr int kTrialSeconds = 8;
 

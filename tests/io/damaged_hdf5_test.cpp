@@ -1,6 +1,7 @@
 // HDF5 files with damaged bytes: ours by their seal, those of other programs by a trial process.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cmath>
 #include <fstream>
@@ -166,6 +167,26 @@ TEST(Hdf5, AnArrayThatIsDeclaredAndNotStoredIsRefusedBeforeMemoryIsTaken) {
   const std::string message = message_of([&] { Hdf5File::open(folder / "empty.h5").read("data"); });
   EXPECT_NE(message.find("data: declares 819200000 bytes of values and holds 0"), std::string::npos)
       << message;
+}
+
+TEST(Trial, OfAFileThatIsOnlyWaitedForIsBegunAnew) {
+  const TestFolder folder;
+  write_text(folder / "file", "file");
+  const auto waits_once = [&](const char*) {
+    const std::filesystem::path begun = folder / "begun";
+    if (std::filesystem::exists(begun)) return TrialEnd::sound;
+    write_text(begun, "begun");
+    while (true) pause();
+  };
+  const std::vector<std::chrono::milliseconds> patience(2, std::chrono::milliseconds(300));
+  EXPECT_EQ(fault_in_trial(folder / "file", waits_once, patience), "");
+  const auto waits_always = [](const char*) -> TrialEnd {
+    while (true) pause();
+  };
+  const std::string message =
+      message_of([&] { fault_in_trial(folder / "file", waits_always, patience); });
+  EXPECT_NE(message.find("file: it could not be tried"), std::string::npos) << message;
+  EXPECT_EQ(message.find("damaged"), std::string::npos) << message;
 }
 
 TEST(Readers, RefuseWhatIsNoRegularFileWithoutOpeningIt) {
