@@ -142,11 +142,13 @@ void read_counters(const Hdf5File& file, const Chain& links, ChainState& chain) 
   };
   const auto last = static_cast<std::int64_t>(links.size()) - 1;
   chain.link = static_cast<std::size_t>(whole(0, "link of the chain", last));
-  chain.epoch = whole(1, "pass of the link", links[chain.link].epochs);
-  chain.total = whole(2, "passes", passes_of(links));
+  chain.epoch = whole(1, "pass of the link", links[chain.link].epochs - 1);
+  // Links end before their last pass, and skip some: never more were made than are behind.
+  const Chain before(links.begin(), links.begin() + static_cast<std::ptrdiff_t>(chain.link));
+  chain.total = whole(2, "passes", passes_of(before) + chain.epoch);
   chain.best_loss = value[3];
   chain.has_best = whole(4, "whether there is a best state", 1) == 1;
-  chain.stretch = whole(5, "passes since the schedule was shortened", chain.total);
+  chain.stretch = whole(5, "passes since the schedule was shortened", chain.epoch);
   chain.seconds = std::max(value[6], 0.0);
 }
 

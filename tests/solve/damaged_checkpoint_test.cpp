@@ -66,8 +66,17 @@ TEST_P(DamagedCheckpoint, IsRefusedByFileAndDatasetWhateverIsWrongWithAnyOfItsAr
 
 TEST_P(DamagedCheckpoint, WithCountersOfNoChainIsRefused) {
   const at::Tensor right = Hdf5File::open(file_).read("chain/counters").values;
-  for (const auto& [index, value] : std::vector<std::pair<int, double>>{
-           {0, -1}, {0, 1}, {0, 0.5}, {1, -1}, {1, 100}, {2, -1}, {2, 1e9}, {4, 7}, {5, -3}}) {
+  for (const auto& [index, value] : std::vector<std::pair<int, double>>{{0, -1},
+                                                                        {0, 1},
+                                                                        {0, 0.5},
+                                                                        {1, -1},
+                                                                        {1, 3},
+                                                                        {1, 6},
+                                                                        {1, 100},
+                                                                        {2, -1},
+                                                                        {2, 1e9},
+                                                                        {4, 7},
+                                                                        {5, -3}}) {
     at::Tensor counters = right.clone();
     counters[index] = value;
     EXPECT_NE(with("chain/counters", counters).find("chain/"), std::string::npos)

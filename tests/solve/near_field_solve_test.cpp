@@ -18,7 +18,7 @@ SimulateOptions near_field_options() {
   options.step_px = 3;
   options.probe_diameter_px = 12;
   options.noise = false;
-  options.geometry = {.energy_ev = 12398.4198,  // 1e-10 m
+  options.geometry = {.energy_ev = 12398.4198433,  // 1e-10 m
                       .distance_m = 2.0,
                       .detector_pixel_m = 1e-5,
                       .near_field = true,
