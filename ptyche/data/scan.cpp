@@ -20,19 +20,13 @@ double magnification(const Geometry& geometry) {
 
 }  // namespace
 
-namespace {
-
-constexpr double kPlanckTimesLight = 1.23984198e-6;  // eV m (CODATA 2018)
-
-}  // namespace
-
 double electron_wavelength_m(double voltage_v) {
   constexpr double kRestEnergy = 510998.95;  // eV
-  return kPlanckTimesLight / std::sqrt(voltage_v * (voltage_v + 2 * kRestEnergy));
+  return kHcInEvM / std::sqrt(voltage_v * (voltage_v + 2 * kRestEnergy));
 }
 
 double wavelength_m(const Geometry& geometry) {
-  return geometry.energy_ev > 0 ? kPlanckTimesLight / geometry.energy_ev : 0;
+  return geometry.energy_ev > 0 ? kHcInEvM / geometry.energy_ev : 0;
 }
 
 double near_field_object_pixel_m(const Geometry& geometry) {

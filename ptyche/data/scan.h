@@ -30,6 +30,8 @@ double far_field_object_pixel_m(const Geometry& geometry, std::int64_t pattern_s
 /// Metres; 0 where the energy is unknown.
 double wavelength_m(const Geometry& geometry);
 
+inline constexpr double kHcInEvM = 1.23984198433e-6;  ///< h c in eV m (SI 2019)
+
 /// Relativistic wavelength of electrons, m (Kirkland, Advanced Computing in Electron Microscopy
 /// (2010), eq. 2.5); voltage > 0.
 double electron_wavelength_m(double voltage_v);

@@ -22,8 +22,6 @@ enum class Measure {
 /// empty unit is the measure's own. Throws InvalidInput that lists the units that are known.
 double in_own_unit(const std::string& unit, Measure measure);
 
-inline constexpr double kHcInEvM = 1.23984198433e-6;  ///< h c, SI 2019
-
 /// Photon energy of a wavelength and back, eV and metres; 0 for 0.
 inline double photon_energy_ev(double wavelength_m) {
   return wavelength_m > 0 ? kHcInEvM / wavelength_m : 0;

@@ -102,8 +102,9 @@ void write_ptychodus(const fs::path& folder, const Scan& scan) {
     file.write("patterns", scan.counts(), Hdf5File::Storage::deflated);
     file.write("indexes", at::arange(scan.frames(), at::kLong));
     file.write("bad_pixels", scan.mask().logical_not());
-    file.set("/", "detector_pixel_width_m", scan.geometry().detector_pixel_m);
-    file.set("/", "detector_pixel_height_m", scan.geometry().detector_pixel_m);
+    for (const char* place : {"/", "patterns"})  // as ptychodus up to 1.6 and from 1.7 reads them
+      for (const char* name : {"detector_pixel_width_m", "detector_pixel_height_m"})
+        file.set(place, name, scan.geometry().detector_pixel_m);
     if (scan.geometry().semi_angle_rad > 0)
       file.set("/", "semi_convergence_angle_rad", scan.geometry().semi_angle_rad);
   });

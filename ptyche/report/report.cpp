@@ -61,12 +61,11 @@ void add(std::vector<NamedNumber>& numbers, bool known, const std::string& name,
 }
 
 void add_setting(std::vector<NamedNumber>& numbers, const Geometry& geometry) {
-  constexpr double kPlanckTimesLight_eVm = 1.23984198e-6;
   add(numbers, geometry.energy_ev > 0, "energy", energy_text(geometry.energy_ev));
   // Electrons have another wavelength at an energy; these are below a tenth of a MeV only for
   // light.
   add(numbers, geometry.energy_ev > 0 && geometry.energy_ev < 5e4, "wavelength",
-      format_length(kPlanckTimesLight_eVm / std::max(geometry.energy_ev, 1e-30)));
+      format_length(wavelength_m(geometry)));
   add(numbers, geometry.distance_m > 0, "distance to the detector",
       format_number(geometry.distance_m) + " m");
   add(numbers, geometry.detector_pixel_m > 0, "detector pixel",

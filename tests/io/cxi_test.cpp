@@ -84,7 +84,7 @@ TEST(Cxi, FractionalCountsComeBackBitForBit) {
 
 TEST(Cxi, GeometryOptionsGiveTheObjectPixel) {
   ReadOptions options;
-  options.energy_ev = 12398.4198;  // wavelength 1e-10 m
+  options.energy_ev = 12398.4198433;  // wavelength 1e-10 m
   options.distance_m = 2;
   options.detector_pixel_m = 50e-6;
   const Scan scan = written_and_read(Scan(some_fields()), options);
@@ -115,8 +115,9 @@ std::string write_foreign(const TestFolder& folder, double energy, bool nexus = 
 
 TEST(Cxi, ReadsForeignFilesWithEnergyInJoulesOrElectronvolts) {
   const TestFolder folder;
-  for (const auto& [energy, nexus] :
-       {std::pair{12398.4198 * 1.602176634e-19, false}, {12398.4198, false}, {12398.4198, true}}) {
+  for (const auto& [energy, nexus] : {std::pair{12398.4198433 * 1.602176634e-19, false},
+                                      {12398.4198433, false},
+                                      {12398.4198433, true}}) {
     ReadOptions options;
     options.file = write_foreign(folder, energy, nexus);
     const Scan scan = read_scan(options);

@@ -45,7 +45,7 @@ TEST(Crop, ScalesPositionsAndObjectPixelAndDropsTheTruth) {
   Arrays arrays = small_arrays();
   array(arrays, "objectGuess") = at::ones({60, 60}, at::kComplexFloat).cumsum(0);
   ReadOptions options;
-  options.energy_ev = 12398.4198;  // wavelength 1e-10 m
+  options.energy_ev = 12398.4198433;  // wavelength 1e-10 m
   options.distance_m = 2;
   options.detector_pixel_m = 25e-6;
   const Scan whole = read_arrays(arrays, options);

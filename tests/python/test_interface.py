@@ -91,7 +91,7 @@ def test_arrays_give_the_image_that_their_file_gives(arrays, tmp_path):
 
 def test_positions_in_metres_are_those_in_pixels(arrays):
     counts, positions, probe = arrays
-    wavelength, distance, detector = 1.23984198e-9, 2.0, 1e-4  # of 1 keV
+    wavelength, distance, detector = 1.23984198433e-9, 2.0, 1e-4  # of 1 keV
     pixel = wavelength * distance / (32 * detector)
     metres = ptyche.Scan(counts, positions_m=positions * pixel, probe=probe, energy_eV=1000,
                          distance_m=distance, detector_pixel_m=detector)
