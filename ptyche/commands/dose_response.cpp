@@ -9,6 +9,7 @@
 #include "ptyche/commands/option_lists.h"
 #include "ptyche/core/files.h"
 #include "ptyche/core/progress.h"
+#include "ptyche/ptychopinn/study.h"
 
 namespace ptyche {
 namespace {
@@ -22,10 +23,10 @@ struct DoseVerbOptions {
 void run(DoseVerbOptions options) {
   use_threads(options.threads);
   const OutputFolder folder(
-      options.study.output, folder_use(options.overwrite),
+      options.study.output, folder_use(options.overwrite, options.study.resume),
       {.names = {"metrics.json", "training_history.json", "reports", "recons", "runs"},
        .last = "",
-       .checkpoint = ""});
+       .checkpoint = kStudyFile});
   for (const DoseArm& arm : run_dose_response(options.study))
     show("{:<10} {:>8.0e} photons  error over contrast {:.4f}  [flat object {:.4g}]\n", arm.label,
          arm.photons, arm.scores.image.aligned.nrmse_contrast,
@@ -54,7 +55,8 @@ Command dose_response_command() {
           .references = {"O. Hoidn, A. A. Mishra, A. Mehta, Sci. Rep. 13, 22789 (2023)"},
           .run = [options] { run(*options); },
           .basic = {"output-dir", "overwrite", "N", "gridsize", "network", "train-patterns",
-                    "test-patterns", "nphotons-high", "nphotons-low", "epochs", "seed", "threads"}};
+                    "test-patterns", "nphotons-high", "nphotons-low", "epochs", "seed", "resume",
+                    "threads"}};
 }
 
 }  // namespace ptyche

@@ -47,7 +47,7 @@ void run(GridLinesVerbOptions options) {
                             folder_use(options.overwrite, options.study.resume),
                             {.names = {"metrics.json", "visuals", "recons", "runs", "datasets"},
                              .last = "",
-                             .checkpoint = "study.json"});
+                             .checkpoint = kStudyFile});
   print_table(run_grid_lines(options.study));
   show("\n{}\n{}\n", (options.study.output / "metrics.json").string(),
        (options.study.output / "visuals" / "compare_amp_phase.png").string());

@@ -27,11 +27,24 @@ namespace {
 
 constexpr std::int64_t kPositionsAtOnce = 256;
 
+std::filesystem::path run_folder(const DoseResponseOptions& options, const DoseArm& arm) {
+  return options.output / "runs" / arm.label;
+}
+
+std::filesystem::path recon_folder(const DoseResponseOptions& options, const DoseArm& arm) {
+  return options.output / "recons" / arm.label;
+}
+
 void check(const DoseResponseOptions& options) {
   require_in_range(options);
   require(options.object_size > 2 * options.buffer_px + 1,
           "dose response: expected an object larger than twice the buffer, found {} px and {} px",
           options.object_size, options.buffer_px);
+}
+
+Key study_key(DoseResponseOptions options) {
+  return key_of(joined(
+      {fields(options), {engine_field(options.engine), precision_field(options.precision)}}));
 }
 
 /// (n, 2), uniform; the drawing has N / 2 pixels more on each side, so that every patch is on it.
@@ -72,7 +85,7 @@ Scan measure(const DoseResponseOptions& options, std::int64_t count, double phot
   return Scan(std::move(fields));
 }
 
-Model train_arm(const DoseResponseOptions& options, const Scan& scan, LossKind loss) {
+Model train_arm(const DoseResponseOptions& options, const Scan& scan, const DoseArm& arm) {
   TrainOptions train_options;
   train_options.network = options.network;
   train_options.network.gridsize = options.gridsize;
@@ -80,7 +93,9 @@ Model train_arm(const DoseResponseOptions& options, const Scan& scan, LossKind l
   train_options.epochs = options.epochs;
   train_options.groups_per_batch = options.batch;
   train_options.learning_rate = 1e-3;
-  train_options.loss = loss;
+  train_options.loss = arm.loss;
+  train_options.checkpoint = run_folder(options, arm) / "checkpoint.ptyche";
+  train_options.resume = options.resume && std::filesystem::exists(train_options.checkpoint);
   train_options.engine = options.engine;
   train_options.precision = options.precision;
   train_options.seed = options.seed;
@@ -159,17 +174,29 @@ Figure arm_figure(const at::Tensor& truth, const std::vector<DoseArm>& arms) {
   return figure;
 }
 
+/// As an earlier run has left it; false where that had not come to its end.
+bool take_finished(const DoseResponseOptions& options, DoseArm& arm, const Scan& test) {
+  if (!options.resume || !std::filesystem::exists(recon_folder(options, arm) / kReconFile))
+    return false;
+  const at::Tensor truth = scanned_part(options, test.truth());
+  arm.image = read_recon(recon_folder(options, arm), truth);
+  arm.scores = metrics_beside_flat(truth, arm.image);
+  arm.history = read_model(run_folder(options, arm) / "model.ptyche").history;
+  note("{}: done before", arm.label);
+  return true;
+}
+
 DoseArm run_arm(const DoseResponseOptions& options, DoseArm arm, const Scan& learn,
                 const Scan& test) {
+  if (take_finished(options, arm, test)) return arm;
   note("{}: training", arm.label);
-  const Model model = train_arm(options, learn, arm.loss);
-  const std::filesystem::path folder = options.output / "runs" / arm.label;
-  std::filesystem::create_directories(folder);
-  write_training(folder, model);
+  std::filesystem::create_directories(run_folder(options, arm));
+  const Model model = train_arm(options, learn, arm);
+  write_training(run_folder(options, arm), model);
   const Reconstruction image =
       stitch(infer(model, test, {.precision = options.precision, .engine = options.engine}), test);
   arm.image = scanned_part(options, with_flat_dark(image), image.origin_row, image.origin_col);
-  write_recon(options.output / "recons" / arm.label, arm.image);
+  write_recon(recon_folder(options, arm), arm.image);
   arm.scores = metrics_beside_flat(scanned_part(options, test.truth()), arm.image);
   arm.history = model.history;
   return arm;
@@ -246,11 +273,13 @@ std::vector<Field> fields(DoseResponseOptions& options) {
            .aliases = {"batch-size"}},
           {.name = "seed",
            .target = &options.seed,
-           .help = "seed of drawings, positions, noise and networks"}};
+           .help = "seed of drawings, positions, noise and networks"},
+          resume_field(options.resume)};
 }
 
 std::vector<DoseArm> run_dose_response(const DoseResponseOptions& options) {
   check(options);
+  begin_study(options.output, study_key(options), options.resume);
   std::vector<Scan> learn, test;
   std::vector<std::string> titles;
   for (const double photons : {options.high_photons, options.low_photons}) {

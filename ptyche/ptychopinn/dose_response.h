@@ -27,6 +27,7 @@ struct DoseResponseOptions {
   Precision precision = Precision::automatic;
   std::uint64_t seed = 1;  ///< of drawings, positions, noise and networks
   std::filesystem::path output;
+  bool resume = false;  ///< go on with the study in `output`
 };
 std::vector<Field> fields(DoseResponseOptions& options);
 
@@ -42,8 +43,9 @@ struct DoseArm {
 
 /// Runs all four arms. Leaves under `output`: runs/<label>/{model.ptyche, history.csv},
 /// training_history.json, metrics.json and reports/dose_comparison.png (a pattern of each dose and
-/// the four images). What is done is written after each arm. Throws InvalidInput for options out of
-/// range, Interrupted after Ctrl-C.
+/// the four images). What is done is written after each arm; with `resume`, arms that are done are
+/// read, and the one that was begun goes on from its checkpoint. Throws InvalidInput for options
+/// out of range, Interrupted after Ctrl-C.
 std::vector<DoseArm> run_dose_response(const DoseResponseOptions& options);
 
 }  // namespace ptyche

@@ -265,11 +265,7 @@ std::vector<Field> fields(GeneralizationOptions& options) {
           {.name = "seed",
            .target = &options.training.seed,
            .help = "of the first trial: patterns, groups and weights"},
-          {.name = "resume",
-           .target = &options.resume,
-           .help = "go on with the study in the output folder: networks that are done are not "
-                   "trained again",
-           .affects_result = false}};
+          resume_field(options.resume)};
 }
 
 std::vector<GeneralizationTrial> run_generalization(const Scan& learn, const Scan& test,

@@ -98,14 +98,11 @@ std::optional<Outcome> finished_model(const std::string& label, const GridData& 
                                       const GridLinesOptions& options) {
   const std::filesystem::path run = options.output / "runs" / label;
   if (!options.resume || !std::filesystem::exists(run / kSecondsFile)) return std::nullopt;
-  const std::filesystem::path file = options.output / "recons" / label / "recon.npz";
   Outcome outcome;
   read_seconds(run, outcome.row);
   outcome.row.patterns = test.scan.frames();
-  outcome.image = read_object_file(file).object;
   const at::Tensor truth = scored_part(test.scan.truth(), test);
-  require(outcome.image.sizes() == truth.sizes(), "{}: YY_pred: expected {} pixels, found {}",
-          file.string(), fmt::join(truth.sizes(), " x "), fmt::join(outcome.image.sizes(), " x "));
+  outcome.image = read_recon(options.output / "recons" / label, truth);
   outcome.row.scores = {label, metrics_beside_flat(truth, outcome.image)};
   note("{}: done before", label);
   return outcome;
@@ -184,11 +181,7 @@ std::vector<Field> model_fields(GridLinesOptions& options) {
           {.name = "seed",
            .target = &options.seed,
            .help = "seed of all networks; the drawings are always PtychoPINN's"},
-          {.name = "resume",
-           .target = &options.resume,
-           .help = "go on with the study in the output folder: networks that are done are not "
-                   "trained again",
-           .affects_result = false}};
+          resume_field(options.resume)};
 }
 
 }  // namespace

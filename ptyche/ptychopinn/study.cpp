@@ -9,6 +9,7 @@
 #include "ptyche/core/files.h"
 #include "ptyche/core/progress.h"
 #include "ptyche/evaluate/image_error.h"
+#include "ptyche/io/readers.h"
 #include "ptyche/nn/patch_network.h"
 #include "ptyche/report/canvas.h"
 #include "ptyche/report/result_figures.h"
@@ -156,8 +157,25 @@ void require_network(const NetworkOptions& network, std::int64_t size) {
 
 void write_recon(const std::filesystem::path& folder, const at::Tensor& image) {
   std::filesystem::create_directories(folder);
-  write_npz(folder / "recon.npz",
+  write_npz(folder / kReconFile,
             {{"YY_pred", image}, {"amp", image.abs()}, {"phase", image.angle()}});
+}
+
+at::Tensor read_recon(const std::filesystem::path& folder, const at::Tensor& truth) {
+  const std::filesystem::path file = folder / kReconFile;
+  const at::Tensor image = read_object_file(file).object;
+  require(image.sizes() == truth.sizes(), "{}: YY_pred: expected {} pixels, found {}",
+          file.string(), fmt::join(truth.sizes(), " x "), fmt::join(image.sizes(), " x "));
+  return image;
+}
+
+Field resume_field(bool& resume) {
+  return {.name = "resume",
+          .target = &resume,
+          .help =
+              "go on with the study in the output folder: networks that are done are not "
+              "trained again",
+          .affects_result = false};
 }
 
 AmplitudeAndPhaseFigures amplitude_phase_figures(const std::vector<LabelledObject>& objects,

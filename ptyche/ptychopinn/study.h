@@ -52,14 +52,23 @@ TrainOptions training_of(const std::string& label, const StudyTraining& how);
 /// Writes what the results depend on into `folder`/study.json; with `resume`, where there is one,
 /// throws InvalidInput naming the options that differ.
 void begin_study(const std::filesystem::path& folder, const Key& key, bool resume);
+inline constexpr const char* kReconFile = "recon.npz";
 inline constexpr const char* kStudyFile = "study.json";
 
 /// Throws InvalidInput now, and not after other networks were trained, where this one cannot be
 /// built for patterns of `size` pixels a side.
 void require_network(const NetworkOptions& network, std::int64_t size);
 
-/// recon.npz in `folder`, which is made: `YY_pred` (rows, cols) complex, and its `amp` and `phase`.
+/// recon.npz in `folder`, which is made: the last of a network's files. `YY_pred` (rows, cols)
+/// complex, and its `amp` and `phase`.
 void write_recon(const std::filesystem::path& folder, const at::Tensor& image);
+
+/// The image in `folder`/recon.npz, (rows, cols) complex. Throws InvalidInput that names the file
+/// and both sizes where it has not the pixels of `truth`.
+at::Tensor read_recon(const std::filesystem::path& folder, const at::Tensor& truth);
+
+/// `--resume` of a study.
+Field resume_field(bool& resume);
 
 struct LabelledObject {
   std::string label;  ///< above its column

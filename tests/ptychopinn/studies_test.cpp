@@ -105,13 +105,18 @@ TEST_F(Studies, GridLinesRefusesANetworkThatCannotBeBuiltBeforeItTrainsAnother) 
   EXPECT_TRUE(std::filesystem::is_empty(folder_.path()));
 }
 
-TEST_F(Studies, DoseResponseFinishesAllFourArms) {
+DoseResponseOptions tiny_doses(const std::filesystem::path& output) {
   DoseResponseOptions options;
   options.train_patterns = 24;
   options.test_patterns = 64;
   options.epochs = 2;
   options.batch = 4;
-  options.output = folder_.path();
+  options.output = output;
+  return options;
+}
+
+TEST_F(Studies, DoseResponseFinishesAllFourArmsAndGoesOnWhereItWasStopped) {
+  DoseResponseOptions options = tiny_doses(folder_.path());
   const std::vector<DoseArm> arms = run_dose_response(options);
   ASSERT_EQ(arms.size(), 4);
   for (const DoseArm& arm : arms) {
@@ -124,6 +129,24 @@ TEST_F(Studies, DoseResponseFinishesAllFourArms) {
   const Reconstruction truth = read_object_file(folder_ / "recons" / "gt" / "recon.npz");
   EXPECT_EQ(truth.object.sizes(), arms.front().image.sizes());
   EXPECT_TRUE(std::filesystem::exists(folder_ / "reports" / "dose_comparison.png"));
+
+  const nlohmann::json metrics = read("metrics.json"), history = read("training_history.json");
+  const auto model_of = [&](const DoseArm& arm) {
+    return folder_ / "runs" / arm.label / "model.ptyche";
+  };
+  std::filesystem::remove(folder_ / "recons" / arms[3].label / "recon.npz");
+  std::filesystem::remove(model_of(arms[3]));
+  const auto written = std::filesystem::last_write_time(model_of(arms[0]));
+  options.resume = true;
+  const std::vector<DoseArm> again = run_dose_response(options);
+  EXPECT_EQ(std::filesystem::last_write_time(model_of(arms[0])), written);
+  EXPECT_TRUE(std::filesystem::exists(model_of(arms[3])));
+  EXPECT_EQ(read("metrics.json"), metrics);
+  EXPECT_EQ(read("training_history.json"), history);
+
+  options.low_photons = 1e3;
+  const std::string refusal = message_of([&] { run_dose_response(options); });
+  EXPECT_NE(refusal.find("nphotons-low is 1000 and was 10000"), std::string::npos) << refusal;
 }
 
 GeneralizationTrial trial_of(std::int64_t size, std::int64_t number, double value) {
