@@ -1929,6 +1929,7 @@ class _DoseResponse(Protocol):
     epochs: passes over the training groups (1..1e+06, default 50)
     groups_per_batch: groups in a training step (1..100000, groups, default 16)
     seed: seed of drawings, positions, noise and networks (default 1)
+    resume: go on with the study in the output folder: networks that are done are not trained again (default False)
     engine: how the physics is computed (ptyche info --engines) ('fused' | 'reference', default 'fused')
     precision: of the network's arithmetic; auto = bfloat16 where the processor is faster with it ('auto' | 'float32' | 'bfloat16', default 'auto')
     threads: 0 = one per core (0..4096, default 0)
@@ -1956,6 +1957,7 @@ class _DoseResponse(Protocol):
         epochs: SupportsIndex | None = ...,
         groups_per_batch: SupportsIndex | None = ...,
         seed: SupportsIndex | None = ...,
+        resume: bool | None = ...,
         engine: Literal['fused', 'reference'] | None = ...,
         precision: Literal['auto', 'float32', 'bfloat16'] | None = ...,
         threads: SupportsIndex | None = ...,
@@ -1984,6 +1986,7 @@ class _DoseResponse(Protocol):
         epochs: SupportsIndex | None = ...,
         groups_per_batch: SupportsIndex | None = ...,
         seed: SupportsIndex | None = ...,
+        resume: bool | None = ...,
         engine: Literal['fused', 'reference'] | None = ...,
         precision: Literal['auto', 'float32', 'bfloat16'] | None = ...,
         threads: SupportsIndex | None = ...,
