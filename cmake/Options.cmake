@@ -29,9 +29,11 @@ if(PTYCHE_WARNINGS_AS_ERRORS)
 endif()
 
 # ccache takes files that use a precompiled header only if told that the header's time and the time
-# macros in it do not matter; paths below the checkout are made relative, so that clones share it.
+# macros in it do not matter; paths below the checkout are made relative, so that clones share it. A
+# path with a blank stays absolute in the lists of headers, and a build elsewhere would then look for
+# changes in this clone: no ccache there.
 find_program(PTYCHE_CCACHE ccache)
-if(PTYCHE_CCACHE)
+if(PTYCHE_CCACHE AND NOT CMAKE_SOURCE_DIR MATCHES " ")
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${CMAKE_SOURCE_DIR}
       CCACHE_NOHASHDIR=1 CCACHE_DEPEND=1
       CCACHE_SLOPPINESS=pch_defines,time_macros

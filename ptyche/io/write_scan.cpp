@@ -102,7 +102,8 @@ void write_ptychodus(const fs::path& folder, const Scan& scan) {
     file.write("patterns", scan.counts(), Hdf5File::Storage::deflated);
     file.write("indexes", at::arange(scan.frames(), at::kLong));
     file.write("bad_pixels", scan.mask().logical_not());
-    for (const char* place : {"/", "patterns"})  // as ptychodus up to 1.6 and from 1.7 reads them
+    for (const char* place :
+         {"/", "patterns"})  // of the file; of the patterns, where ptychodus 1.7 looks
       for (const char* name : {"detector_pixel_width_m", "detector_pixel_height_m"})
         file.set(place, name, scan.geometry().detector_pixel_m);
     if (scan.geometry().semi_angle_rad > 0)

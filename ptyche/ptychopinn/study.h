@@ -49,17 +49,18 @@ struct StudyTraining {
 /// the scan's.
 TrainOptions training_of(const std::string& label, const StudyTraining& how);
 
+inline constexpr const char* kStudyFile = "study.json";
+inline constexpr const char* kReconFile = "recon.npz";  ///< the last of a network's files
+
 /// Writes what the results depend on into `folder`/study.json; with `resume`, where there is one,
 /// throws InvalidInput naming the options that differ.
 void begin_study(const std::filesystem::path& folder, const Key& key, bool resume);
-inline constexpr const char* kReconFile = "recon.npz";
-inline constexpr const char* kStudyFile = "study.json";
 
 /// Throws InvalidInput now, and not after other networks were trained, where this one cannot be
 /// built for patterns of `size` pixels a side.
 void require_network(const NetworkOptions& network, std::int64_t size);
 
-/// recon.npz in `folder`, which is made: the last of a network's files. `YY_pred` (rows, cols)
+/// kReconFile in `folder`, which is made. `YY_pred` (rows, cols)
 /// complex, and its `amp` and `phase`.
 void write_recon(const std::filesystem::path& folder, const at::Tensor& image);
 

@@ -50,7 +50,7 @@ std::vector<Field> fields(BatchOptions& options, const SolverOptions& common,
 std::vector<Field> auxiliary_fields(BatchOptions& options, const SolverOptions& common) {
   if (!common.refines_more()) return {};
   return fields(options, common,
-                "patterns per step of background and positions (16, a 64th in large scans)");
+                "patterns per step of background and positions: 16, in large scans a 64th of all");
 }
 
 void AuxiliaryUpdates::after_batch(const SolverProblem& problem, SolverState& state,

@@ -21,12 +21,13 @@ struct BatchOptions {
   GradientOptions gradient = {};
   double position_step = 0.03;  ///< px per pass, 0..10
 };
+
 /// Patterns to one gradient where the options name no number: 16, and in a large scan as many as
 /// make `steps` gradients a pass, so that a pattern costs there what it costs in a small one (each
 /// step moves the whole canvas) and a pixel sees as many steps.
 std::int64_t batch_of(const BatchOptions& options, const SolverProblem& problem,
                       std::int64_t steps);
-/// For Adam's steps.
+/// The `steps` of `ml`, and of background and positions beside the projections.
 inline constexpr std::int64_t kStepsPerPass = 64;
 
 /// position_step only where positions are refined. The help is that of `batch`.

@@ -109,7 +109,7 @@ struct LsqmlOptions {
 };
 
 std::vector<Field> fields(LsqmlOptions& o, const SolverOptions& common) {
-  return joined({fields(o.batches, common, "patterns per step (an eighth of them, at least 16)"),
+  return joined({fields(o.batches, common, "patterns per step: an eighth of all, at least 16"),
                  {momentum_field(o.momentum), slow_momentum_field(o.slow_momentum),
                   plateau_field(o.plateau, /*skips_passes=*/false)}});
 }

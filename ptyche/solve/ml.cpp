@@ -24,7 +24,7 @@ struct MlOptions {
 
 std::vector<Field> fields(MlOptions& o, const SolverOptions& common) {
   return joined(
-      {fields(o.batches, common, "patterns per gradient step (16, in large scans a 64th of them)"),
+      {fields(o.batches, common, "patterns per gradient step: 16, in large scans a 64th of all"),
        {{.name = "object-step",
          .target = &o.object_step,
          .unit = "|object|",

@@ -299,7 +299,7 @@ class _Solve(Protocol):
     probe_support: radius outside which the probe is set to zero; 0 = not limited (0..2, N/2, default 0.0)
     every: interval of the evaluations: held-out R-factor, pictures, a line of progress.csv (1..1e+06, passes, default 10)
     seed: of the order of patterns and the hold-out (default 1)
-    batch: patterns per gradient step (16, in large scans a 64th of them) (ml: auto); patterns per step (an eighth of them, at least 16) (lsqml: auto); patterns per step of background and positions (16, a 64th in large scans) (epie, rpie, dm, raar: auto) (1..1e+06, patterns, default 'auto')
+    batch: patterns per gradient step: 16, in large scans a 64th of all (ml: auto); patterns per step: an eighth of all, at least 16 (lsqml: auto); patterns per step of background and positions: 16, in large scans a 64th of all (epie, rpie, dm, raar: auto) (1..1e+06, patterns, default 'auto')
     engine: how the gradient is computed (ptyche info --engines) (ml, lbfgs, lsqml, epie, rpie, dm, raar: fused) ('auto' | 'fused' | 'reference', default 'auto')
     likelihood: of the counts: Poisson, or Gaussian noise of the amplitudes (ml, lbfgs, epie, rpie, dm, raar: poisson; lsqml: amplitude) ('auto' | 'poisson' | 'amplitude', default 'auto')
     position_step: largest correction of a position in one pass, about (ml, lsqml, epie, rpie, dm, raar: 0.03) (0..10, px, default 'auto')

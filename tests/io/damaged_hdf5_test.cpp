@@ -178,13 +178,16 @@ TEST(Trial, OfAFileThatIsOnlyWaitedForIsBegunAnew) {
     write_text(begun, "begun");
     while (true) pause();
   };
-  const std::vector<std::chrono::milliseconds> patience(2, std::chrono::milliseconds(300));
+  // Long enough for a busy machine to begin the child within the first of them.
+  const std::vector<std::chrono::milliseconds> patience = {std::chrono::seconds(2),
+                                                           std::chrono::seconds(60)};
   EXPECT_EQ(fault_in_trial(folder / "file", waits_once, patience), "");
   const auto waits_always = [](const char*) -> TrialEnd {
     while (true) pause();
   };
+  const std::vector<std::chrono::milliseconds> short_patience(2, std::chrono::milliseconds(100));
   const std::string message =
-      message_of([&] { fault_in_trial(folder / "file", waits_always, patience); });
+      message_of([&] { fault_in_trial(folder / "file", waits_always, short_patience); });
   EXPECT_NE(message.find("file: it could not be tried"), std::string::npos) << message;
   EXPECT_EQ(message.find("damaged"), std::string::npos) << message;
 }

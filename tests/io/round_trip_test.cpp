@@ -5,6 +5,7 @@
 #include "ptyche/io/write_result.h"
 #include "ptyche/io/write_scan.h"
 #include "ptyche/storage/file_array.h"
+#include "ptyche/storage/hdf5.h"
 #include "tests/io/layouts.h"
 #include "tests/support/small_scan.h"
 
@@ -39,6 +40,14 @@ TEST(Convert, GivesBackTheScanInEveryLayout) {
     EXPECT_NEAR(found.geometry().distance_m, 1.5, 1e-12);
     EXPECT_NEAR(found.geometry().object_pixel_m / scan.geometry().object_pixel_m, 1, 1e-9);
   }
+}
+
+TEST(Convert, WritesThePixelOfThePatternsWherePtychodusLooksForIt) {
+  const TestFolder folder;
+  write_scan_as("ptychodus", folder / "out", scan_in_metres());
+  const Hdf5File file = Hdf5File::open(folder / "out" / "diffraction.h5");
+  EXPECT_EQ(file.number("patterns", "detector_pixel_width_m").value(), 75e-6);
+  EXPECT_EQ(file.number("patterns", "detector_pixel_height_m").value(), 75e-6);
 }
 
 TEST(Convert, WritesNoProbeThatNobodyGave) {

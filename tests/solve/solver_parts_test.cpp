@@ -37,6 +37,43 @@ TEST(ProbeModes, OrthogonalOnesLeaveEveryIntensityAndAreSortedByPower) {
   EXPECT_GE(gram[1][1].item<float>(), gram[2][2].item<float>());
 }
 
+TEST(Batches, GrowWithTheScanUnlessTheOptionsNameANumber) {
+  const Scan scan = small_scan();
+  SolverProblem problem = make_problem(scan, {});
+  const auto size = [&](std::int64_t patterns, const BatchOptions& options = {}) {
+    problem.frames = at::zeros({patterns}, at::kLong);
+    return batch_of(options, problem, kStepsPerPass);
+  };
+  EXPECT_EQ(size(100), 16);
+  EXPECT_EQ(size(1024), 16);
+  EXPECT_EQ(size(6400), 100);
+  EXPECT_EQ(size(6400, {.batch = 7}), 7);
+}
+
+TEST(Batches, TheGradientOfSeveralPiecesIsTheSumOverTheirPatterns) {
+  SolverOptions options;
+  options.background = true;
+  options.positions = PositionFreedom::jitter;
+  options.intensities = IntensityFreedom::on;
+  const Scan scan = small_scan();
+  const SolverProblem problem = make_problem(scan, options);
+  SolverState state = start_state(problem, {});
+  state.intensities = at::linspace(0.9, 1.1, scan.frames());
+  const at::Tensor once = at::arange(scan.frames());
+  const std::int64_t times = 500;  // more pixels than a piece has
+  const SolverGradient single = gradient(problem, state, once);
+  const SolverGradient many = gradient(problem, state, once.repeat({times}));
+  const auto same = [](const at::Tensor& found, const at::Tensor& expected) {
+    return at::allclose(found, expected, 1e-3, 1e-4 * expected.abs().max().item<double>());
+  };
+  EXPECT_NEAR(many.loss / single.loss, times, 1e-3 * times);
+  EXPECT_TRUE(same(many.object, single.object * times));
+  EXPECT_TRUE(same(many.probe, single.probe * times));
+  EXPECT_TRUE(same(many.background_root, single.background_root * times));
+  EXPECT_TRUE(same(many.positions, single.positions.repeat({times, 1})));
+  EXPECT_TRUE(same(many.intensities, single.intensities.repeat({times})));
+}
+
 TEST(Positions, AStepIsNoLongerThanItsLimitAndLeavesTheCommonShift) {
   const at::Tensor positions = small_scan().positions();
   const at::Tensor slopes = 1e6 * noise({36, 2}, at::kDouble) + 3e6;
