@@ -1,20 +1,24 @@
 #!/usr/bin/env python3
-"""What `ptyche info --check` says of good scans and of scans with one fault planted.
+"""What `ptyche info --check` says of good scans and of scans with one fault planted, and what becomes of them.
 
-  bench_prepare.py [--only checks] [--half tune|second|third|report|few] [--scans N] [--fault TEXT]
+  bench_prepare.py [--only checks|images] [--half tune|second|third|report|fourth|few] [--scans N] [--fault TEXT]
                    [--good] [--say] [--keep FOLDER] [PTYCHE]
 
 Simulated scans of many kinds (objects, probes, doses, overlaps, position and probe errors, background,
 detector gaps drawn independently), and the real star where it is there, are altered in one way each.
 Thresholds were chosen on `tune`, some changed after `second` and `third`; no constant was chosen by `report`;
 `few` is a fixed sixth of its scans, each fault on two of them. "Named" is the right cause among the findings or in the message of a refusal, "other" another finding above a note.
+`--only images`: `reconstruct` without options makes an image of each; beside that of the undamaged scan it is
+"right" (error at most 1.25 times that one's against it, .25 of the contrast), or the scan is "refused", or its cause is
+"warned" of, or the image is called "failed"; what is none of these is "silent" (an image called doubtful is counted apart).
 Exits with 1 if more than one good scan in 60 gets an alarm, or a fault is named of fewer of the scans with a
-curved probe than the share that stands beside it.
+curved probe than the share that stands beside it, or an image of --only images is silent.
 """
 import argparse
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -27,8 +31,8 @@ from scipy import ndimage
 from bench_defaults import picture
 from bench_lines import ROOT, STAR
 
-SEEDS = {"tune": 7101, "second": 8202, "third": 9303, "report": 10404}
-COUNT = {"tune": 30, "second": 60, "third": 60, "report": 60}
+SEEDS = {"tune": 7101, "second": 8202, "third": 9303, "report": 10404, "fourth": 11505}
+COUNT = {"tune": 30, "second": 60, "third": 60, "report": 60, "fourth": 60}
 FINDING = re.compile(r"^(refuse|mend|warn|note)\s+(.*)$", re.M)
 
 
@@ -349,8 +353,8 @@ def check(program, scan, file):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--only", choices=["checks"], default="checks")
-    parser.add_argument("--half", choices=["tune", "second", "third", "report", "few"], default="report")
+    parser.add_argument("--only", choices=["checks", "images"], default="checks")
+    parser.add_argument("--half", choices=[*SEEDS, "few"], default="report")
     parser.add_argument("--scans", type=int, default=0)
     parser.add_argument("--fault", default="")
     parser.add_argument("--good", action="store_true", help="only the undamaged scans")
@@ -372,6 +376,8 @@ def main():
         star = real(128 if half == "report" else 64)
         if star and not asked.scans and asked.half != "few":
             scans.append(("real star", star))
+        if asked.only == "images":
+            sys.exit(1 if image_table(asked, scans, folder) else 0)
         bad = good_table(asked, scans, folder)
         if not asked.good:
             bad += fault_table(asked, scans, folder, {each["name"] for each in listed if each["probe"] in ("disk", "gaussian")})
@@ -427,6 +433,58 @@ def fault_table(asked, scans, folder, in_focus):
               + ", ".join(f"{k} {v}" for k, v in sorted(instead.items(), key=lambda x: -x[1])[:4])
               + ("  BELOW" if fault in bad else ""), flush=True)
     return bad
+
+
+def image_of(program, scan, folder, name):
+    """What `reconstruct` says and makes of a scan: its exit code, verdict, text and folder."""
+    scan.write(folder / "now.cxi")
+    out = folder / name
+    shutil.rmtree(out, ignore_errors=True)
+    done = run(program, "reconstruct", folder / "now.cxi", "-o", out)
+    verdict = done.stdout.split(":")[0].strip() if done.returncode in (0, 4) else "refused"
+    return done.returncode, verdict, done.stdout + done.stderr, out
+
+
+def distance(program, image, good):
+    """Error over contrast of an image against the one of the undamaged scan."""
+    if not (image / "reconstruction.h5").exists():
+        return float("inf")
+    done = run(program, "compare", image / "reconstruction.h5", good / "reconstruction.h5")
+    found = re.search(r"^nrmse_contrast\s+([0-9.e+-]+)", done.stdout, re.M)
+    return float(found[1]) if found else float("inf")
+
+
+def image_table(asked, scans, folder):
+    silent = []
+    print(f"{'fault':30s} {'right':>6s} {'refused':>8s} {'warned':>7s} {'failed':>7s} {'doubtful':>9s} {'silent':>7s}", flush=True)
+    good = {}
+    for name, scan in scans:
+        code, verdict, text, good[name] = image_of(asked.program, scan, folder, f"good-{name}")
+        print(f"undamaged {name}: {text.strip().splitlines()[0] if text.strip() else code}", flush=True)
+        if verdict != "good":
+            del good[name]  # too few photons or patterns: nothing to compare with
+    scans = [each for each in scans if each[0] in good]
+    for number, (fault, _, cause, alter) in enumerate(FAULTS):
+        if asked.fault and asked.fault not in fault:
+            continue
+        ends = {}
+        for place, (name, scan) in enumerate(scans):
+            if fault in NEEDS and not NEEDS[fault](scan):
+                continue
+            altered = alter(scan, np.random.default_rng(1000 * number + place))
+            code, verdict, text, image = image_of(asked.program, altered, folder, "image")
+            error = distance(asked.program, image, good[name])
+            end = ("refused" if code == 1 else "right" if error <= 0.25 else "failed" if code == 4
+                   else "warned" if re.search(cause, text) else verdict if verdict == "doubtful" else "silent")
+            ends[end] = ends.get(end, 0) + 1
+            if end in ("silent", "doubtful") or asked.say or code not in (0, 1, 4):
+                print(f"  {fault}, {name}: {end}, error {error:.2f}, exit code {code}: "
+                      f"{text.strip().splitlines()[0] if text.strip() else ''}", flush=True)
+            if end == "silent" or code not in (0, 1, 4):
+                silent.append((fault, name))
+        print(f"{fault:30s} " + " ".join(f"{ends.get(end, 0):{width}d}" for end, width in
+              (("right", 6), ("refused", 8), ("warned", 7), ("failed", 7), ("doubtful", 9), ("silent", 7))), flush=True)
+    return silent
 
 
 if __name__ == "__main__":

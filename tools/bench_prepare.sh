@@ -1,3 +1,3 @@
 #!/usr/bin/env bash
-# ./run bench prepare [--only checks] [--half tune|second|third|report|few] [--scans N]: what `info --check` tells of faults.
+# ./run bench prepare [--only checks|images] [--half NAME] [--scans N]: what is told of faults, and what becomes of them.
 . "$(dirname "$0")/run_python.sh" bench_prepare.py "$@"

@@ -39,4 +39,11 @@ Scan checked_scan(const ReadOptions& options, bool no_check) {
   return treatment.scan;
 }
 
+FirstProbe prepared_scan(const ReadOptions& options, bool no_check, const ProbeChoice& probe,
+                         const KeepProbe& keep) {
+  const Scan scan = checked_scan(options, no_check);
+  if (no_check) return with_first_probe(scan, probe, keep);
+  return with_first_probe(scan, probe, keep, examine_options(options));
+}
+
 }  // namespace ptyche

@@ -6,6 +6,7 @@
 #include "ptyche/core/field.h"
 #include "ptyche/io/read_scan.h"
 #include "ptyche/prepare/examine.h"
+#include "ptyche/prepare/first_probe.h"
 
 namespace ptyche {
 
@@ -19,5 +20,10 @@ Field no_check_option(bool& no_check);
 /// InvalidInput with what was found where solving makes no sense, and as read_scan does. With
 /// `no_check` it is read_scan.
 Scan checked_scan(const ReadOptions& options, bool no_check);
+
+/// It with its first probe (with_first_probe), and, unless `no_check`, with other positions where
+/// short solves say so.
+FirstProbe prepared_scan(const ReadOptions& options, bool no_check, const ProbeChoice& probe,
+                         const KeepProbe& keep);
 
 }  // namespace ptyche

@@ -146,8 +146,8 @@ void reconstruct_by_solvers(const ReconstructOptions& options, const std::string
   const bool resume = options.train.resume;
   const OutputFolder folder(options.output, folder_use(options.overwrite, resume),
                             image_files(kAutomaticCheckpoint));
-  const FirstProbe first = with_first_probe(checked_scan(options.scan, options.no_check),
-                                            options.probe, kept_in(options.output, resume));
+  const FirstProbe first =
+      prepared_scan(options.scan, options.no_check, options.probe, kept_in(options.output, resume));
   const Scan& scan = first.scan;
   if (options.half_sets) require_halves(scan);
   const AutomaticResult result = run_automatically(scan, {}, automatic_options(options),
@@ -181,9 +181,8 @@ void reconstruct_by_training(ReconstructOptions options, const std::string& opti
   files.last = "report.html";
   const OutputFolder folder(options.output, folder_use(options.overwrite, options.train.resume),
                             files);
-  const FirstProbe first =
-      with_first_probe(checked_scan(options.scan, options.no_check), options.probe,
-                       kept_in(options.output, options.train.resume));
+  const FirstProbe first = prepared_scan(options.scan, options.no_check, options.probe,
+                                         kept_in(options.output, options.train.resume));
   const Scan& scan = first.scan;
   if (options.half_sets) require_halves(scan);
   const Groups groups = groups_for(scan, options);

@@ -184,9 +184,8 @@ void run_solve(const SolveVerbOptions& options, const std::string& options_json)
   const OutputFolder folder(options.output, folder_use(options.overwrite, options.resume),
                             image_files(checkpoint_name(options)));
   if (!options.start.empty()) reader_of(options.start, Content::object);  // refused at once
-  const FirstProbe first =
-      with_first_probe(checked_scan(options.scan, options.no_check), probe_choice(options),
-                       kept_in(options.output, options.resume));
+  const FirstProbe first = prepared_scan(options.scan, options.no_check, probe_choice(options),
+                                         kept_in(options.output, options.resume));
   const Scan& scan = first.scan;
   std::optional<Reconstruction> start;
   if (!options.start.empty()) start = read_start(options.start, scan);

@@ -13,6 +13,7 @@ namespace {
 // Share of pixels that are counted: >= .92 | <= .08 (inverted); and the hidden ones then hold the
 // light: times that of the counted ones.
 constexpr double kMaskCounted = 0.5, kHiddenLight = 5;
+constexpr double kUsualLight = 0.99;  // of the pixels: brighter ones, perhaps hot, count no more
 // Variance over the pixels of the mean pattern, over Poisson's: >= 107 | <= 1.03 (noise only).
 constexpr double kFlat = 3;
 // Share of all counts in the lines opposite to lines without any: <= 2e-5 | 1.0.
@@ -35,7 +36,8 @@ void judge_mask(Diagnosis& diagnosis, const Scan& scan, const Patterns& patterns
   diagnosis.numbers["mask_counted"] = counted;
   if (counted >= kMaskCounted) return;
   const std::int64_t stride = std::max<std::int64_t>(scan.frames() / kMaskFrames, 1);
-  const at::Tensor mean = scan.counts().slice(0, 0, scan.frames(), stride).to(at::kDouble).mean(0);
+  const at::Tensor raw = scan.counts().slice(0, 0, scan.frames(), stride).to(at::kDouble).mean(0);
+  const at::Tensor mean = raw.minimum(at::quantile(raw, kUsualLight));
   const double seen = sum_of(mean * patterns.mask), hidden = sum_of(mean) - seen;
   if (hidden <= kHiddenLight * seen) return;
   diagnosis.mend("mask: inverted",

@@ -60,7 +60,7 @@ struct ScalePositions {
   double factor = 1;
 };
 
-/// Positions r -> M r about their mean, M a signed permutation (row, col).
+/// Positions r -> M r about their mean, M a signed permutation (row, col), or a multiple of one.
 struct TurnPositions {
   double matrix[2][2] = {{1, 0}, {0, 1}};
 };

@@ -14,6 +14,8 @@
 #include "ptyche/data/probe.h"
 #include "ptyche/io/readers.h"
 #include "ptyche/io/result.h"
+#include "ptyche/prepare/examine.h"
+#include "ptyche/prepare/position_search.h"
 #include "ptyche/storage/hdf5.h"
 #include "ptyche/storage/layout.h"
 #include "ptyche/storage/numpy.h"
@@ -44,6 +46,7 @@ Scan calibrated(const Scan& scan, const at::Tensor& probe) {
 
 constexpr const char* kGroup = "search";
 const DatasetLayout kNumbers{"search/numbers", at::kDouble, {7}};
+const DatasetLayout kTurn{"search/positions", at::kDouble, {2, 2}};  // 0 = as they were
 
 DatasetLayout probe_layout(const Scan& scan) {
   const std::int64_t size = scan.pattern_size();
@@ -56,6 +59,25 @@ at::Tensor numbers_of(const FirstProbe& first) {
       {static_cast<double>(found.of_scan), static_cast<double>(found.sure), found.fit.deviance,
        found.fit.noise, found.fit.mean_pattern, found.strength, first.seconds},
       at::kDouble);
+}
+
+at::Tensor numbers_of(const std::optional<TurnPositions>& turn) {
+  if (!turn) return at::zeros({2, 2}, at::kDouble);
+  const auto& m = turn->matrix;
+  return at::tensor({m[0][0], m[0][1], m[1][0], m[1][1]}, at::kDouble).view({2, 2});
+}
+
+std::optional<TurnPositions> turn_of(const at::Tensor& numbers) {
+  require(numbers.abs().le(2).all().item<bool>(), "search/positions: expected {}, found others",
+          "numbers from -2 to 2");
+  if (!numbers.any().item<bool>()) return std::nullopt;
+  const auto* m = numbers.const_data_ptr<double>();
+  return TurnPositions{{{m[0], m[1]}, {m[2], m[3]}}};
+}
+
+Scan turned(const Scan& scan, const std::optional<TurnPositions>& turn,
+            const ExamineOptions& options = {}) {
+  return turn ? mended(scan, *turn, options) : scan;
 }
 
 FirstProbe read_first(const Hdf5File& in, const Scan& scan) {
@@ -73,7 +95,9 @@ FirstProbe read_first(const Hdf5File& in, const Scan& scan) {
                    .sure = whole_number(number[1], "search/numbers: sure", 0, 1) == 1,
                    .fit = {number[2], number[3], number[4]},
                    .strength = number[5]};
-  return {of_scan ? scan : scan.with_probe(probe), std::move(found), number[6]};
+  const std::optional<TurnPositions> turn = turn_of(read(in, kTurn));
+  Scan with = turned(scan, turn).with_probe(of_scan && !turn ? scan.probe() : probe);
+  return {std::move(with), std::move(found), number[6], turn};
 }
 
 /// A file that cannot be written is a warning. `scan` is the one that was searched.
@@ -86,6 +110,7 @@ void keep_probe(const std::filesystem::path& file, const Scan& scan, const First
       out.set(kGroup, "what", first.found->what);
       write(out, probe_layout(scan), first.scan.probe());
       write(out, kNumbers, numbers_of(first));
+      write(out, kTurn, numbers_of(first.turn));
       out.close();
     });
   } catch (const std::exception& error) {
@@ -100,17 +125,46 @@ FirstProbe kept_probe(const std::filesystem::path& file, const Scan& scan) {
 }
 
 /// The file's own photons stay where its probe does.
-FirstProbe searched(const Scan& scan, const KeepProbe& keep) {
+FirstProbe found_probe(const Scan& scan) {
+  FoundProbe found = find_probe(scan, scan.probe_given());
+  Scan with = found.of_scan ? scan : calibrated(scan, found.probe);
+  return {std::move(with), std::move(found)};
+}
+
+/// With other positions, where short solves say so and the search explains more by them.
+FirstProbe with_better_positions(const Scan& scan, FirstProbe first,
+                                 const ExamineOptions& options) {
+  const HeldOutFit fit = first.found->fit;
+  if (!fit.tells() || fit.explained() > kMostlyExplained) return first;
+  const std::vector<PositionTrial> trials = try_positions(scan);
+  for (const PositionTrial& each : trials)
+    detail("positions {}: {:.0f} % explained", each.what, 100 * each.fit.explained());
+  const std::optional<Finding> finding = finding_of(trials, options);
+  if (!finding) return first;
+  if (!finding->remedy) {
+    warn("{}: {}", finding->cause, finding->text);
+    return first;
+  }
+  const TurnPositions turn = std::get<TurnPositions>(*finding->remedy);
+  FirstProbe other = found_probe(turned(scan, turn, options));
+  if (other.found->fit.explained() < fit.explained() + kClearlyMore) return first;
+  note("mended: {}: {}", finding->cause, finding->text);
+  other.turn = turn;
+  return other;
+}
+
+FirstProbe searched(const Scan& scan, const KeepProbe& keep,
+                    const std::optional<ExamineOptions>& positions) {
   const Stopwatch watch;
   if (keep.resume && !keep.file.empty() && std::filesystem::exists(keep.file)) {
     FirstProbe first = kept_probe(keep.file, scan);
     say(*first.found);
     return first;
   }
-  FoundProbe found = find_probe(scan, scan.probe_given());
-  say(found);
-  Scan with = found.of_scan ? scan : calibrated(scan, found.probe);
-  FirstProbe first{std::move(with), std::move(found), watch.seconds()};
+  FirstProbe first = found_probe(scan);
+  if (positions) first = with_better_positions(scan, std::move(first), *positions);
+  say(*first.found);
+  first.seconds = watch.seconds();
   if (!keep.file.empty()) keep_probe(keep.file, scan, first);
   return first;
 }
@@ -144,12 +198,13 @@ void require_used_optics(ProbeChoice choice) {
           given.empty() ? "" : given.front(), fmt::join(optics_kinds(), ", "));
 }
 
-FirstProbe automatic(const Scan& scan, const KeepProbe& keep) {
+FirstProbe automatic(const Scan& scan, const KeepProbe& keep,
+                     const std::optional<ExamineOptions>& positions) {
   // Near by, the root of the mean pattern is the probe but for its own diffraction: taken back to
   // the sample with a flat phase, a disk was less like the truth (.962 after .984).
   if (scan.geometry().near_field) return {scan};
   const std::int64_t used = scan.frames_with(FrameUse::used).size(0);
-  if (used >= kLeastPatterns) return searched(scan, keep);
+  if (used >= kLeastPatterns) return searched(scan, keep, positions);
   if (!scan.probe_given()) warn("probe: {} patterns are too few to look for one", used);
   return {scan};
 }
@@ -168,10 +223,11 @@ std::vector<Field> fields(ProbeChoice& choice) {
        fields(choice.optics)});
 }
 
-FirstProbe with_first_probe(const Scan& scan, const ProbeChoice& choice, const KeepProbe& keep) {
+FirstProbe with_first_probe(const Scan& scan, const ProbeChoice& choice, const KeepProbe& keep,
+                            const std::optional<ExamineOptions>& positions) {
   require_used_optics(choice);
   if (choice.probe == "scan") return {scan};
-  if (choice.probe == "auto") return automatic(scan, keep);
+  if (choice.probe == "auto") return automatic(scan, keep, positions);
   const at::Tensor probe = is_kind(choice.probe)
                                ? probe_of_optics(choice.probe, choice.optics, scan)
                                : probe_of_file(choice.probe, scan);

@@ -10,6 +10,7 @@
 #include "ptyche/core/field.h"
 #include "ptyche/data/scan.h"
 #include "ptyche/data/scores.h"
+#include "ptyche/prepare/findings.h"
 #include "ptyche/prepare/optics.h"
 #include "ptyche/prepare/probe_search.h"
 
@@ -22,9 +23,10 @@ struct ProbeChoice {
 std::vector<Field> fields(ProbeChoice& choice);
 
 struct FirstProbe {
-  Scan scan;                             ///< with the chosen probe
-  std::optional<FoundProbe> found = {};  ///< what a search came to
-  double seconds = 0;                    ///< that it took
+  Scan scan;                               ///< with the chosen probe, and its positions turned
+  std::optional<FoundProbe> found = {};    ///< what a search came to
+  double seconds = 0;                      ///< that it took
+  std::optional<TurnPositions> turn = {};  ///< of the positions
 };
 
 /// Where what a search finds is kept, and whether it is taken from there if it is there.
@@ -33,11 +35,14 @@ struct KeepProbe {
   bool resume = false;
 };
 
-/// The scan with the probe of the choice, its power that of the counts; says which. Throws
-/// InvalidInput for a file without a probe of the patterns' size, for optics whose numbers are
-/// missing or whose probe does not fit the window, and where find_probe does.
-FirstProbe with_first_probe(const Scan& scan, const ProbeChoice& choice,
-                            const KeepProbe& keep = {});
+/// The scan with the probe of the choice, its power that of the counts; says which. With
+/// `positions`, where a search explains little of the patterns, other orientations and scales of
+/// the positions are tried (position_search.h), and where one explains clearly more it is taken,
+/// unless these options say how the axes lie. Throws InvalidInput for a file without a probe of the
+/// patterns' size, for optics whose numbers are missing or whose probe does not fit the window, and
+/// where find_probe does.
+FirstProbe with_first_probe(const Scan& scan, const ProbeChoice& choice, const KeepProbe& keep = {},
+                            const std::optional<ExamineOptions>& positions = {});
 
 /// What its search came to; nothing where there was none.
 std::optional<ProbeScore> score_of(const FirstProbe& first);

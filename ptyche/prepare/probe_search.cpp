@@ -1,7 +1,5 @@
 #include "ptyche/prepare/probe_search.h"
 
-#include <ATen/core/grad_mode.h>
-
 #include <algorithm>
 #include <cmath>
 #include <numbers>
@@ -13,17 +11,15 @@
 #include "ptyche/core/progress.h"
 #include "ptyche/data/array.h"
 #include "ptyche/data/probe.h"
-#include "ptyche/evaluate/evaluate.h"
 #include "ptyche/physics/forward_model.h"
 #include "ptyche/prepare/shadow_defocus.h"
-#include "ptyche/solve/solve.h"
+#include "ptyche/prepare/short_solve.h"
 
 namespace ptyche {
 namespace {
 
 constexpr double kBeyondAperture = 1.5, kWorthCutting = 0.8;
 constexpr std::int64_t kLeastDetector_px = 48;
-constexpr std::int64_t kHeldOutOneIn = 8, kFirstHeldOut = 3;
 // The shadow gives |c| too large: by 10 % far from focus, by up to 2 near it or with spherical
 // aberration.
 constexpr double kOfFirstPeak[] = {1, 0.7, 0.5}, kOfOtherPeaks[] = {1, 0.7};
@@ -31,11 +27,9 @@ constexpr double kOfFirstPeak[] = {1, 0.7, 0.5}, kOfOtherPeaks[] = {1, 0.7};
 // beside the other.
 constexpr double kSameDefocus = 1.6, kTriedDefocus = 1.4;
 constexpr double kHopeless = 0.3;  // of what the best explains beyond the mean pattern, behind it
-constexpr double kEnoughPhotons = 1.1;  // mean pattern's deviance over the noise
-constexpr double kDone = 1.1;           // deviance over the noise
-constexpr double kGains = 0.95;         // deviance after more passes over that before
+constexpr double kDone = 1.1;      // deviance over the noise
+constexpr double kGains = 0.95;    // deviance after more passes over that before
 constexpr int kMostPolish = 3;
-constexpr double kSure = 0.5;                              // explained
 constexpr double kKnowsNothing = 0.1, kShadowDecides = 6;  // explained; standard errors
 constexpr double kOwnIsGood = 0.75;    // explained by a heat from the scan's probe: no search
 constexpr double kOwnIsBeaten = 0.95;  // deviance of another start over that of the scan's probe
@@ -53,27 +47,9 @@ struct Start {
 
 struct Ranked {
   Start start;
-  ProbeFit fit;
+  HeldOutFit fit;
   at::Tensor probe;  // refined
 };
-
-/// The patterns around the middle of the scan, or all where there are hardly more.
-Scan part_of(const Scan& scan, std::int64_t most) {
-  const at::Tensor used = scan.frames_with(FrameUse::used);
-  const at::Tensor positions = scan.positions().index_select(0, used);
-  const at::Tensor middle = std::get<0>(positions.median(0));
-  const at::Tensor order = (positions - middle).square().sum(1).argsort();
-  const std::int64_t kept = 10 * used.size(0) > 13 * most ? most : used.size(0);
-  const at::Tensor frames = used.index_select(0, order.slice(0, 0, kept));
-  ScanFields fields = scan.fields();
-  fields.counts = scan.counts().index_select(0, frames);
-  fields.positions = scan.positions().index_select(0, frames);
-  fields.true_positions = fields.truth = at::Tensor();
-  fields.frame_use = at::zeros({kept}, at::kByte);
-  fields.frame_use.slice(0, kFirstHeldOut, {}, kHeldOutOneIn)
-      .fill_(static_cast<int>(FrameUse::held_out));
-  return Scan(std::move(fields));
-}
 
 /// Detector pixels around the zero frequency that a first probe needs: the aperture and some of
 /// what the sample scatters out of it. All of them where that is hardly less.
@@ -109,8 +85,8 @@ class Search {
 
   Search(const Scan& whole, std::int64_t size, bool own)
       : own_(own), own_probe_(whole.probe()), few_(whole), many_(whole) {
-    many_ = on_detector_part(part_of(whole, kFinalPatterns), size);
-    few_ = on_detector_part(part_of(whole, kHeatPatterns), size);
+    many_ = on_detector_part(middle_of(whole, kFinalPatterns), size);
+    few_ = on_detector_part(middle_of(whole, kHeatPatterns), size);
     mean_ = mean_pattern(many_.counts(), at::arange(many_.frames()));
     aperture_ = aperture_of(mean_, many_.mask());
     const at::Tensor axis = at::arange(size, at::kDouble);
@@ -282,7 +258,7 @@ class Search {
 
   void polish(std::vector<Ranked>& ranked) {
     for (int i = 0; i < kMostPolish && !ranked.empty(); ++i) {
-      const ProbeFit before = ranked[0].fit;
+      const HeldOutFit before = ranked[0].fit;
       if (!needs_more(before)) return;
       const Start from{ranked[0].start.what, ranked[0].probe, ranked[0].start.defocus};
       std::vector<Ranked> more = solved(many_, {{from, chain_from("rpie:10,lbfgs:40")}});
@@ -295,8 +271,8 @@ class Search {
     }
   }
 
-  static bool needs_more(const ProbeFit& fit) {
-    return fit.tells() && fit.explained() < kSure && fit.deviance > kDone * fit.noise;
+  static bool needs_more(const HeldOutFit& fit) {
+    return fit.tells() && fit.explained() < kMostlyExplained && fit.deviance > kDone * fit.noise;
   }
 
   /// What comes of each start, best first, without those that diverge.
@@ -304,7 +280,8 @@ class Search {
     std::vector<std::optional<Ranked>> all(jobs.size());
     side_by_side(static_cast<std::int64_t>(jobs.size()), [&](std::int64_t i) {
       const auto& [start, chain] = jobs[static_cast<std::size_t>(i)];
-      all[static_cast<std::size_t>(i)] = solved_once(scan, start, chain);
+      if (auto result = solve_shortly(scan, start.probe, chain))
+        all[static_cast<std::size_t>(i)] = Ranked{start, result->fit, result->probe};
     });
     if (interrupted()) throw Interrupted("stopped while a first probe was looked for");
     std::vector<Ranked> good;
@@ -317,34 +294,11 @@ class Search {
     return good;
   }
 
-  static std::optional<Ranked> solved_once(const Scan& scan, const Start& start,
-                                           const Chain& chain) {
-    const Silence silence;
-    const at::NoGradGuard no_grad;
-    try {
-      const at::Tensor used = scan.frames_with(FrameUse::used);
-      const Scan own = scan.with_probe(
-          calibrate_probe(start.probe.to(at::kComplexFloat), scan.counts(), scan.mask(), used, 0));
-      const SolveResult result = solve(own, {}, {.chain = chain, .every = 1'000'000});
-      if (result.end != ChainEnd::done) return std::nullopt;
-      const at::Tensor held = own.frames_with(FrameUse::held_out);
-      const DataFit fit = data_fit(result.image, own, held, true);
-      const TrivialFit trivial = trivial_fit(own, held, true);
-      if (!std::isfinite(fit.deviance_per_photon)) return std::nullopt;
-      return Ranked{start,
-                    {fit.deviance_per_photon, fit.deviance_per_photon_floor,
-                     trivial.mean_pattern_deviance_per_photon},
-                    result.image.probe};
-    } catch (const InvalidInput&) {
-      return std::nullopt;
-    }
-  }
-
   FoundProbe found(const Ranked& best) const {
     return {.probe = best.start.own ? own_probe_ : probe_for_size(best.probe, own_probe_.size(-1)),
             .what = best.start.what,
             .of_scan = best.start.own,
-            .sure = best.fit.tells() && best.fit.explained() > kSure,
+            .sure = best.fit.tells() && best.fit.explained() > kMostlyExplained,
             .fit = best.fit,
             .strength = peaks_.empty() ? 0 : peaks_[0].strength,
             .trials = trials_};
@@ -360,12 +314,6 @@ class Search {
 };
 
 }  // namespace
-
-double ProbeFit::explained() const {
-  return (mean_pattern - deviance) / std::max(mean_pattern - noise, 1e-12);
-}
-
-bool ProbeFit::tells() const { return mean_pattern > kEnoughPhotons * noise; }
 
 FoundProbe find_probe(const Scan& scan, bool own) {
   require(!scan.geometry().near_field, "{}", "a first probe is looked for in the far field only");

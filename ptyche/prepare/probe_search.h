@@ -8,24 +8,14 @@
 #include <vector>
 
 #include "ptyche/data/scan.h"
+#include "ptyche/prepare/short_solve.h"
 
 namespace ptyche {
-
-/// What some patterns that a solve did not see say of it, deviance per photon.
-struct ProbeFit {
-  double deviance = 0, noise = 0, mean_pattern = 0;
-
-  /// Of what the mean pattern leaves above the noise, the share that the solve explains: 0 no
-  /// better than the mean pattern, 1 down to the noise.
-  double explained() const;
-  /// Whether there are photons enough to tell.
-  bool tells() const;
-};
 
 /// A short solve from one start.
 struct ProbeTrial {
   std::string what;
-  ProbeFit fit;
+  HeldOutFit fit;
 };
 
 struct FoundProbe {
@@ -33,7 +23,7 @@ struct FoundProbe {
   std::string what;      ///< the start that won: "defocus -30.7 rad at the detector's edge"
   bool of_scan = false;  ///< it is the scan's own, refined or as it was
   bool sure = false;     ///< photons enough, and more than half explained
-  ProbeFit fit;
+  HeldOutFit fit;
   double strength = 0;             ///< standard errors of the strongest shadow peak; 0 = none
   std::vector<ProbeTrial> trials;  ///< all short solves, in their order
 };

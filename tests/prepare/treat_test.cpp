@@ -86,6 +86,19 @@ TEST(Treat, MasksADeadHalfAndDoesNotTakeTheOtherHalfsMiddleForTheCentre) {
   EXPECT_TRUE(treatment.scan.mask().narrow(0, 32, 32).all().item<bool>());
 }
 
+TEST(Treat, InvertsAMaskThatCountsOnlyHotPixels) {
+  ScanFields fields = fields_of(good_scan());
+  fields.mask = at::zeros({64, 64}, at::kBool);
+  fields.counts = fields.counts.to(at::kFloat).clone();
+  for (const std::int64_t place : {3, 17, 41, 60}) {
+    fields.mask[place][63 - place] = true;
+    fields.counts.select(1, place).select(1, 63 - place).fill_(60000);
+  }
+  const Treatment treatment = treat(Scan(fields));
+  EXPECT_EQ(acts(treatment), "mask: inverted; ");
+  EXPECT_EQ(treatment.scan.mask().sum().item<std::int64_t>(), 64 * 64 - 4);
+}
+
 TEST(Treat, InvertsAMaskAndTakesBackTheFramesThatWereRejectedUnderIt) {
   ScanFields fields = fields_of(good_scan());
   fields.mask = at::zeros({64, 64}, at::kBool);

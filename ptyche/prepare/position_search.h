@@ -1,0 +1,38 @@
+// Orientation and scale of the positions by short solves, for probes in focus, which cast no shadow
+// that would tell them without one.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ptyche/data/scan.h"
+#include "ptyche/prepare/findings.h"
+#include "ptyche/prepare/short_solve.h"
+
+namespace ptyche {
+
+/// A short solve with the positions changed in one way; without a change they are those given.
+struct PositionTrial {
+  std::string what;
+  std::optional<TurnPositions> change;
+  HeldOutFit fit;
+};
+
+/// The patterns around the middle of a far-field scan, solved from the scan's probe with the
+/// positions as given (always first), one axis flipped, the axes swapped, both, and, where the
+/// probe is the file's, half and twice as far apart. Both axes flipped is not tried: it is the twin
+/// image, which explains as much. Trials that diverge are left out. The same on any number of
+/// threads. Throws Interrupted after Ctrl-C.
+std::vector<PositionTrial> try_positions(const Scan& scan);
+
+/// Explained, beyond what the next best explains.
+inline constexpr double kClearlyMore = 0.15;
+
+/// "positions: one axis flipped", "axes swapped" ..., with a remedy unless the user gave an option
+/// that says how the axes lie, where one trial explains clearly more than the positions as given
+/// and than all others; nothing where none does or there are too few photons to tell.
+std::optional<Finding> finding_of(const std::vector<PositionTrial>& trials,
+                                  const ExamineOptions& options);
+
+}  // namespace ptyche

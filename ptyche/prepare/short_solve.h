@@ -1,0 +1,42 @@
+// Short solves of the middle of a scan, by which starts are told apart before the whole is solved.
+#pragma once
+
+#include <ATen/ATen.h>
+
+#include <cstdint>
+#include <optional>
+
+#include "ptyche/data/scan.h"
+#include "ptyche/solve/solver.h"
+
+namespace ptyche {
+
+/// What some patterns that a solve did not see say of it, deviance per photon.
+struct HeldOutFit {
+  double deviance = 0, noise = 0, mean_pattern = 0;
+
+  /// Of what the mean pattern leaves above the noise, the share that the solve explains: 0 no
+  /// better than the mean pattern, 1 down to the noise.
+  double explained() const;
+  /// Whether there are photons enough to tell.
+  bool tells() const;
+};
+
+/// Explained by a solve of which little is wrong.
+inline constexpr double kMostlyExplained = 0.5;
+
+/// At most `most` used patterns around the middle of the scan, all of them where there are hardly
+/// more; one in eight is held out. Without truth.
+Scan middle_of(const Scan& scan, std::int64_t most);
+
+struct ShortSolve {
+  HeldOutFit fit;
+  at::Tensor probe;  ///< refined, (modes, N, N) complex64
+};
+
+/// A chain from `probe` (modes, N, N), complex and of any power, and a flat object; says nothing.
+/// Nothing where it diverges, is interrupted or cannot be run on such a scan.
+std::optional<ShortSolve> solve_shortly(const Scan& scan, const at::Tensor& probe,
+                                        const Chain& chain);
+
+}  // namespace ptyche

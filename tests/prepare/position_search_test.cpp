@@ -1,0 +1,80 @@
+// Orientation and scale of positions whose probe casts no shadow.
+#include "ptyche/prepare/position_search.h"
+
+#include <gtest/gtest.h>
+
+#include "ptyche/prepare/examine.h"
+#include "ptyche/prepare/first_probe.h"
+#include "tests/prepare/faulty_scans.h"
+#include "tests/support/test_folder.h"
+
+namespace ptyche {
+namespace {
+
+/// A disc in focus: the doctor is silent on what is done to its positions.
+const Scan& scan_in_focus() {
+  static const Scan scan = simulate({.probe = "disk",
+                                     .frames = 60,
+                                     .step_px = 8,
+                                     .photons = 2e4,
+                                     .phase_range_rad = 4,
+                                     .seed = 5});
+  return scan;
+}
+
+FirstProbe prepared(const Scan& scan, const KeepProbe& keep = {},
+                    const ExamineOptions& options = {}) {
+  return with_first_probe(scan, {}, keep, options);
+}
+
+/// Distance from the right positions, or from the twin's, which no pattern tells from them.
+double apart_but_for_the_twin(const at::Tensor& found) {
+  const at::Tensor right = scan_in_focus().positions();
+  return std::min(apart(found, right), apart(-found, right));
+}
+
+TEST(PositionSearch, TurnsBackWhatNoShadowTells) {
+  const Scan& scan = scan_in_focus();
+  for (const Scan& wrong : {turned(scan, -1, 0, 0, 1), turned(scan, 0, 1, -1, 0)}) {
+    const FirstProbe first = prepared(wrong);
+    ASSERT_TRUE(first.turn);
+    EXPECT_LT(apart_but_for_the_twin(first.scan.positions()), 1e-9);
+  }
+}
+
+TEST(PositionSearch, BringsBackPositionsThatAreTwiceTooFarApart) {
+  const FirstProbe first = prepared(turned(scan_in_focus(), 2, 0, 0, 2));
+  EXPECT_LT(apart(first.scan.positions(), scan_in_focus().positions()), 1e-9);
+}
+
+TEST(PositionSearch, LeavesRightPositionsAndThoseThatFitNothing) {
+  EXPECT_FALSE(prepared(scan_in_focus()).turn);
+  ScanFields fields = fields_of(scan_in_focus());
+  at::manual_seed(3);
+  fields.positions = fields.positions.index_select(0, at::randperm(60)).contiguous();
+  const Scan shuffled(fields);
+  EXPECT_FALSE(finding_of(try_positions(shuffled), {}));
+  EXPECT_FALSE(prepared(shuffled).turn);
+}
+
+TEST(PositionSearch, DoesNotActAgainstAnOption) {
+  const Scan wrong = turned(scan_in_focus(), -1, 0, 0, 1);
+  EXPECT_FALSE(prepared(wrong, {}, {.given = {"flip-y"}}).turn);
+  const auto finding = finding_of(try_positions(wrong), {.given = {"flip-y"}});
+  ASSERT_TRUE(finding);
+  EXPECT_EQ(finding->cause, "positions: one axis flipped");
+  EXPECT_EQ(finding->level, Level::warn);
+}
+
+TEST(PositionSearch, IsNotRepeatedByAResumedRun) {
+  const TestFolder folder;
+  const Scan wrong = turned(scan_in_focus(), 0, 1, 1, 0);
+  const FirstProbe first = prepared(wrong, {.file = folder / "first.h5"});
+  const FirstProbe again = prepared(wrong, {.file = folder / "first.h5", .resume = true});
+  EXPECT_TRUE(at::equal(again.scan.positions(), first.scan.positions()));
+  EXPECT_TRUE(at::equal(again.scan.probe(), first.scan.probe()));
+  EXPECT_EQ(again.seconds, first.seconds);
+}
+
+}  // namespace
+}  // namespace ptyche
