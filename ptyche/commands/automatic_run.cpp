@@ -18,6 +18,7 @@ namespace ptyche {
 namespace {
 
 constexpr double kSecondsBetweenImages = 2;
+constexpr std::int64_t kMostNamed = 12;
 
 /// One line per attempt.
 void write_attempts(const std::filesystem::path& folder, const std::vector<Attempt>& attempts) {
@@ -26,6 +27,27 @@ void write_attempts(const std::filesystem::path& folder, const std::vector<Attem
     table += fmt::format("{},{},{:.3f},{:.8g},{}\n", each.what, each.passes, each.seconds,
                          each.held_out_deviance, each.kept ? 1 : 0);
   write_text(folder / "attempts.csv", table);
+}
+
+constexpr const char* kLeftOutFile = "patterns_left_out.csv";
+
+/// Which patterns were left out, and where they lie.
+void write_left_out(const std::filesystem::path& folder, const Scan& scan,
+                    const at::Tensor& left_out) {
+  std::string table = "pattern,row_px,col_px\n", named;
+  for (std::int64_t i = 0; i < left_out.size(0); ++i) {
+    const auto pattern = left_out[i].item<std::int64_t>();
+    const at::Tensor place = scan.positions()[pattern];
+    table += fmt::format("{},{:.6g},{:.6g}\n", pattern, place[0].item<double>(),
+                         place[1].item<double>());
+    if (i < kMostNamed) named += fmt::format("{}{}", i > 0 ? ", " : "", pattern);
+  }
+  write_text(folder / kLeftOutFile, table);
+  note(
+      "{} of {} patterns are left out, for the image of the others does not describe them: {}{} "
+      "({})",
+      left_out.size(0), scan.frames(), named, left_out.size(0) > kMostNamed ? ", ..." : "",
+      kLeftOutFile);
 }
 
 }  // namespace
@@ -55,7 +77,14 @@ AutomaticResult run_automatically(const Scan& scan, const std::optional<Reconstr
       scan, start, options, show, {.folder = folder / kAutomaticCheckpoint, .resume = resume});
   record.stamp(result.image, result.attempts);
   warn_on_error("attempts.csv", [&] { write_attempts(folder, result.attempts); });
+  if (result.left_out.size(0) > 0)
+    warn_on_error(kLeftOutFile, [&] { write_left_out(folder, scan, result.left_out); });
   return result;
+}
+
+Scan scan_of_result(const Scan& scan, const AutomaticResult& result) {
+  return scan.with_frame_use(
+      scan.frame_use().index_fill(0, result.left_out, static_cast<int>(FrameUse::rejected)));
 }
 
 Field no_verdict_option(bool& leave_out) {

@@ -19,13 +19,16 @@ void write_pictures(const std::filesystem::path& folder, const Reconstruction& i
 
 /// Runs the chain. The first image, and from then on the best one every two seconds or later, is
 /// written to `folder` as pictures and reconstruction.h5 stamped by `record`; attempts.csv says
-/// what was tried, what it cost and came to. What has been done is kept in
-/// `folder`/kAutomaticCheckpoint, from which `resume` goes on; whoever writes the image removes it
-/// afterwards (remove_if_possible).
+/// what was tried, what it cost and came to, patterns_left_out.csv which patterns did not fit. What
+/// has been done is kept in `folder`/kAutomaticCheckpoint, from which `resume` goes on; whoever
+/// writes the image removes it afterwards (remove_if_possible).
 AutomaticResult run_automatically(const Scan& scan, const std::optional<Reconstruction>& start,
                                   const AutomaticOptions& options,
                                   const std::filesystem::path& folder, bool resume,
                                   const RunRecord& record, bool arrays = false);
+
+/// The scan as the chain's image is of it: without the patterns that it left out.
+Scan scan_of_result(const Scan& scan, const AutomaticResult& result);
 
 inline constexpr const char* kAutomaticCheckpoint = "automatic_checkpoint";
 

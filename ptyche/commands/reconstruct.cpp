@@ -148,10 +148,10 @@ void reconstruct_by_solvers(const ReconstructOptions& options, const std::string
                             image_files(kAutomaticCheckpoint));
   const FirstProbe first =
       prepared_scan(options.scan, options.no_check, options.probe, kept_in(options.output, resume));
-  const Scan& scan = first.scan;
-  if (options.half_sets) require_halves(scan);
-  const AutomaticResult result = run_automatically(scan, {}, automatic_options(options),
+  if (options.half_sets) require_halves(first.scan);
+  const AutomaticResult result = run_automatically(first.scan, {}, automatic_options(options),
                                                    options.output, resume, record, options.arrays);
+  const Scan scan = scan_of_result(first.scan, result);
   Scores scores{.probe = score_of(first), .seconds = result.seconds_before + watch.seconds()};
   if (options.half_sets && result.end == ChainEnd::done) {
     write_reconstruction(options.output / "reconstruction.h5", result.image);

@@ -127,6 +127,7 @@ std::optional<Comparison> agreement_of_halves(const SolveVerbOptions& options, c
 struct Solved {
   SolveResult result;
   JudgeOptions judge;
+  Scan scan;  ///< without patterns that were left out
 };
 
 /// What a named chain did.
@@ -152,7 +153,10 @@ Solved solved(const Scan& scan, const std::optional<Reconstruction>& start,
                           record, options.arrays);
     JudgeOptions judge = judge_options(found);
     judge.own_probe = start.has_value();
-    return {{std::move(found.image), found.end, {}, found.seconds_before}, std::move(judge)};
+    Scan rest = scan_of_result(scan, found);
+    return {{std::move(found.image), found.end, {}, found.seconds_before},
+            std::move(judge),
+            std::move(rest)};
   }
   SolveResult result = solve(scan, start, options.solver,
                              {.evaluated =
@@ -167,7 +171,8 @@ Solved solved(const Scan& scan, const std::optional<Reconstruction>& start,
   record.stamp(result.image, {attempt_of(options.solver.chain, result)});
   warn_on_error("progress.csv", [&] { write_progress(options.output, result.evaluations); });
   return {std::move(result),
-          {.solver = options.solver, .converged = false, .own_probe = start.has_value()}};
+          {.solver = options.solver, .converged = false, .own_probe = start.has_value()},
+          scan};
 }
 
 /// --start brings its own probe along.
@@ -186,12 +191,11 @@ void run_solve(const SolveVerbOptions& options, const std::string& options_json)
   if (!options.start.empty()) reader_of(options.start, Content::object);  // refused at once
   const FirstProbe first = prepared_scan(options.scan, options.no_check, probe_choice(options),
                                          kept_in(options.output, options.resume));
-  const Scan& scan = first.scan;
   std::optional<Reconstruction> start;
-  if (!options.start.empty()) start = read_start(options.start, scan);
-  if (options.half_sets) require_halves(scan);
+  if (!options.start.empty()) start = read_start(options.start, first.scan);
+  if (options.half_sets) require_halves(first.scan);
   const std::filesystem::path checkpoint = options.output / checkpoint_name(options);
-  const auto [result, how] = solved(scan, start, options, record, checkpoint);
+  const auto [result, how, scan] = solved(first.scan, start, options, record, checkpoint);
   Scores scores{.probe = score_of(first), .seconds = result.seconds_before + stopwatch.seconds()};
   if (result.end == ChainEnd::diverged)
     scores.passes_before_divergence = static_cast<std::int64_t>(result.image.loss.size());

@@ -12,6 +12,12 @@
 namespace ptyche {
 namespace {
 
+// Of a pattern that does not belong to the image.
+constexpr double kHardlyBetter = 0.5;     // left by the image over what the mean pattern leaves
+constexpr double kTypical = 0.3;          // the same of the median pattern, at most
+constexpr double kFarWorse = 5;           // times what is left of the median pattern
+constexpr double kMostMisfitting = 0.25;  // of all
+
 constexpr double kSmallest = 1e-9;  // counts: what is expected at least, so that a logarithm exists
 
 /// Patterns and two guesses of them, (k, pixels) float64, the guesses scaled to the totals.
@@ -67,11 +73,16 @@ at::Tensor noise_deviance(const at::Tensor& means) {
   return out;
 }
 
-void add(Above& sum, const Described& patterns, const at::Tensor& guess) {
+/// Of each pattern, (k) float64: the deviance of `guess` above that of noise.
+at::Tensor above_noise(const Described& patterns, const at::Tensor& guess) {
   const at::Tensor& counts = patterns.counts;
   const at::Tensor all = 2 * (at::xlogy(counts, counts / guess) - (counts - guess));
-  sum.deviance += (all - noise_deviance(patterns.expected)).sum().item<double>();
-  sum.photons += counts.sum().item<double>();
+  return (all - noise_deviance(patterns.expected)).sum(1);
+}
+
+void add(Above& sum, const Described& patterns, const at::Tensor& guess) {
+  sum.deviance += above_noise(patterns, guess).sum().item<double>();
+  sum.photons += patterns.counts.sum().item<double>();
 }
 
 }  // namespace
@@ -83,6 +94,29 @@ double misfit(const Reconstruction& image, const Scan& scan, const at::Tensor& u
   patterns.each(used, [&](const Described& each) { add(left, each, each.expected); });
   patterns.each(others, [&](const Described& each) { add(of_mean, each, each.mean); });
   return left.per_photon() / std::max(of_mean.per_photon(), kSmallest);
+}
+
+at::Tensor left_of_each(const Reconstruction& image, const Scan& scan, const at::Tensor& frames) {
+  std::vector<at::Tensor> left;
+  Patterns(image, scan).each(frames, [&](const Described& each) {
+    const at::Tensor photons = each.counts.sum(1).clamp_min(1);
+    left.push_back(at::stack(
+        {above_noise(each, each.expected) / photons, above_noise(each, each.mean) / photons}, 1));
+  });
+  return at::cat(left);
+}
+
+at::Tensor misfitting(const Reconstruction& image, const Scan& scan, const at::Tensor& frames) {
+  const at::Tensor left = left_of_each(image, scan, frames), none = frames.slice(0, 0, 0);
+  const at::Tensor by_image = left.select(1, 0), by_mean = left.select(1, 1);
+  const double usual = std::max(by_image.median().item<double>(), 0.0);
+  const double usual_of_mean = by_mean.median().item<double>();
+  if (usual > kTypical * usual_of_mean) return none;
+  const at::Tensor bad = by_image.gt(kHardlyBetter * by_mean)
+                             .logical_and(by_image.gt(kFarWorse * usual))
+                             .logical_and(by_image.gt(kTypical * usual_of_mean));
+  if (bad.to(at::kDouble).mean().item<double>() > kMostMisfitting) return none;
+  return frames.masked_select(bad);
 }
 
 double told(const Reconstruction& image, const Scan& scan, const at::Tensor& frames) {

@@ -9,6 +9,7 @@
 #include "ptyche/core/error.h"
 #include "ptyche/core/progress.h"
 #include "ptyche/data/probe.h"
+#include "ptyche/evaluate/description.h"
 #include "ptyche/evaluate/evaluate.h"
 #include "ptyche/solve/illumination.h"
 #include "ptyche/solve/problem.h"
@@ -39,6 +40,7 @@ constexpr double kStill = 0.02, kStillInMuchLight = 0.003;
 // photons: error .107 after 60, .057 after 100), in a large one no more than these patterns cost.
 constexpr std::int64_t kMostPolish = 100, kLeastPolish = 30, kPolishPatterns = 20'000;
 constexpr Margin kAnything{};
+constexpr int kMostLooks = 4;
 constexpr std::int64_t kNever = 1'000'000;  // passes between evaluations that nobody looks at
 
 /// What a trial may change.
@@ -70,6 +72,12 @@ Scan with_hold_out(const Scan& scan) {
   at::Tensor use = scan.frame_use().clone();
   use.index_fill_(0, used.slice(0, kOneIn / 2, {}, kOneIn), static_cast<int>(FrameUse::held_out));
   return scan.with_frame_use(use);
+}
+
+/// The scan with patterns (k) int64 that are not used for anything.
+Scan without(const Scan& scan, const at::Tensor& frames) {
+  return scan.with_frame_use(
+      scan.frame_use().index_fill(0, frames, static_cast<int>(FrameUse::rejected)));
 }
 
 RunKey key_of_run(const Scan& scan, const std::optional<Reconstruction>& start,
@@ -104,6 +112,7 @@ class Automatic {
     const bool dim = prior_matters(problem, counts);
     if (goes_on() && !few && dim) try_slopes();
     if (goes_on() && !few) go_on_until_still();
+    if (goes_on() && !few) leave_out_misfits(start);
     if (goes_on() && !few) try_more_freedom(start);
     if (goes_on() && !dim) polish();
     AutomaticResult result;
@@ -112,6 +121,7 @@ class Automatic {
     result.end = best_.end;
     result.image = std::move(best_.image);
     result.attempts = std::move(attempts_);
+    result.left_out = left_out_;
     result.seconds_before = seconds_before_;
     return result;
   }
@@ -276,6 +286,38 @@ class Automatic {
     if (last.end == ChainEnd::done) replace(std::move(last));
   }
 
+  /// Used patterns that do not fit the image of the others. What the scan holds out stays, for it
+  /// is to tell of the image, good or bad. Wrong patterns bend the image beside them, too, so that
+  /// a second look at all of them follows.
+  void leave_out_misfits(const std::optional<Reconstruction>& start) {
+    const Scan trials = scan_, whole = whole_;
+    if (trials.frames_with(FrameUse::held_out).size(0) == 0) return;
+    for (int look = 0; look < kMostLooks && goes_on(); ++look) {
+      const at::Tensor misfits = kept_.patterns("misfits", best_.number, [&] {
+        return misfitting(best_.image, whole, whole.frames_with(FrameUse::used));
+      });
+      if (at::equal(misfits, left_out_) || !is_better_without(misfits, trials, start)) return;
+      whole_ = without(whole, misfits);
+      left_out_ = misfits;
+    }
+  }
+
+  /// A chain from the beginning without these patterns; where it is not better, nothing has
+  /// changed. Those that were set apart go on to judge, so that images with and without can be
+  /// compared.
+  bool is_better_without(const at::Tensor& misfits, const Scan& trials,
+                         const std::optional<Reconstruction>& start) {
+    const Scan before = scan_;
+    const std::int64_t number = best_.number;
+    const at::Tensor used = trials.frames_with(FrameUse::used);
+    scan_ = without(trials, misfits.masked_select(at::isin(misfits, used)));
+    const Chain last{{"lbfgs", kMostPasses}};
+    try_whole(fmt::format("without {} patterns that do not fit", misfits.size(0)), best_.choice,
+              start ? last : Chain{{"rpie", 5}, last[0]}, start);
+    if (best_.number == number) scan_ = before;
+    return best_.number != number;
+  }
+
   /// Nothing, with a note, where a solver cannot take this scan (a prime factor in N, no memory for
   /// exit waves) or diverges at once: what is there already must not be lost with it.
   std::optional<Candidate> attempt_if_possible(const std::string& what, const Choice& choice,
@@ -345,7 +387,8 @@ class Automatic {
     if (whole_.frames_with(FrameUse::held_out).size(0) > 0 ||
         scan_.frames_with(FrameUse::held_out).size(0) == 0)
       return;
-    result.set_apart = scan_.frames_with(FrameUse::held_out);
+    const at::Tensor apart = scan_.frames_with(FrameUse::held_out);
+    result.set_apart = apart.masked_select(at::isin(apart, left_out_).logical_not());
     result.before_them = best_.image;
     Candidate all =
         attempt("with all patterns", whole_, best_.choice, {{"lbfgs", 10}}, best_.image);
@@ -360,6 +403,7 @@ class Automatic {
   std::int64_t number_ = 0;  ///< of attempts so far
   double seconds_before_ = 0;
   std::vector<Attempt> attempts_;
+  at::Tensor left_out_ = at::empty({0}, at::kLong);
 };
 
 }  // namespace

@@ -34,6 +34,8 @@ struct AutomaticResult {
   /// the image before they came back. Undefined where none were.
   at::Tensor set_apart = {};
   Reconstruction before_them = {};
+  /// Used patterns (k) int64 that did not fit the image of the others, and were left out.
+  at::Tensor left_out = at::empty({0}, at::kLong);
   double seconds_before = 0;  ///< that the run had taken before it was resumed
 };
 
@@ -45,6 +47,8 @@ using ImageWatch = std::function<void(const Reconstruction&)>;
 /// 2. where the prior matters, trials of kTrialPasses passes with other strengths, judged by the
 ///    held-out patterns (a twentieth of the used ones, set apart for the trials, where none are);
 /// 3. L-BFGS until the image stands still;
+///    used patterns that then do not fit at all are left out, and the chain begins anew, kept if
+///    held-out patterns are foretold better;
 /// 4. whole chains with other choices, kept where they foretell held-out patterns better: probe
 ///    modes; modes and positions; the same from the difference map where the fit is poor; more
 ///    passes where there is much light;

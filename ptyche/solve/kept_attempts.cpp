@@ -197,6 +197,30 @@ void KeptAttempts::drop_image(std::int64_t number) {
   });
 }
 
+at::Tensor KeptAttempts::patterns(const char* kind, std::int64_t number,
+                                  const std::function<at::Tensor()>& choose) {
+  if (options_.folder.empty()) return choose();
+  const fs::path path = file(kind, number);
+  const DatasetLayout layout{"chosen", at::kByte, {canvas_.frame_use.size(0)}, 0, 1};
+  if (options_.resume && fs::exists(path)) {
+    try {
+      return with_file(path,
+                       [&] { return read(Hdf5File::open(path), layout).nonzero().squeeze(1); });
+    } catch (const InvalidInput& error) {
+      throw BadCheckpoint(error.what());
+    }
+  }
+  const at::Tensor chosen = choose();
+  warn_if_not_kept(path, [&] {
+    write_atomically(path, [&](const fs::path& part) {
+      Hdf5File out = Hdf5File::create(part);
+      ptyche::write(out, layout, at::zeros(layout.shape, at::kByte).index_fill(0, chosen, 1));
+      out.close();
+    });
+  });
+  return chosen;
+}
+
 SolverWatch KeptAttempts::watch(std::int64_t number) const {
   if (options_.folder.empty()) return {.stop = options_.stop};
   const fs::path path = file("chain", number);

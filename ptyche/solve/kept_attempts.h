@@ -35,7 +35,8 @@ struct KeptAttempt {
 };
 
 /// The folder: run.h5 says whose it is, attempt_N.h5 what attempt N came to, chain_N.h5 is the
-/// checkpoint of the one that was under way. Attempts depend on those before them alone, so that
+/// checkpoint of the one that was under way, and misfits_N.h5 the patterns that were left out after
+/// N. Attempts depend on those before them alone, so that
 /// one whose file is missing is made again.
 class KeptAttempts {
  public:
@@ -52,6 +53,12 @@ class KeptAttempts {
   /// Another one is better: without its image the file is small. Where an attempt could not be
   /// kept, it may be made again from this image: then nothing is dropped any more.
   void drop_image(std::int64_t number);
+
+  /// Patterns (k) int64 that were chosen by an image which may not be there any more: those of the
+  /// run that is resumed, else what `choose` comes to, which is kept as the number's `kind`. Throws
+  /// BadCheckpoint for a damaged file.
+  at::Tensor patterns(const char* kind, std::int64_t number,
+                      const std::function<at::Tensor()>& choose);
 
   /// How the chain of the attempt keeps itself.
   SolverWatch watch(std::int64_t number) const;

@@ -46,6 +46,19 @@ TEST(Description, AFlatObjectForetellsNothingAndLeavesAsMuchAsTheMeanPattern) {
   EXPECT_LT(std::abs(told(flat, scan, all_of(scan))), 0.3);
 }
 
+TEST(Description, OfEachPatternWhatIsLeftTellsTheOnesThatBelongElsewhere) {
+  const Scan scan = noisy_scan();
+  ScanFields fields = scan.fields();
+  fields.counts = scan.counts().clone();
+  fields.counts[10].copy_(scan.counts()[50]);
+  const at::Tensor left = left_of_each(truth_of(scan), Scan(fields), all_of(scan));
+  ASSERT_EQ(left.sizes(), at::IntArrayRef({64, 2}));
+  EXPECT_EQ(left.select(1, 0).argmax().item<std::int64_t>(), 10);
+  EXPECT_GT(left[10][0].item<double>(), 10 * left.select(1, 0).median().item<double>());
+  EXPECT_GT(left.select(1, 1).median().item<double>(),
+            3 * left.select(1, 0).median().item<double>());
+}
+
 TEST(Description, ABeamThatChangesIsNobodysFault) {
   const Scan scan = noisy_scan();
   ScanFields fields = scan.fields();

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "ptyche/data/probe.h"
+#include "ptyche/simulate/simulate.h"
 #include "ptyche/solve/illumination.h"
 #include "ptyche/solve/problem.h"
 #include "ptyche/solve/solve.h"
@@ -56,6 +57,45 @@ TEST(Automatic, HoldsTheProbeOnTrialWherePhotonsAreFew) {
   const AutomaticResult result = solve_automatically(Scan(fields), {});
   EXPECT_TRUE(tried(result, "probe held"));
   EXPECT_TRUE(at::isfinite(at::view_as_real(result.image.object)).all().item<bool>());
+}
+
+/// Leaves of which no two places are alike.
+const Scan& leaves() {
+  static const Scan scan = simulate({.pattern_size = 32,
+                                     .frames = 100,
+                                     .step_px = 3,
+                                     .photons = 1e5,
+                                     .probe_diameter_px = 12,
+                                     .seed = 4});
+  return scan;
+}
+
+/// The scan with the patterns of some places exchanged.
+Scan with_exchanged(const Scan& scan, const at::Tensor& frames) {
+  ScanFields fields = scan.fields();
+  fields.counts =
+      fields.counts.index_copy(0, frames, scan.counts().index_select(0, frames.roll(1)));
+  return Scan(fields);
+}
+
+TEST(Automatic, LeavesOutPatternsThatBelongElsewhereAndOnlyThose) {
+  const Scan& scan = leaves();
+  const at::Tensor wrong = at::tensor({24, 38, 55, 71}, at::kLong);
+  const AutomaticResult result = solve_automatically(with_exchanged(scan, wrong), {});
+  EXPECT_TRUE(at::equal(result.left_out, wrong)) << result.left_out;
+  EXPECT_EQ(result.image.frame_use[38].item<int>(), static_cast<int>(FrameUse::rejected));
+  const AutomaticResult right = solve_automatically(scan, {});
+  EXPECT_EQ(right.left_out.size(0), 0);
+  const Scan rest = scan.with_frame_use(result.image.frame_use);
+  EXPECT_LT(r_factor(result.image, rest), 2 * r_factor(right.image, rest));
+}
+
+TEST(Automatic, KeepsWhatTheScanHoldsOutThoughItBelongsElsewhere) {
+  Scan scan = with_exchanged(leaves(), at::tensor({24, 38, 55, 71}, at::kLong));
+  for (const std::int64_t frame : {12, 38, 44, 65}) scan = with_held_out(scan, frame);
+  const AutomaticResult result = solve_automatically(scan, {});
+  EXPECT_TRUE(at::equal(result.left_out, at::tensor({24, 55, 71}, at::kLong))) << result.left_out;
+  EXPECT_EQ(result.image.frame_use[38].item<int>(), static_cast<int>(FrameUse::held_out));
 }
 
 TEST(Automatic, SolvesAHandfulOfPatternsWithoutAHoldOut) {

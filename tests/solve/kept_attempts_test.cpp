@@ -60,7 +60,9 @@ class KeptAttemptsTest : public testing::Test {
     return result;
   }
 
-  const Scan scan_ = small_scan(25);
+  explicit KeptAttemptsTest(const Scan& scan = small_scan(25)) : scan_(scan) {}
+
+  const Scan scan_;
   const TestFolder folder_;
 };
 
@@ -79,6 +81,31 @@ TEST_F(KeptAttemptsTest, ARunThatIsStoppedInEveryAttemptComesToTheSameImage) {
   const AutomaticResult whole = run(folder_ / "whole", false);
   for (const int passes : {1, 4, 7})
     expect_equal(stopped_and_resumed(folder_ / std::to_string(passes), passes), whole);
+}
+
+/// With patterns that are left out on the way.
+class KeptMisfitsTest : public KeptAttemptsTest {
+ protected:
+  KeptMisfitsTest() : KeptAttemptsTest(with_wrong_patterns()) {}
+
+  static Scan with_wrong_patterns() {
+    const Scan scan = small_scan(64);
+    ScanFields fields = scan.fields();
+    const at::Tensor wrong = at::tensor({18, 29, 45}, at::kLong);
+    fields.counts =
+        fields.counts.index_copy(0, wrong, scan.counts().index_select(0, wrong.roll(1)));
+    return Scan(fields);
+  }
+};
+
+TEST_F(KeptMisfitsTest, AreLeftOutAgainWhereverTheRunEnded) {
+  const AutomaticResult whole = run(folder_ / "whole", false);
+  ASSERT_GT(whole.left_out.size(0), 0);
+  const AutomaticResult pieces = stopped_and_resumed(folder_ / "pieces", 7);
+  expect_equal(pieces, whole);
+  EXPECT_TRUE(at::equal(pieces.left_out, whole.left_out));
+  EXPECT_TRUE(at::equal(pieces.image.frame_use, whole.image.frame_use));
+  expect_equal(run(folder_ / "whole", true), whole);
 }
 
 TEST_F(KeptAttemptsTest, AnAttemptThatIsMissingIsMadeAgain) {
