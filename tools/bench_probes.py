@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Scans without a probe: what the search finds, beside the true probe as a start.
 
-  bench_probes.py [--half tune|report] [--set plain|hard|star] [--only TEXT] [--chain CHAIN] [--bars] [PTYCHE]
+  bench_probes.py [--half tune|report] [--set plain|hard|star] [--only TEXT] [--one-in K] [--chain CHAIN] [--bars] [PTYCHE]
 
 `plain`: 40 simulated scans, lenses out of focus and in focus, zone plates, electron probes with spherical
 aberration, aberrated lenses, Gaussian beams, pinholes; N = 64, 128 and 256, 1e4 and 1e6 photons a pattern,
@@ -213,6 +213,7 @@ def main():
     parser.add_argument("--half", choices=SEEDS, default="report")
     parser.add_argument("--set", choices=LIMITS, default="plain")
     parser.add_argument("--only", default="")
+    parser.add_argument("--one-in", type=int, default=1, help="of the scans so chosen")
     parser.add_argument("--chain", default="auto", help="as --solver of solve; default %(default)s")
     parser.add_argument("--work", type=pathlib.Path)
     parser.add_argument("--bars", action="store_true", help="exit with 1 where a scan misses its bar")
@@ -224,9 +225,8 @@ def main():
         folder = a.work or pathlib.Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)
         rows = []
-        for scan in table(a.half, a.set):
-            if a.only not in scan["name"]:
-                continue
+        chosen = [scan for scan in table(a.half, a.set) if a.only in scan["name"]]
+        for scan in chosen[::a.one_in]:
             true, none = make(scan, folder)
             more = ("--hold-out", "0.1", "--solver", a.chain)
             if a.set == "hard" and a.chain != "auto":
