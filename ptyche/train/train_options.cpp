@@ -69,7 +69,11 @@ std::vector<Field> probe_fields(TrainOptions& options) {
 }
 
 std::vector<Field> run_fields(TrainOptions& options) {
-  return {{.name = "resume",
+  return {{.name = "start",
+           .target = &options.start,
+           .help = "model.ptyche whose network is trained further; none = a new one",
+           .affects_result = false},  // its weights are in the key
+          {.name = "resume",
            .target = &options.resume,
            .help = "go on from the checkpoint in the output folder",
            .affects_result = false},
