@@ -141,7 +141,7 @@ Model model_for(const Scan& scan, Model model, ProbeSource source) {
       static_cast<LearnedScan&>(model) = kept;
       return model;
     }
-    if (!scan.probe_given()) {
+    if (!scan.probe_given() && !model.any_scan) {
       note("{}: it has no probe; the model's own is used", scan.source());
       return model;
     }

@@ -71,7 +71,7 @@ std::vector<Field> probe_fields(TrainOptions& options) {
 std::vector<Field> run_fields(TrainOptions& options) {
   return {{.name = "start",
            .target = &options.start,
-           .help = "model.ptyche whose network is trained further; none = a new one",
+           .help = "model.ptyche, or its folder, whose network is trained further; none = a new one",
            .affects_result = false},  // its weights are in the key
           {.name = "resume",
            .target = &options.resume,
