@@ -17,6 +17,7 @@
 #include "ptyche/ptychopinn/pictures.h"
 #include "ptyche/ptychopinn/probe_shape.h"
 #include "ptyche/train/ptychopinn_recipe.h"
+#include "ptyche/train/universe_training.h"
 
 namespace ptyche {
 namespace {
@@ -30,7 +31,7 @@ struct TrainVerbOptions : TrainingChoices {
   BackendWords backend;
   std::string preset = "none", model_type = "pinn";
   std::vector<std::filesystem::path> scans;
-  std::filesystem::path list, test_file;
+  std::filesystem::path list, universe, test_file;
   bool do_stitching = false;
 };
 
@@ -50,7 +51,10 @@ void leave_out_probe_scale(TrainOptions& train) {
 void resolve(TrainVerbOptions& options) {
   if (options.scans.empty() && !options.scan.file.empty()) options.scans = {options.scan.file};
   if (std::filesystem::is_directory(options.train.start)) options.train.start /= "model.ptyche";
-  if (options.scans.empty() && options.list.empty())
+  const bool some = !options.scans.empty() || !options.list.empty();
+  if (some && !options.universe.empty())
+    throw UsageError("--universe: its scans are simulated; give it or SCAN, not both");
+  if (!some && options.universe.empty())
     throw UsageError("SCAN is missing (" + scan_formats() +
                      " file; --scans and --train-data-file name scans, too)");
   NetworkOptions& network = options.train.network;
@@ -119,9 +123,33 @@ std::vector<WeightedJob> jobs_of(const TrainVerbOptions& options) {
   return jobs;
 }
 
+/// What goes with scans of one's own alone.
+void require_universe_options(TrainVerbOptions options) {
+  TrainVerbOptions usual;
+  for (const std::string& name : changed(fields(options.probe), fields(usual.probe)))
+    throw UsageError("--" + name + ": it goes with a scan, not with --universe");
+  const TrainOptions& train = options.train;
+  if (options.do_stitching || train.positions != PositionFreedom::none || train.tv_weight > 0 ||
+      train.realspace_mae > 0)
+    throw UsageError(
+        "--do-stitching, --refine-positions, --tv-weight and --realspace-mae-weight go with a "
+        "scan, not with --universe");
+}
+
+void run_universe(const TrainVerbOptions& options) {
+  require_universe_options(options);
+  const Universe universe = read_universe(options.universe);
+  const OutputFolder folder(options.output, folder_use(options.overwrite, options.train.resume),
+                            model_files());
+  write_training(options.output, train_on_universe(universe, options.train));
+  remove_if_possible({options.train.checkpoint});
+  summarise("{}\n", (options.output / "model.ptyche").string());
+}
+
 void run_train(TrainVerbOptions options, const std::string& options_json) {
   const Stopwatch watch;
   resolve(options);
+  if (!options.universe.empty()) return run_universe(options);
   const std::vector<WeightedJob> jobs = jobs_of(options);
   const RunRecord record(options_json, options.train.seed);
   const RunFiles files = options.do_stitching
@@ -232,6 +260,11 @@ Command declare(const std::shared_ptr<TrainVerbOptions>& options) {
                            .target = &options->list,
                            .help = "file with a scan in each line, and perhaps how many times an "
                                    "epoch goes over it (1)"},
+                          {.name = "universe",
+                           .target = &options->universe,
+                           .help = "TOML file that says what scans are simulated without end, "
+                                   "instead of SCAN: for a network that knows any scan; an epoch "
+                                   "is 100 steps of --groups-per-batch scans"},
                           output_dir_option(options->output, "folder for the model"),
                           overwrite_option(options->overwrite)},
                          fields(options->probe),
@@ -246,8 +279,8 @@ Command declare(const std::shared_ptr<TrainVerbOptions>& options) {
                          {threads_option(options->threads)}}),
       .references = {},
       .run = [options] { run_train(*options, options_as_json(declare(options))); },
-      .basic = {"scans", "start", "output-dir", "overwrite", "resume", "epochs", "probe",
-                "probe-modes", "refine-positions", "mask", "crop", "seed", "threads"}};
+      .basic = {"scans", "universe", "start", "output-dir", "overwrite", "resume", "epochs",
+                "probe", "probe-modes", "refine-positions", "mask", "crop", "seed", "threads"}};
 }
 
 }  // namespace

@@ -15,6 +15,7 @@
 #include "ptyche/core/output_folder.h"
 #include "ptyche/core/progress.h"
 #include "ptyche/group/make_groups.h"
+#include "ptyche/train/checkpoints.h"
 #include "ptyche/train/ptychopinn_recipe.h"
 #include "ptyche/train/train_step.h"
 #include "ptyche/train/training_state.h"
@@ -112,48 +113,6 @@ void set_rate(TrainingState& state, const Scan& scan, const InputCache& inputs,
   last.validation_loss = loss_without_step(state, scan, inputs, validated, options);
   state.rate = plateau_factor(state.model.history);
 }
-
-/// Writes the checkpoint now and then, and when the user wants to stop.
-class Checkpoints {
- public:
-  Checkpoints(std::filesystem::path file, Key key) : file_(std::move(file)), key_(std::move(key)) {}
-
-  void after_step(const TrainingState& state) {
-    const bool stop = interrupted();
-    if (!stop && since_last_.seconds() < checkpoint_seconds()) return;
-    since_last_ = Stopwatch();
-    const bool kept = keep(state);
-    if (!stop) return;
-    throw Interrupted(kept ? "stopped during training; the state is kept in " + file_.string() +
-                                 ", --resume goes on from it"
-                           : "stopped during training");
-  }
-
-  void remove() { remove_if_possible({file_}); }
-
-  /// What cannot be written is a warning: the work itself is not lost. False then.
-  bool keep(const TrainingState& state) {
-    if (file_.empty()) return false;
-    try {
-      write_checkpoint(file_, state, key_);
-      send_event("checkpoint", {{"file", file_.string()}, {"done", state.step}});
-      return true;
-    } catch (const std::exception& error) {
-      warn("the checkpoint could not be written, --resume cannot go on from here: {}",
-           error.what());
-      return false;
-    }
-  }
-
- private:
-  std::filesystem::path file_;
-  Key key_;
-  Stopwatch since_last_;
-};
-
-}  // namespace
-
-namespace {
 
 void require_scans(const std::vector<TrainingScan>& scans, const TrainOptions& options) {
   require(!scans.empty(), "train: expected at least one scan, found none");

@@ -141,14 +141,6 @@ void move_own(ScanState& of, const TrainingState& state, const TrainOptions& opt
   ++of.own_steps;
 }
 
-void move_network(TrainingState& state, const TrainOptions& options) {
-  clip_gradients(state.weights, options.gradient_limit);
-  const double factor = state.rate * learning_rate_factor(state.step, state.total_steps, options);
-  adam_step(state.weights, state.network_adam, factor * options.learning_rate,
-            adam_of(state, options));
-  average(state.averaged_weights, state.weights, averaging_weight(options, state.step));
-}
-
 /// Gradients of a part's loss are added to those of the parts before. Returns its loss per `size`
 /// and its contrast, which count as `share` of the batch.
 struct PartLoss {
@@ -171,6 +163,14 @@ PartLoss add_gradients(const StepPart& part, double share, const TrainingState& 
 }
 
 }  // namespace
+
+void move_network(TrainingState& state, const TrainOptions& options) {
+  clip_gradients(state.weights, options.gradient_limit);
+  const double factor = state.rate * learning_rate_factor(state.step, state.total_steps, options);
+  adam_step(state.weights, state.network_adam, factor * options.learning_rate,
+            adam_of(state, options));
+  average(state.averaged_weights, state.weights, averaging_weight(options, state.step));
+}
 
 InputCache::InputCache(const Model& model, const Scan& scan, Engine engine, double bytes)
     : model_(model), scan_(scan), engine_(engine) {

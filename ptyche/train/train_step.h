@@ -13,8 +13,8 @@ inline constexpr double kCacheBytes = 2e9;
 /// computed once where all used patterns' channels fit into memory, else for every batch.
 class InputCache {
  public:
-  /// The scan must outlive it; where positions have moved, a new one is due. `bytes` is the memory that
-  /// it may take.
+  /// The scan must outlive it; where positions have moved, a new one is due. `bytes` is the memory
+  /// that it may take.
   InputCache(const Model& model, const Scan& scan, Engine engine = Engine::fused,
              double bytes = kCacheBytes);
 
@@ -53,6 +53,9 @@ StepResult train_step(TrainingState& state, const std::vector<StepPart>& parts,
 /// The same of a training on one scan.
 StepResult train_step(TrainingState& state, const Scan& scan, const InputCache& inputs,
                       const GroupBatch& batch, const TrainOptions& options);
+
+/// The network along its gradient, which is clipped, and the means of its weights.
+void move_network(TrainingState& state, const TrainOptions& options);
 
 /// Whether probe, background and positions still wait for the network.
 bool warming_up(const TrainingState& state, const TrainOptions& options);

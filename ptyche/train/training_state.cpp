@@ -291,6 +291,20 @@ std::vector<TrainingScan> only_scan(const Scan& scan, const Groups& groups) {
 
 }  // namespace
 
+void take_start(Model& model, const TrainOptions& options) {
+  const StartNetwork start = network_to_start_from(options);
+  NetworkOptions found = start.network;
+  require(found.channels == model.network_options.channels &&
+              key_of(found) == key_of(model.network_options),
+          "--start {}: expected a network of the same shape, found another one",
+          options.start.string());
+  take_weights(model, start.weights);
+}
+
+std::string fingerprint_of_start(const TrainOptions& options) {
+  return fingerprint_of(network_to_start_from(options).weights);
+}
+
 Key training_key(const std::vector<TrainingScan>& scans, const TrainOptions& options) {
   Key key = record_of(scans, options);
   for (std::size_t i = 0; i < scans.size(); ++i)

@@ -76,6 +76,11 @@ Key training_key(const Scan& scan, const Groups& groups, const TrainOptions& opt
 void require_counters(const TrainingState& state, const std::vector<TrainingScan>& scans,
                       const TrainOptions& options);
 
+/// The weights of the model that options.start names: into a model of the same network, and as one
+/// line for keys. Throw InvalidInput naming the file, what was expected and found.
+void take_start(Model& model, const TrainOptions& options);
+std::string fingerprint_of_start(const TrainOptions& options);
+
 /// The batches of an epoch, and how many an epoch has.
 std::vector<std::vector<ScanBatch>> batches_of(const std::vector<TrainingScan>& scans,
                                                const TrainOptions& options, std::int64_t epoch);
