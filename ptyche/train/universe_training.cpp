@@ -26,7 +26,7 @@ namespace ptyche {
 namespace {
 
 constexpr double kImageFloor = 1e-5, kFitFloor = 1e-5;  // below which no one asks for more
-constexpr std::uint64_t kValidationScans = 32;
+constexpr std::uint64_t kValidationScans = 16;
 // Scans that are judged and never learned from; training does not get so far.
 constexpr std::uint64_t kFirstValidation = std::uint64_t{1} << 60U;
 

@@ -43,7 +43,7 @@ Model new_model_of(const Universe& universe, const TrainOptions& options);
 /// Trains a network on options.epochs times kUniverseSteps steps of options.groups_per_batch scans,
 /// scan number k in step k / groups_per_batch; scans are simulated by a thread of its own, ahead.
 /// The history's loss is the mean ratio of the fit to that of the stem, its validation loss that of
-/// the image of 32 scans that are not trained on. Checkpoints, Ctrl-C and resuming as in train.
+/// the image of 16 scans that are not trained on. Checkpoints, Ctrl-C and resuming as in train.
 /// Throws InvalidInput for options out of range, a checkpoint of another run, and when the loss
 /// stops being finite.
 Model train_on_universe(const Universe& universe, const TrainOptions& options);
