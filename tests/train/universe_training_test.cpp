@@ -79,28 +79,5 @@ TEST(UniverseTrainingSlow, IsTheSameEveryTimeAndIsNotResumedWithOtherOptions) {
   std::filesystem::remove_all(folder);
 }
 
-TEST(UniverseTrainingSlow, LearnsToBeatTheStemOnProbesThatItNeverSaw) {
-  TrainOptions options = tiny_options();
-  options.epochs = 10;
-  Universe learned = tiny_universe();
-  learned.probe_kinds = {{"lens", 1}, {"disk", 1}};
-  const Model model = train_on_universe(learned, options);
-  Universe unseen = tiny_universe();
-  unseen.probe_kinds = {{"zone-plate", 1}, {"gaussian", 1}};
-  const at::NoGradGuard no_grad;
-  double image = 0, fit = 0;
-  constexpr int kScans = 12;
-  for (std::uint64_t number = 0; number < kScans; ++number) {
-    const ShownScan shown = show(model, unseen, 99, number);
-    const GainOverStem gain = gain_over_stem(
-        patches_of(model, shown.drawn.scan, at::arange(9, at::kLong), shown.channels), shown, model,
-        Engine::fused);
-    image += gain.image.item<double>() / kScans;
-    fit += gain.fit.item<double>() / kScans;
-  }
-  EXPECT_LT(std::exp(image), 0.985);
-  EXPECT_LT(std::exp(fit), 0.96);
-}
-
 }  // namespace
 }  // namespace ptyche
