@@ -13,6 +13,7 @@
 #include "ptyche/core/files.h"
 #include "ptyche/core/progress.h"
 #include "ptyche/model/model.h"
+#include "ptyche/prepare/first_probe.h"
 #include "ptyche/prepare/scan_rotation.h"
 #include "ptyche/ptychopinn/pictures.h"
 
@@ -25,6 +26,7 @@ struct InferVerbOptions {
   SubsampleOptions subsample;
   PictureOptions pictures;
   std::filesystem::path test_data, model, output;
+  std::string probe = "auto";
   BackendWords backend;
   std::int64_t threads = 0, groups = 0, gridsize = 0, neighbours = 0;
   bool overwrite = false, arrays = false;
@@ -79,6 +81,21 @@ void resolve_infer(InferVerbOptions& options) {
   if (options.subsample.count == 0) options.subsample.count = options.groups;
 }
 
+ProbeSource source_of(const std::string& probe) {
+  if (probe == "auto") return ProbeSource::automatic;
+  return probe == "model" ? ProbeSource::model : ProbeSource::scan;
+}
+
+/// The scan with the probe that the option names; one that a network of any scan cannot do without
+/// is looked for in the patterns.
+Scan scan_to_infer(const InferVerbOptions& options, const Model& model) {
+  const Scan scan = read_turned_scan(options.scan);
+  const bool to_find = options.probe == "auto" && model.any_scan && !scan.probe_given();
+  const bool named = source_of(options.probe) == ProbeSource::scan;
+  const Scan lit = to_find || named ? with_first_probe(scan, {.probe = options.probe}).scan : scan;
+  return subsample(lit, options.subsample);
+}
+
 void run_infer(InferVerbOptions options, const std::string& options_json) {
   const Stopwatch watch;
   const RunRecord record(options_json, options.seed);
@@ -87,8 +104,9 @@ void run_infer(InferVerbOptions options, const std::string& options_json) {
   note_options_without_effect(options);
   const OutputFolder folder(options.output, folder_use(options.overwrite),
                             joined(image_files(), picture_files()));
-  const Model model = read_model(model_file_at(options.model));
-  const Scan scan = subsample(read_turned_scan(options.scan), options.subsample);
+  const Model trained = read_model(model_file_at(options.model));
+  const Scan scan = scan_to_infer(options, trained);
+  const Model model = model_for(scan, trained, source_of(options.probe));
   Reconstruction image = network_image(model, scan, options.infer);
   record.stamp(image, model, {});
   write_image(options.output, image, placed_by(model, scan), {.seconds = watch.seconds()}, {});
@@ -102,8 +120,8 @@ Command declare(const std::shared_ptr<InferVerbOptions>& options) {
       .summary = "the image of a scan by a model that is already trained",
       .description =
           "One forward pass per pattern, then the patches are stitched. The scan "
-          "may be another one than the model was trained on, with the same probe "
-          "and pattern size.",
+          "may be another one than the model was trained on: with the same probe "
+          "and pattern size if that was one scan, with any probe if it was several.",
       .arguments = {{"SCAN", &options->scan.file, scan_formats() + " file", false}},
       .options = joined({{{.name = "model",
                            .target = &options->model,
@@ -111,6 +129,11 @@ Command declare(const std::shared_ptr<InferVerbOptions>& options) {
                            .short_name = "m",
                            .required = true,
                            .aliases = {"model-path"}},
+                          {.name = "probe",
+                           .target = &options->probe,
+                           .help = "auto (the model's, where it was trained on one scan or on "
+                                   "this one; else the scan's), model, scan, or the path of a "
+                                   "result or of an .npy file"},
                           output_dir_option(options->output),
                           overwrite_option(options->overwrite),
                           arrays_option(options->arrays),
@@ -128,7 +151,7 @@ Command declare(const std::shared_ptr<InferVerbOptions>& options) {
                          {threads_option(options->threads)}}),
       .references = {},
       .run = [options] { run_infer(*options, options_as_json(declare(options))); },
-      .basic = {"model", "output-dir", "overwrite", "mask", "crop", "batch", "threads"}};
+      .basic = {"model", "probe", "output-dir", "overwrite", "mask", "crop", "batch", "threads"}};
 }
 
 }  // namespace

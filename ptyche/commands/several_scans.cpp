@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <sstream>
 
 #include "ptyche/core/error.h"
 #include "ptyche/core/files.h"
@@ -13,6 +15,7 @@
 #include "ptyche/io/product.h"
 #include "ptyche/report/report.h"
 #include "ptyche/storage/arrays.h"
+#include "ptyche/train/train.h"
 
 namespace ptyche {
 namespace fs = std::filesystem;
@@ -176,6 +179,64 @@ std::vector<ScanJob> scan_jobs(const std::vector<fs::path>& words, const ReadOpt
   for (const fs::path& word : words)
     for (const fs::path& file : fitting(word)) add_scans(file, options, jobs);
   make_different(jobs);
+  return jobs;
+}
+
+namespace {
+
+/// What stands before a # and is no blank.
+std::string without_remark(const std::string& line) {
+  const std::string text = line.substr(0, line.find('#'));
+  const auto first = text.find_first_not_of(" \t\r"), last = text.find_last_not_of(" \t\r");
+  return first == std::string::npos ? "" : text.substr(first, last - first + 1);
+}
+
+/// "PATH WEIGHT" or "PATH". A last word that is a number is a weight.
+std::pair<std::string, double> path_and_weight(const std::string& text) {
+  const auto blank = text.find_last_of(" \t");
+  if (blank == std::string::npos) return {text, 1};
+  const std::string word = text.substr(blank + 1);
+  char* end = nullptr;
+  const double weight = std::strtod(word.c_str(), &end);
+  if (*end != '\0') return {text, 1};
+  require(weight > 0 && weight <= kLargestWeight,
+          "expected a weight above 0 and at most {}, found {}", kLargestWeight, word);
+  return {text.substr(0, text.find_last_not_of(" \t", blank) + 1), weight};
+}
+
+/// Before hours of work on the others.
+std::vector<ScanJob> existing(std::vector<ScanJob> jobs) {
+  for (const ScanJob& job : jobs)
+    require(fs::exists(job.file), "{}: expected a scan, found no such file", job.file.string());
+  return jobs;
+}
+
+/// The scans that one line names.
+std::vector<ScanJob> jobs_of_line(const std::string& path, const fs::path& list,
+                                  const ReadOptions& options) {
+  const fs::path file = fs::path(path).is_absolute() ? fs::path(path) : list.parent_path() / path;
+  return existing(scan_jobs({file}, options));
+}
+
+}  // namespace
+
+std::vector<WeightedJob> weighted_jobs(const std::vector<fs::path>& words, const fs::path& list,
+                                       const ReadOptions& options) {
+  std::vector<WeightedJob> jobs;
+  for (const ScanJob& job : existing(scan_jobs(words, options))) jobs.push_back({job});
+  if (list.empty()) return jobs;
+  std::istringstream lines(read_bytes(list));
+  std::int64_t number = 0;
+  for (std::string line; std::getline(lines, line);) {
+    ++number;
+    const std::string text = without_remark(line);
+    if (text.empty()) continue;
+    with_context(fmt::format("{}: line {}", list.string(), number), [&] {
+      const auto [path, weight] = path_and_weight(text);
+      for (const ScanJob& job : jobs_of_line(path, list, options)) jobs.push_back({job, weight});
+    });
+  }
+  require(!jobs.empty(), "{}: expected a scan in each line, found none", list.string());
   return jobs;
 }
 

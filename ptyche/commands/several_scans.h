@@ -18,12 +18,26 @@ struct ScanJob {
   std::string name;              ///< of its folder
 };
 
-/// The scans that the words name: files and folders, patterns with * and ? (of the last part of a
-/// path; sorted by the numbers in the names), and of a file with several scans each, unless
-/// `options.scan_index` takes one. Names are the files' without their endings, made different by
-/// numbers. Throws InvalidInput for a pattern that fits nothing.
+/// The scans that the words name: files, folders that are a scan, patterns with * and ? (of the
+/// last part of a path; sorted by the numbers in the names), and of a file with several scans each,
+/// unless `options.scan_index` takes one. Names are the files' without their endings, made
+/// different by numbers. Throws InvalidInput for a pattern that fits nothing.
 std::vector<ScanJob> scan_jobs(const std::vector<std::filesystem::path>& words,
                                const ReadOptions& options);
+
+/// A scan to learn from, and how much.
+struct WeightedJob {
+  ScanJob job;
+  double weight = 1;
+};
+
+/// The scans that the words name, and those of a list file (empty = none): one path in a line, with
+/// * and ? as above, then perhaps its weight; what follows # is a remark, paths are relative to
+/// the file's folder. Throws InvalidInput naming file and line for a path that is not there, a
+/// weight that is no number above 0, and for a list without scans.
+std::vector<WeightedJob> weighted_jobs(const std::vector<std::filesystem::path>& words,
+                                       const std::filesystem::path& list,
+                                       const ReadOptions& options);
 
 /// Runs `reconstruct` for each job, whose result goes into `folder`/NAME; what it throws is printed
 /// and the next scan begins, but for Interrupted, which ends it all. Prints a table at the end

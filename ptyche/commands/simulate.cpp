@@ -14,13 +14,15 @@
 #include "ptyche/core/progress.h"
 #include "ptyche/io/cxi.h"
 #include "ptyche/io/write_scan.h"
+#include "ptyche/simulate/universe.h"
 
 namespace ptyche {
 namespace {
 
 struct SimulateVerbOptions {
   SimulateOptions simulate;
-  std::filesystem::path output, like;
+  std::filesystem::path output, like, universe;
+  std::uint64_t number = 0;
 };
 
 /// Throws UsageError for an option that another scan decides.
@@ -34,7 +36,20 @@ void require_options_of_like(SimulateOptions options) {
                       fmt::join(looked_at, ", --")));
 }
 
+/// A scan as `train --universe` draws it. Throws UsageError for an option that the universe
+/// decides.
+Scan drawn_from(const SimulateVerbOptions& options) {
+  SimulateOptions asked = options.simulate, defaults;
+  for (const std::string& name : changed(fields(asked), fields(defaults)))
+    if (name != "seed")
+      throw UsageError(
+          fmt::format("--{}: with --universe its file says that; expected none but --seed", name));
+  if (!options.like.empty()) throw UsageError("--like: give it or --universe, not both");
+  return universe_scan(read_universe(options.universe), asked.seed, options.number).scan;
+}
+
 Scan simulated(const SimulateVerbOptions& options) {
+  if (!options.universe.empty()) return drawn_from(options);
   if (options.like.empty()) return simulate(options.simulate);
   require_options_of_like(options.simulate);
   ReadOptions read;
@@ -74,12 +89,19 @@ Command simulate_command() {
                            .required = true},
                           {.name = "like",
                            .target = &options->like,
-                           .help = "a scan whose own object, probe and positions are simulated"}},
+                           .help = "a scan whose own object, probe and positions are simulated"},
+                          {.name = "universe",
+                           .target = &options->universe,
+                           .help = "TOML file that says what scans there are, as of train"},
+                          {.name = "number",
+                           .target = &options->number,
+                           .help = "with --universe: which of its scans"}},
                          fields(options->simulate)}),
       .references = {},
       .run = [options] { run_simulate(*options); },
-      .basic = {"output", "like", "object", "object-file", "probe", "trajectory", "N", "n-patterns",
-                "step", "jitter", "photons", "probe-diameter", "relative-defocus", "seed"}};
+      .basic = {"output", "like", "universe", "number", "object", "object-file", "probe",
+                "trajectory", "N", "n-patterns", "step", "jitter", "photons", "probe-diameter",
+                "relative-defocus", "seed"}};
 }
 
 }  // namespace ptyche

@@ -8,6 +8,7 @@
 #include "ptyche/commands/parse.h"
 #include "ptyche/commands/ptychopinn_words.h"
 #include "ptyche/commands/run_result.h"
+#include "ptyche/commands/several_scans.h"
 #include "ptyche/core/files.h"
 #include "ptyche/core/progress.h"
 #include "ptyche/model/model.h"
@@ -16,6 +17,7 @@
 #include "ptyche/ptychopinn/pictures.h"
 #include "ptyche/ptychopinn/probe_shape.h"
 #include "ptyche/train/ptychopinn_recipe.h"
+#include "ptyche/train/universe_training.h"
 
 namespace ptyche {
 namespace {
@@ -28,7 +30,8 @@ struct TrainVerbOptions : TrainingChoices {
   ProbeShape shape;
   BackendWords backend;
   std::string preset = "none", model_type = "pinn";
-  std::filesystem::path test_file;
+  std::vector<std::filesystem::path> scans;
+  std::filesystem::path list, universe, test_file;
   bool do_stitching = false;
 };
 
@@ -46,9 +49,14 @@ void leave_out_probe_scale(TrainOptions& train) {
 
 /// Values that follow from others.
 void resolve(TrainVerbOptions& options) {
-  if (options.scan.file.empty())
+  if (options.scans.empty() && !options.scan.file.empty()) options.scans = {options.scan.file};
+  if (std::filesystem::is_directory(options.train.start)) options.train.start /= "model.ptyche";
+  const bool some = !options.scans.empty() || !options.list.empty();
+  if (some && !options.universe.empty())
+    throw UsageError("--universe: its scans are simulated; give it or SCAN, not both");
+  if (!some && options.universe.empty())
     throw UsageError("SCAN is missing (" + scan_formats() +
-                     " file; --train-data-file names it too)");
+                     " file; --scans and --train-data-file name scans, too)");
   NetworkOptions& network = options.train.network;
   if (options.model_type == "supervised") network.name = "supervised";
   as_usage([&] { require_recipe(options.train); });
@@ -76,25 +84,91 @@ void write_stitched(const TrainVerbOptions& options, const Scan& scan, const Mod
   write_ptychopinn_pictures(options.output, image, seen, options.pictures);
 }
 
+/// Where the probe that was looked for is kept, of several scans for each.
+std::filesystem::path first_probe_file(const TrainVerbOptions& options, std::size_t number,
+                                       std::size_t scans) {
+  if (scans == 1) return options.output / kFirstProbeFile;
+  return options.output / fmt::format("first_probe_{:05}.h5", number + 1);
+}
+
+/// One of the scans as it is trained on.
+TrainingScan prepared(const TrainVerbOptions& options, const WeightedJob& asked,
+                      const std::filesystem::path& probe_file) {
+  ReadOptions how = options.scan;
+  how.file = asked.job.file;
+  how.scan_index = asked.job.scan_index;
+  const FirstProbe first = with_first_probe(read_turned_scan(how), options.probe,
+                                            {.file = probe_file, .resume = options.train.resume});
+  const Scan scan = subsample(with_shaped_probe(first.scan, options.shape),
+                              options.grouping.resolved_subsample());
+  return {
+      .scan = scan, .groups = groups_for(scan, options, options.grouping), .weight = asked.weight};
+}
+
+/// What is meant for one scan, of several.
+void require_one_scan(const TrainVerbOptions& options) {
+  if (!options.scan.hold_out_file.empty())
+    throw UsageError("--hold-out-file: its numbers are those of one scan; of several --hold-out");
+  if (options.do_stitching && options.test_file.empty())
+    throw UsageError("--do-stitching: of several scans; --test-data-file says which one");
+}
+
+std::vector<WeightedJob> jobs_of(const TrainVerbOptions& options) {
+  std::vector<WeightedJob> jobs = weighted_jobs(options.scans, options.list, options.scan);
+  // A file of several scans that is given alone is refused by its reader, which knows the way out.
+  if (options.list.empty() && options.scans.size() == 1 &&
+      std::filesystem::exists(options.scans.front()))
+    jobs = {{{options.scans.front(), options.scan.scan_index, ""}}};
+  if (jobs.size() > 1) require_one_scan(options);
+  return jobs;
+}
+
+/// What goes with scans of one's own alone.
+void require_universe_options(TrainVerbOptions options) {
+  TrainVerbOptions usual;
+  for (const std::string& name : changed(fields(options.probe), fields(usual.probe)))
+    throw UsageError("--" + name + ": it goes with a scan, not with --universe");
+  const TrainOptions& train = options.train;
+  if (options.do_stitching || train.positions != PositionFreedom::none || train.tv_weight > 0 ||
+      train.realspace_mae > 0)
+    throw UsageError(
+        "--do-stitching, --refine-positions, --tv-weight and --realspace-mae-weight go with a "
+        "scan, not with --universe");
+}
+
+void run_universe(const TrainVerbOptions& options) {
+  require_universe_options(options);
+  const Universe universe = read_universe(options.universe);
+  const OutputFolder folder(options.output, folder_use(options.overwrite, options.train.resume),
+                            model_files());
+  write_training(options.output, train_on_universe(universe, options.train));
+  remove_if_possible({options.train.checkpoint});
+  summarise("{}\n", (options.output / "model.ptyche").string());
+}
+
 void run_train(TrainVerbOptions options, const std::string& options_json) {
   const Stopwatch watch;
   resolve(options);
+  if (!options.universe.empty()) return run_universe(options);
+  const std::vector<WeightedJob> jobs = jobs_of(options);
   const RunRecord record(options_json, options.train.seed);
   const RunFiles files = options.do_stitching
                              ? joined(joined(model_files(), image_files()), picture_files())
                              : model_files();
   const OutputFolder folder(options.output, folder_use(options.overwrite, options.train.resume),
                             files);
-  const FirstProbe first = with_first_probe(read_turned_scan(options.scan), options.probe,
-                                            kept_in(options.output, options.train.resume));
-  const Scan scan = subsample(with_shaped_probe(first.scan, options.shape),
-                              options.grouping.resolved_subsample());
-  const Model model = train(scan, groups_for(scan, options, options.grouping), options.train);
+  std::vector<std::filesystem::path> kept{options.train.checkpoint};
+  std::vector<TrainingScan> scans;
+  for (const WeightedJob& job : jobs) {
+    kept.push_back(first_probe_file(options, scans.size(), jobs.size()));
+    scans.push_back(prepared(options, job, kept.back()));
+  }
+  const Model model = train(scans, options.train);
   write_training(options.output, model);
   // Only now: until the model is written, the checkpoint is all that there is of the work.
-  remove_if_possible({options.output / kFirstProbeFile, options.train.checkpoint});
+  remove_if_possible(kept);
   summarise("{}\n", (options.output / "model.ptyche").string());
-  if (options.do_stitching) write_stitched(options, scan, model, watch, record);
+  if (options.do_stitching) write_stitched(options, scans.front().scan, model, watch, record);
 }
 
 /// PtychoPINN's way with all that goes with it. Options that are given themselves come after it.
@@ -167,17 +241,31 @@ std::vector<Field> ptychopinn_option_list(TrainVerbOptions& options) {
 Command declare(const std::shared_ptr<TrainVerbOptions>& options) {
   return {
       .name = "train",
-      .summary = "train a network on a scan",
+      .summary = "train a network on a scan, or one on many",
       .description =
           "The first half of `reconstruct`. Leaves model.ptyche and history.csv; "
           "Ctrl-C keeps a checkpoint from which --resume goes on. With --gridsize, or another "
-          "network than ours, groups are chosen once, as PtychoPINN does.",
-      .arguments = {{"SCAN", &options->scan.file, scan_formats() + " file", false}},
+          "network than ours, groups are chosen once, as PtychoPINN does. Of several scans (other "
+          "samples, probes, doses) each keeps a probe and a background of its own, and one network "
+          "learns from all; `infer` then takes the probe of the scan that it is given.",
+      .arguments = {{"SCAN", &options->scans,
+                     scan_formats() + " file; several (patterns with * and ? too): one network "
+                                      "for all of them",
+                     false}},
       .options = joined({{{.name = kPresetOption,
                            .target = preset_target(*options),
                            .help = "ptychopinn: train as PtychoPINN does (network, loss, merge, "
                                    "learning rate, scale); other options change that"}},
-                         {output_dir_option(options->output, "folder for the model"),
+                         {{.name = "scans",
+                           .target = &options->list,
+                           .help = "file with a scan in each line, and perhaps how many times an "
+                                   "epoch goes over it (1)"},
+                          {.name = "universe",
+                           .target = &options->universe,
+                           .help = "TOML file that says what scans are simulated without end, "
+                                   "instead of SCAN: for a network that knows any scan; an epoch "
+                                   "is 100 steps of --groups-per-batch scans"},
+                          output_dir_option(options->output, "folder for the model"),
                           overwrite_option(options->overwrite)},
                          fields(options->probe),
                          fields(options->shape),
@@ -191,8 +279,8 @@ Command declare(const std::shared_ptr<TrainVerbOptions>& options) {
                          {threads_option(options->threads)}}),
       .references = {},
       .run = [options] { run_train(*options, options_as_json(declare(options))); },
-      .basic = {"output-dir", "overwrite", "resume", "epochs", "probe", "probe-modes",
-                "refine-positions", "mask", "crop", "seed", "threads"}};
+      .basic = {"scans", "universe", "start", "output-dir", "overwrite", "resume", "epochs",
+                "probe", "probe-modes", "refine-positions", "mask", "crop", "seed", "threads"}};
 }
 
 }  // namespace

@@ -24,6 +24,8 @@ enum class Purpose : std::uint32_t {
   group_members = 13,
   subsample = 14,
   verdict = 15,
+  scan_mixture = 16,
+  universe = 17,
 };
 
 /// The bijection Philox4x32-10 (Salmon et al., SC'11, doi 10.1145/2063384.2063405): 128 random bits

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <nanoflann.hpp>
 #include <vector>
 
@@ -113,6 +114,75 @@ std::vector<GroupBatch> draw_epoch(const Groups& groups, std::int64_t groups_per
         groups, {order.begin() + first, order.begin() + last},
         epoch_index * static_cast<std::uint64_t>(count) + static_cast<std::uint64_t>(first)));
   }
+  return batches;
+}
+
+namespace {
+
+/// Batches of one group, as many as the weight asks for: whole passes first, then part of one.
+std::vector<GroupBatch> single_groups(const WeightedGroups& scan, std::int64_t epoch) {
+  const auto passes = static_cast<std::int64_t>(std::ceil(scan.weight));
+  std::vector<GroupBatch> drawn;
+  std::size_t in_a_pass = 0;
+  for (std::int64_t pass = 0; pass < passes; ++pass) {
+    std::vector<GroupBatch> some = draw_epoch(scan.groups, 1, epoch * passes + pass);
+    in_a_pass = some.size();
+    drawn.insert(drawn.end(), some.begin(), some.end());
+  }
+  const double wanted = std::round(scan.weight * static_cast<double>(in_a_pass));
+  drawn.resize(std::max<std::size_t>(1, static_cast<std::size_t>(wanted)));
+  return drawn;
+}
+
+/// Several batches of one scan as one.
+GroupBatch joined_batch(const std::vector<GroupBatch>& batches) {
+  if (batches.size() == 1) return batches.front();
+  std::vector<at::Tensor> frames, group, merged;
+  std::int64_t count = 0, places = 0;
+  for (const GroupBatch& batch : batches) {
+    frames.push_back(batch.frames);
+    group.push_back(batch.group + count);
+    merged.push_back(batch.merged + places);
+    count += batch.count;
+    places += batch.frames.size(0);
+  }
+  return {at::cat(frames), at::cat(group), at::cat(merged), count};
+}
+
+/// The chosen groups, joined by scan.
+std::vector<ScanBatch> by_scan(const std::vector<ScanBatch>& groups) {
+  std::map<std::size_t, std::vector<GroupBatch>> sorted;
+  for (const ScanBatch& group : groups) sorted[group.scan].push_back(group.batch);
+  std::vector<ScanBatch> parts;
+  for (const auto& [scan, batches] : sorted) parts.push_back({scan, joined_batch(batches)});
+  return parts;
+}
+
+}  // namespace
+
+std::vector<std::vector<ScanBatch>> draw_mixed_epoch(const std::vector<WeightedGroups>& scans,
+                                                     std::int64_t groups_per_batch,
+                                                     std::uint64_t seed, std::int64_t epoch) {
+  std::vector<std::vector<ScanBatch>> batches;
+  if (scans.size() == 1 && scans.front().weight == 1) {
+    for (GroupBatch& batch : draw_epoch(scans.front().groups, groups_per_batch, epoch))
+      batches.push_back({{0, std::move(batch)}});
+    return batches;
+  }
+  std::vector<ScanBatch> all;
+  for (std::size_t scan = 0; scan < scans.size(); ++scan)
+    for (GroupBatch& batch : single_groups(scans[scan], epoch))
+      all.push_back({scan, std::move(batch)});
+  const auto count = static_cast<std::int64_t>(all.size());
+  const RandomStream stream(seed, Purpose::scan_mixture, static_cast<std::uint64_t>(epoch));
+  std::vector<ScanBatch> chosen;
+  for (const std::int64_t place : permutation(count, stream)) {
+    chosen.push_back(all[static_cast<std::size_t>(place)]);
+    if (static_cast<std::int64_t>(chosen.size()) < groups_per_batch) continue;
+    batches.push_back(by_scan(chosen));
+    chosen.clear();
+  }
+  if (!chosen.empty()) batches.push_back(by_scan(chosen));
   return batches;
 }
 

@@ -47,6 +47,26 @@ Groups make_groups(const Scan& scan, const GroupOptions& options);
 std::vector<GroupBatch> draw_epoch(const Groups& groups, std::int64_t groups_per_batch,
                                    std::int64_t epoch);
 
+/// The groups of one of several scans, and how often an epoch goes over its patterns: 1 = once,
+/// 0.5 = every second group that the epoch would have, > 0.
+struct WeightedGroups {
+  Groups groups;
+  double weight = 1;
+};
+
+/// The groups of a batch that are of scan `scan`; no group has patterns of two.
+struct ScanBatch {
+  std::size_t scan = 0;
+  GroupBatch batch;
+};
+
+/// One epoch of several scans: the groups of all, as many of each as its weight says (at least
+/// one), in random order, `groups_per_batch` in a batch, joined by scan and ascending. The same
+/// (seed, epoch) gives the same batches. Of one scan with weight 1 the batches of its draw_epoch.
+std::vector<std::vector<ScanBatch>> draw_mixed_epoch(const std::vector<WeightedGroups>& scans,
+                                                     std::int64_t groups_per_batch,
+                                                     std::uint64_t seed, std::int64_t epoch);
+
 /// How often an epoch predicts a pattern, in the mean over those that are in a group.
 double visits_per_epoch(const Groups& groups);
 

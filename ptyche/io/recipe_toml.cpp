@@ -7,6 +7,7 @@
 #include "ptyche/core/files.h"
 #include "ptyche/io/detector_frame.h"
 #include "ptyche/io/recipe.h"
+#include "ptyche/io/toml_keys.h"
 
 namespace ptyche {
 
@@ -14,81 +15,15 @@ std::vector<std::pair<std::string, std::string>> recipe_texts();  // made at bui
 
 namespace {
 
-constexpr int kDeepest = 16;  // of tables in tables; a recipe has three
+Place place_in(const toml::node& node);
 
-std::string text_in(const toml::node& node) {
-  const auto* text = node.as_string();
-  require(text != nullptr, "expected a text");
-  return text->get();
-}
-
-std::vector<std::string> texts_in(const toml::node& node) {
-  if (node.is_string()) return {text_in(node)};
-  const auto* list = node.as_array();
-  require(list != nullptr, "expected a text or a list of texts");
-  std::vector<std::string> texts;
-  for (const toml::node& element : *list) texts.push_back(text_in(element));
-  return texts;
-}
-
-double number_in_toml(const toml::node& node) {
-  const auto number = node.value<double>();
-  require(number.has_value(), "expected a number");
-  return *number;
-}
-
-std::int64_t whole_in_toml(const toml::node& node) {
-  const auto* number = node.as_integer();
-  require(number != nullptr, "expected a whole number");
-  return number->get();
-}
-
-bool flag_in_toml(const toml::node& node) {
-  const auto* flag = node.as_boolean();
-  require(flag != nullptr, "expected true or false");
-  return flag->get();
-}
-
-/// A table whose keys are taken one by one; one that is left over is unknown.
-class Keys {
+/// The keys of a recipe; some are places.
+class Keys : public TomlKeys {
  public:
-  explicit Keys(const toml::table& table) : table_(table) {}
-
-  template <typename Take>
-  void take(const char* key, const Take& use) {
-    known_.push_back(key);
-    if (const toml::node* node = table_.get(key))
-      with_context(fmt::format("line {}: {}", node->source().begin.line, key), [&] { use(*node); });
+  explicit Keys(const toml::table& table) : TomlKeys(table, "a recipe") {}
+  void place(const char* key, Place& to) {
+    take(key, [&](const toml::node& node) { to = place_in(node); });
   }
-  void text(const char* key, std::string& to) {
-    take(key, [&](const toml::node& node) { to = text_in(node); });
-  }
-  void texts(const char* key, std::vector<std::string>& to) {
-    take(key, [&](const toml::node& node) { to = texts_in(node); });
-  }
-  void number(const char* key, double& to) {
-    take(key, [&](const toml::node& node) { to = number_in_toml(node); });
-  }
-  void whole(const char* key, std::int64_t& to) {
-    take(key, [&](const toml::node& node) { to = whole_in_toml(node); });
-  }
-  void flag(const char* key, bool& to) {
-    take(key, [&](const toml::node& node) { to = flag_in_toml(node); });
-  }
-  void place(const char* key, Place& to);
-
-  void nothing_else() const {
-    for (const auto& [key, node] : table_) {
-      const std::string name(key.str());
-      require(std::find(known_.begin(), known_.end(), name) != known_.end(),
-              "line {}: '{}' is not a key of a recipe{}", node.source().begin.line, name,
-              did_you_mean(name, known_));
-    }
-  }
-
- private:
-  const toml::table& table_;
-  std::vector<std::string> known_;
 };
 
 /// A name, a list of names, or { name, file, unit, factor, in_pixels }.
@@ -108,10 +43,6 @@ Place place_in(const toml::node& node) {
   keys.take("item", [&](const toml::node& value) { place.item = whole_in_toml(value); });
   keys.nothing_else();
   return place;
-}
-
-void Keys::place(const char* key, Place& to) {
-  take(key, [&](const toml::node& node) { to = place_in(node); });
 }
 
 Domain domain_named(const std::string& word) {
@@ -232,17 +163,10 @@ Recipe recipe_in(const toml::table& table) {
 }  // namespace
 
 Recipe parse_recipe(const std::string& toml, const std::string& name) {
-  require_shallow(toml, name, kDeepest, '#');
-  return with_context(name, [&] {
-    try {
-      Recipe recipe = recipe_in(toml::parse(toml));
-      if (recipe.name.empty()) recipe.name = name;
-      return recipe;
-    } catch (const toml::parse_error& error) {
-      throw InvalidInput(
-          fmt::format("line {}: {}", error.source().begin.line, error.description()));
-    }
-  });
+  Recipe recipe;
+  with_toml(toml, name, [&](const toml::table& table) { recipe = recipe_in(table); });
+  if (recipe.name.empty()) recipe.name = name;
+  return recipe;
 }
 
 const std::vector<Recipe>& shipped_recipes() {

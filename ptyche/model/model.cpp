@@ -91,6 +91,17 @@ at::Tensor central_square(std::int64_t size, std::int64_t side) {
   return square;
 }
 
+LearnedScan untrained_on(const Scan& scan, const at::Tensor& probe, const NetworkOptions& network) {
+  LearnedScan learned;
+  learned.stem_probe = probe.clone();
+  learned.probe = probe.clone();
+  // PtychoPINN's networks know patterns whose squares add up to (N / 2)^2.
+  learned.input_scale = (traits_of(network).has_stem ? 1 : 0.5) * input_scale_of(scan);
+  learned.photons = probe_power(scan.probe());
+  learned.input_hash = scan.input_hash();
+  return learned;
+}
+
 Model new_model(const Scan& scan, const at::Tensor& probe, const NetworkOptions& network,
                 const StemOptions& stem, std::uint64_t seed) {
   Model model;
@@ -99,13 +110,49 @@ Model new_model(const Scan& scan, const at::Tensor& probe, const NetworkOptions&
   // First of all the network: one of a fixed ladder names the sizes that it knows.
   model.network =
       with_context(scan.source(), [&] { return make_network(model.network_options, seed); });
-  model.stem_probe = probe.clone();
-  model.probe = probe.clone();
-  // PtychoPINN's networks know patterns whose squares add up to (N / 2)^2.
-  model.input_scale = (traits_of(network).has_stem ? 1 : 0.5) * input_scale_of(scan);
-  model.photons = probe_power(scan.probe());
+  static_cast<LearnedScan&>(model) = untrained_on(scan, probe, network);
   model.seed = seed;
-  model.input_hash = scan.input_hash();
+  return model;
+}
+
+namespace {
+
+/// What the model was trained to for this scan; null where it never saw it.
+const LearnedScan* learned_of(const Model& model, const Scan& scan) {
+  const auto is_it = [&](const LearnedScan& learned) {
+    return !scan.input_hash().empty() && learned.input_hash == scan.input_hash() &&
+           learned.probe.size(-1) == scan.pattern_size();
+  };
+  if (is_it(model)) return &model;
+  const auto found = std::ranges::find_if(model.more, is_it);
+  return found == model.more.end() ? nullptr : &*found;
+}
+
+bool knows_one_scan(const Model& model) { return model.more.empty() && !model.any_scan; }
+
+}  // namespace
+
+Model model_for(const Scan& scan, Model model, ProbeSource source) {
+  if (source == ProbeSource::model) return model;
+  if (source == ProbeSource::automatic) {
+    if (knows_one_scan(model)) return model;
+    if (const LearnedScan* learned = learned_of(model, scan)) {
+      const LearnedScan kept = *learned;
+      static_cast<LearnedScan&>(model) = kept;
+      return model;
+    }
+    if (!scan.probe_given() && !model.any_scan) {
+      note("{}: it has no probe; the model's own is used", scan.source());
+      return model;
+    }
+  }
+  require(traits_of(model.network_options).has_stem ||
+              scan.pattern_size() == model.network_options.pattern_size,
+          "{0}: expected patterns of {1} x {1} pixels, which the network {2} was built for, found "
+          "{3} x {3}",
+          scan.source(), model.network_options.pattern_size, model.network_options.name,
+          scan.pattern_size());
+  static_cast<LearnedScan&>(model) = untrained_on(scan, scan.probe(), model.network_options);
   return model;
 }
 
@@ -223,36 +270,51 @@ constexpr const char* kGroup = "ptyche_model";
 
 std::string path_of(const std::string& name) { return std::string(kGroup) + "/" + name; }
 
+nlohmann::json numbers_of(const LearnedScan& learned) {
+  return {{"input_scale", learned.input_scale},
+          {"photons", learned.photons},
+          {"input_hash", learned.input_hash}};
+}
+
 nlohmann::json options_json(Model model) {
-  return {{"network", to_json(fields(model.network_options))},
-          {"stem", to_json(fields(model.stem_options))},
-          {"input_scale", model.input_scale},
-          {"photons", model.photons},
-          {"seed", model.seed},
-          {"recipe", choice(model.recipe, recipe_names()).get()},
-          {"training", model.training},
-          {"input_hash", model.input_hash}};
+  nlohmann::json options = numbers_of(model);
+  options.update({{"network", to_json(fields(model.network_options))},
+                  {"stem", to_json(fields(model.stem_options))},
+                  {"seed", model.seed},
+                  {"recipe", choice(model.recipe, recipe_names()).get()},
+                  {"training", model.training}});
+  for (const LearnedScan& learned : model.more) options["more"].push_back(numbers_of(learned));
+  if (model.any_scan) options["any_scan"] = true;
+  return options;
+}
+
+void take_numbers(LearnedScan& learned, const nlohmann::json& options) {
+  learned.input_scale = options.at("input_scale");
+  learned.photons = options.value("photons", 0.0);
+  learned.input_hash = options.at("input_hash");
+  require(learned.input_scale > 0 && learned.input_scale < kLargestNumber && learned.photons >= 0 &&
+              learned.photons < kLargestNumber,
+          "{}/options: expected an input_scale above 0 and photons >= 0, found {} and {}", kGroup,
+          learned.input_scale, learned.photons);
 }
 
 /// Fills all that is not a tensor. What an older file does not say keeps its default.
 void apply_options(Model& model, const nlohmann::json& options) {
   from_json(fields(model.network_options), options.at("network"));
   from_json(fields(model.stem_options), options.at("stem"));
-  model.input_scale = options.at("input_scale");
-  model.photons = options.value("photons", 0.0);
+  take_numbers(model, options);
   require(options.at("seed").is_number_unsigned(), "{}/options: expected a seed >= 0, found {}",
           kGroup, options.at("seed").dump());
   model.seed = options.at("seed");
-  model.input_hash = options.at("input_hash");
   if (options.contains("recipe"))
     with_context(fmt::format("{}/options: recipe", kGroup), [&] {
       choice(model.recipe, recipe_names()).set(options.at("recipe").get<std::string>());
     });
   model.training = options.value("training", Key());
-  require(model.input_scale > 0 && model.input_scale < kLargestNumber && model.photons >= 0 &&
-              model.photons < kLargestNumber,
-          "{}/options: expected an input_scale above 0 and photons >= 0, found {} and {}", kGroup,
-          model.input_scale, model.photons);
+  model.any_scan = options.value("any_scan", false);
+  if (options.contains("more"))
+    for (const nlohmann::json& learned : options.at("more"))
+      take_numbers(model.more.emplace_back(), learned);
 }
 
 // A network of a file is bounded by the file before it is built: these many levels and stem steps
@@ -278,22 +340,31 @@ void require_network_of(const NetworkOptions& network, const StemOptions& stem, 
           channels, network.channels);
 }
 
-/// The arrays of a model with patterns of N x N pixels.
-struct ModelLayout {
-  DatasetLayout stem_probe, probe, background, moves, history, validation;
+constexpr const char* kProbe = "probe";
 
-  explicit ModelLayout(std::int64_t size)
-      : stem_probe{path_of("stem_probe"), at::kComplexFloat, {kAnyLength, size, size}},
-        probe{path_of("probe"), at::kComplexFloat, {kAnyLength, size, size}},
-        background{path_of("background"), at::kFloat, {size, size}, 0},
-        moves{path_of("moves"),
+/// Where the arrays of the model's own scan are, or of a further one.
+std::string folder_of(std::size_t scan) {
+  return scan == 0 ? kGroup : fmt::format("{}/scans/{:05}", kGroup, scan + 1);
+}
+
+/// The arrays of a scan with patterns of N x N pixels.
+struct LearnedLayout {
+  DatasetLayout stem_probe, probe, background, moves;
+
+  LearnedLayout(const std::string& folder, std::int64_t size)
+      : stem_probe{folder + "/stem_probe", at::kComplexFloat, {kAnyLength, size, size}},
+        probe{folder + "/" + kProbe, at::kComplexFloat, {kAnyLength, size, size}},
+        background{folder + "/background", at::kFloat, {size, size}, 0},
+        moves{folder + "/moves",
               at::kDouble,
               {kAnyLength, 2},
               -static_cast<double>(size),
-              static_cast<double>(size)},
-        history{path_of("history"), at::kDouble, {kAnyLength, 5}},
-        validation{path_of("validation"), at::kDouble, {kAnyLength}} {}
+              static_cast<double>(size)} {}
 };
+
+DatasetLayout history_layout() { return {path_of("history"), at::kDouble, {kAnyLength, 5}}; }
+
+DatasetLayout validation_layout() { return {path_of("validation"), at::kDouble, {kAnyLength}}; }
 
 at::Tensor read_probe(const Hdf5File& file, const DatasetLayout& layout) {
   constexpr std::int64_t kLargestSide = 16384, kMostModes = 1024;
@@ -353,6 +424,23 @@ void read_weights(const Hdf5File& file, PatchNetwork& network) {
   }
 }
 
+void write_learned(Hdf5File& file, const LearnedScan& learned, const std::string& folder) {
+  const LearnedLayout layout(folder, learned.probe.size(-1));
+  write(file, layout.stem_probe, learned.stem_probe);
+  write(file, layout.probe, learned.probe);
+  if (learned.background.defined()) write(file, layout.background, learned.background);
+  if (learned.position_corrections.defined())
+    write(file, layout.moves, learned.position_corrections);
+}
+
+void read_learned(const Hdf5File& file, LearnedScan& learned, const std::string& folder) {
+  learned.probe = read_probe(file, LearnedLayout(folder, kAnyLength).probe);
+  const LearnedLayout layout(folder, learned.probe.size(-1));
+  learned.stem_probe = read_probe(file, layout.stem_probe);
+  learned.background = read_if_there(file, layout.background);
+  learned.position_corrections = read_if_there(file, layout.moves);
+}
+
 }  // namespace
 
 void write_model_to(Hdf5File& file, const Model& model) {
@@ -360,14 +448,12 @@ void write_model_to(Hdf5File& file, const Model& model) {
   file.set(kGroup, "format_version", kFormatVersion);
   file.set(kGroup, "options", options_json(model).dump());
   file.set(kGroup, "version", version());
-  const ModelLayout layout(model.pattern_size());
-  write(file, layout.stem_probe, model.stem_probe);
-  write(file, layout.probe, model.probe);
-  if (model.background.defined()) write(file, layout.background, model.background);
-  if (model.position_corrections.defined()) write(file, layout.moves, model.position_corrections);
-  if (!model.history.empty()) write(file, layout.history, history_table(model.history));
+  write_learned(file, model, folder_of(0));
+  for (std::size_t scan = 1; scan <= model.more.size(); ++scan)
+    write_learned(file, model.more[scan - 1], folder_of(scan));
+  if (!model.history.empty()) write(file, history_layout(), history_table(model.history));
   if (!model.history.empty() && model.history.front().validation_loss)
-    write(file, layout.validation, validation_column(model.history));
+    write(file, validation_layout(), validation_column(model.history));
   for (const auto& parameter : model.network->named_parameters()) {
     const at::Tensor values = parameter.value().detach().contiguous();
     write(file, like(values, path_of("weights/" + parameter.key())), values);
@@ -387,14 +473,12 @@ Model read_model_from(const Hdf5File& file) {
   } catch (const nlohmann::json::exception& error) {
     throw InvalidInput(fmt::format("{}/options cannot be understood: {}", kGroup, error.what()));
   }
-  model.probe = read_probe(file, ModelLayout(kAnyLength).probe);
-  const ModelLayout layout(model.pattern_size());
-  model.stem_probe = read_probe(file, layout.stem_probe);
-  model.background = read_if_there(file, layout.background);
-  model.position_corrections = read_if_there(file, layout.moves);
-  if (file.has(layout.history.path)) model.history = history_from(read(file, layout.history));
-  if (file.has(layout.validation.path))
-    add_validation(model.history, read(file, layout.validation));
+  read_learned(file, model, folder_of(0));
+  for (std::size_t scan = 1; scan <= model.more.size(); ++scan)
+    read_learned(file, model.more[scan - 1], folder_of(scan));
+  if (file.has(history_layout().path)) model.history = history_from(read(file, history_layout()));
+  if (file.has(validation_layout().path))
+    add_validation(model.history, read(file, validation_layout()));
   require_network_of(model.network_options, model.stem_options, model.pattern_size(), file.size());
   model.network = make_network(model.network_options, model.seed);
   read_weights(file, *model.network);

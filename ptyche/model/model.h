@@ -45,23 +45,30 @@ std::vector<std::pair<std::string, Recipe>> recipe_names();
 /// (N, N) float32: 1 in the central square of `side` (even) pixels, 0 around it.
 at::Tensor central_square(std::int64_t size, std::int64_t side);
 
-/// A trained network with what it needs to know of its scan.
-struct Model {
-  NetworkOptions network_options;
-  StemOptions stem_options;
-  std::shared_ptr<PatchNetwork> network;  ///< frozen weights, channels_last
+/// What a model keeps of one scan that it was trained on.
+struct LearnedScan {
   at::Tensor stem_probe;  ///< (modes, N, N) complex64, inside the physics stem; frozen in training
   at::Tensor probe;       ///< (modes, N, N) complex64, trained with the network
   at::Tensor background;  ///< (N, N) float32 counts, zero frequency at N/2; undefined = none
   at::Tensor position_corrections;  ///< (n, 2) float64 px, what training added to the positions of
-                                    ///< its own scan; undefined = nothing
+                                    ///< this scan; undefined = nothing
   double input_scale = 1;           ///< what sqrt(counts) is multiplied by, frozen in training
-  double photons = 0;  ///< power of the scan's calibrated probe, per pattern; 0 = not known
+  double photons = 0;      ///< power of the scan's calibrated probe, per pattern; 0 = not known
+  std::string input_hash;  ///< SHA-256 of the scan
+};
+
+/// A trained network with what it needs to know of the scan that it is used on: at first the only
+/// or the first one that it was trained on.
+struct Model : LearnedScan {
+  NetworkOptions network_options;
+  StemOptions stem_options;
+  std::shared_ptr<PatchNetwork> network;  ///< frozen weights, channels_last
   std::uint64_t seed = 1;
-  std::string input_hash;  ///< SHA-256 of the scan it was trained on
   Recipe recipe = Recipe::ptyche;
   Key training;  ///< the options of its training and the groups; empty = not known
   std::vector<EpochRecord> history;
+  std::vector<LearnedScan> more;  ///< the further scans that it was trained on
+  bool any_scan = false;  ///< trained on scans of a universe: its own probe is none of a user's
 
   std::int64_t pattern_size() const { return probe.size(-1); }
 };
@@ -72,6 +79,25 @@ struct Model {
 /// not take.
 Model new_model(const Scan& scan, const at::Tensor& probe, const NetworkOptions& network,
                 const StemOptions& stem, std::uint64_t seed);
+
+/// What a model knows of a scan before it is trained on it: stem probe and probe are the given one,
+/// the input constant is taken from the counted pixels of the used patterns.
+///   probe  (modes, N, N) complex64, sqrt(photon)
+LearnedScan untrained_on(const Scan& scan, const at::Tensor& probe, const NetworkOptions& network);
+
+/// Which probe an image is made with.
+enum class ProbeSource {
+  automatic,  ///< see below
+  model,      ///< that of the model, of its only or first scan
+  scan,       ///< that of the scan, as it was read
+};
+
+/// The model with the probe, the background and the input constant for a scan. Automatic: what was
+/// trained for this very scan, told by its hash; else, of a model of one scan, that one's, as
+/// scans of one beamtime share it; of a model of several scans or of a universe the scan's own
+/// probe, and where the file gives none the model's. Throws InvalidInput where the network does not
+/// take the scan's pattern size.
+Model model_for(const Scan& scan, Model model, ProbeSource source = ProbeSource::automatic);
 
 /// The model for another dose than that of its training: a scan's own calibrated probe says how
 /// many photons a pattern has, so stem probe and probe grow by the root of the ratio, the

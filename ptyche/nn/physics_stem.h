@@ -14,11 +14,15 @@ namespace ptyche {
 struct StemOptions {
   std::vector<std::int64_t> steps = {1, 16};  ///< after which projections a channel pair is taken
   double regularisation = 0.1;                ///< alpha of the object step, 0 < alpha <= 1
+  bool optics = false;  ///< also the probe as a complex number and the dose: what a network of many
+                        ///< probes and doses has to know
 };
 std::vector<Field> fields(StemOptions& options);
 
 /// Channels that a stem gives: real and imaginary part of O - 1 for every entry of `steps`, then
-/// the probe's relative amplitude, then the pattern's amplitude.
+/// the probe's relative amplitude, then the pattern's amplitude. With `optics` also real and
+/// imaginary part of the first mode over its peak, its mean phase (weighed by its power) 0, and
+/// (log10 of the pattern's photons - 4.5) / 1.5, the same in every pixel.
 std::int64_t stem_channels(const StemOptions& options);
 
 /// The objects that each pattern alone asks for (single_pattern_objects), as channels. Nothing is

@@ -19,7 +19,6 @@ namespace ptyche {
 
 namespace {
 
-constexpr double kRadiusMin = 7, kRadiusMax = 40;
 // Mean number of leaves over a point; exp(-12) of the canvas stays bare.
 constexpr double kLayers = 12;
 constexpr std::int64_t kSamples = 4;
@@ -36,13 +35,13 @@ struct Leaf {
   float levels[2];
 };
 
-Leaf draw_leaf(std::int64_t rows, std::int64_t cols, RandomStream stream) {
+Leaf draw_leaf(std::int64_t rows, std::int64_t cols, const LeafSizes& sizes, RandomStream stream) {
   Leaf leaf{};
   leaf.shape = static_cast<Shape>(stream.below(3));
-  const double ratio = kRadiusMin / kRadiusMax;
-  leaf.radius = kRadiusMin / std::sqrt(1 - stream.uniform() * (1 - ratio * ratio));
+  const double ratio = sizes.smallest / sizes.largest;
+  leaf.radius = sizes.smallest / std::sqrt(1 - stream.uniform() * (1 - ratio * ratio));
   const auto coordinate = [&](std::int64_t size) {
-    return stream.uniform() * (static_cast<double>(size) + 2 * kRadiusMax) - kRadiusMax;
+    return stream.uniform() * (static_cast<double>(size) + 2 * sizes.largest) - sizes.largest;
   };
   leaf.row = coordinate(rows);
   leaf.col = coordinate(cols);
@@ -56,24 +55,25 @@ Leaf draw_leaf(std::int64_t rows, std::int64_t cols, RandomStream stream) {
 
 /// Mean area of a leaf in px^2: E[r^2] of the r^-3 law times the mean over the three shapes' area /
 /// r^2.
-double mean_leaf_area() {
-  const double ratio = kRadiusMax / kRadiusMin;
+double mean_leaf_area(const LeafSizes& sizes) {
+  const double ratio = sizes.largest / sizes.smallest;
   const double mean_square =
-      2 * std::log(ratio) * kRadiusMin * kRadiusMin / (1 - 1 / (ratio * ratio));
+      2 * std::log(ratio) * sizes.smallest * sizes.smallest / (1 - 1 / (ratio * ratio));
   const double disc = 0.7 * std::numbers::pi;
   const double rectangle = 4 * (0.7 / (1 + 0.7 * 0.7));
   const double triangle = 0.75 * std::numbers::sqrt3;
   return mean_square * (disc + rectangle + triangle) / 3;
 }
 
-std::vector<Leaf> draw_leaves(std::int64_t rows, std::int64_t cols, std::uint64_t seed) {
-  const double area =
-      (static_cast<double>(rows) + 2 * kRadiusMax) * (static_cast<double>(cols) + 2 * kRadiusMax);
-  const auto count = static_cast<std::uint64_t>(std::ceil(kLayers * area / mean_leaf_area()));
+std::vector<Leaf> draw_leaves(std::int64_t rows, std::int64_t cols, std::uint64_t seed,
+                              const LeafSizes& sizes) {
+  const double area = (static_cast<double>(rows) + 2 * sizes.largest) *
+                      (static_cast<double>(cols) + 2 * sizes.largest);
+  const auto count = static_cast<std::uint64_t>(std::ceil(kLayers * area / mean_leaf_area(sizes)));
   std::vector<Leaf> leaves;
   leaves.reserve(count);
   for (std::uint64_t i = 0; i < count; ++i)
-    leaves.push_back(draw_leaf(rows, cols, RandomStream(seed, Purpose::object, i)));
+    leaves.push_back(draw_leaf(rows, cols, sizes, RandomStream(seed, Purpose::object, i)));
   return leaves;
 }
 
@@ -137,8 +137,12 @@ double pixel_mean(FineBand& band, std::int64_t row, std::int64_t col, int level)
 
 }  // namespace
 
-at::Tensor dead_leaves(std::int64_t rows, std::int64_t cols, std::uint64_t seed) {
-  const std::vector<Leaf> leaves = draw_leaves(rows, cols, seed);
+at::Tensor dead_leaves(std::int64_t rows, std::int64_t cols, std::uint64_t seed,
+                       const LeafSizes& sizes) {
+  require(sizes.smallest > 0 && sizes.smallest < sizes.largest,
+          "leaves: expected radii with 0 < smallest < largest, found {} and {}", sizes.smallest,
+          sizes.largest);
+  const std::vector<Leaf> leaves = draw_leaves(rows, cols, seed, sizes);
   const at::Tensor levels = at::empty({2, rows, cols}, at::kDouble);
   auto out = levels.accessor<double, 3>();
   const std::int64_t bands = (rows + kBandRows - 1) / kBandRows;
@@ -272,31 +276,63 @@ at::Tensor white_noise(std::int64_t rows, std::int64_t cols, std::uint64_t seed)
   return noise;
 }
 
-/// A Gaussian field of power spectrum |q|^-3 (natural pictures: 2; smoother ones: 4), periodic on
-/// the canvas, whose values are spread evenly over 0..1 by the normal distribution function.
-at::Tensor random_field(std::int64_t rows, std::int64_t cols, std::uint64_t seed) {
-  constexpr double kExponent = 3;
+/// Two Gaussian fields of power spectrum |q|^-exponent, periodic on the canvas.
+at::Tensor gaussian_fields(std::int64_t rows, std::int64_t cols, std::uint64_t seed,
+                           double exponent) {
   const at::Tensor frequency = at::hypot(at::fft_fftfreq(rows, 1.0, at::kDouble).unsqueeze(1),
                                          at::fft_rfftfreq(cols, 1.0, at::kDouble).unsqueeze(0));
-  at::Tensor gain = frequency.pow(-0.5 * kExponent);
+  at::Tensor gain = frequency.pow(-0.5 * exponent);
   gain[0][0] = 0;
   const at::Tensor spectrum = at::fft_rfft2(white_noise(rows, cols, seed)) * gain;
-  const at::Tensor field = at::fft_irfft2(spectrum, at::IntArrayRef{rows, cols});
-  const at::Tensor deviation = field.pow(2).mean({1, 2}, true).sqrt().clamp_min(1e-300);
-  return 0.5 * (1 + at::erf(field / (std::numbers::sqrt2 * deviation)));
+  return at::fft_irfft2(spectrum, at::IntArrayRef{rows, cols});
 }
+
+/// Of each of two fields of mean 0, (2, 1, 1).
+at::Tensor deviation_of(const at::Tensor& fields) {
+  return fields.pow(2).mean({1, 2}, true).sqrt().clamp_min(1e-300);
+}
+
+/// Fields of power spectrum |q|^-3 (natural pictures: 2; smoother ones: 4) whose values are spread
+/// evenly over 0..1 by the normal distribution function.
+at::Tensor random_field(std::int64_t rows, std::int64_t cols, std::uint64_t seed) {
+  constexpr double kExponent = 3;
+  const at::Tensor field = gaussian_fields(rows, cols, seed, kExponent);
+  return 0.5 * (1 + at::erf(field / (std::numbers::sqrt2 * deviation_of(field))));
+}
+
+}  // namespace
+
+at::Tensor photograph_like(std::int64_t rows, std::int64_t cols, std::uint64_t seed,
+                           double smallest) {
+  constexpr double kFine = 2, kSlow = 4;          // exponents of natural pictures and of shading
+  constexpr double kTexture = 0.3, kShade = 0.2;  // strongest, over the levels' range
+  std::vector<at::Tensor> pictures;
+  for (const std::uint64_t own : {seed, seed ^ 0x5bd1e995U}) {
+    const at::Tensor leaves = dead_leaves(rows, cols, own, {smallest, 12 * smallest});
+    const at::Tensor fine = gaussian_fields(rows, cols, own + 1, kFine);
+    const at::Tensor slow = gaussian_fields(rows, cols, own + 2, kSlow);
+    pictures.push_back(as_levels(leaves[0] +
+                                 kTexture * leaves[1].square() * (fine / deviation_of(fine))[0] +
+                                 kShade * (slow / deviation_of(slow))[0]));
+  }
+  return at::stack(pictures);
+}
+
+namespace {
 
 at::Tensor levels_of(const ObjectOptions& options) {
   const std::int64_t rows = options.rows, cols = options.cols;
-  if (options.kind == "dead-leaves") return dead_leaves(rows, cols, options.seed);
+  if (options.kind == "dead-leaves") return dead_leaves(rows, cols, options.seed, options.leaves);
   if (options.kind == "siemens-star") return siemens_star(rows, cols);
   if (options.kind == "bars") return bars(rows, cols);
   if (options.kind == "lines") return lines(rows, cols, options.seed);
   if (options.kind == "random-field") return random_field(rows, cols, options.seed);
+  if (options.kind == "photograph")
+    return photograph_like(rows, cols, options.seed, options.leaves.smallest);
   if (options.kind == "image") return image_levels(options.file, options.phase_file, rows, cols);
   throw InvalidInput(
-      fmt::format("object: expected dead-leaves, siemens-star, bars, lines, random-field or image, "
-                  "found '{}'",
+      fmt::format("object: expected dead-leaves, siemens-star, bars, lines, random-field, "
+                  "photograph or image, found '{}'",
                   options.kind));
 }
 

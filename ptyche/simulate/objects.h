@@ -12,11 +12,23 @@
 
 namespace ptyche {
 
-/// Discs, rectangles and triangles with radii r in 7..40 px of density r^-3 (Lee, Mumford & Huang,
+/// Radii of leaves in px, 0 < smallest < largest.
+struct LeafSizes {
+  double smallest = 7, largest = 40;
+};
+
+/// Discs, rectangles and triangles with radii r of density r^-3 (Lee, Mumford & Huang,
 /// IJCV 41 (2001) 35-59: the law that makes the picture look the same at every scale), each with
 /// two independent levels, uniform in 0..1. Edges are antialiased by 4 x 4 samples per pixel.
 /// Returns (2, rows, cols) float64; rows, cols >= 1. The same for any thread count.
-at::Tensor dead_leaves(std::int64_t rows, std::int64_t cols, std::uint64_t seed);
+at::Tensor dead_leaves(std::int64_t rows, std::int64_t cols, std::uint64_t seed,
+                       const LeafSizes& sizes = {});
+
+/// A picture with edges at all scales, shading and fine structure, as photographs have them: leaves
+/// from `smallest` px on, each with a random field of its own strength over it and a slow one
+/// over all, spread over 0..1. Two independent ones: (2, rows, cols) float64.
+at::Tensor photograph_like(std::int64_t rows, std::int64_t cols, std::uint64_t seed,
+                           double smallest);
 
 /// An array as levels 0..1: its smallest value is 0, its largest 1; a constant is 1 everywhere.
 at::Tensor as_levels(const at::Tensor& values);
@@ -30,13 +42,14 @@ at::Tensor as_levels(const at::Tensor& values);
 at::Tensor image_levels(const std::filesystem::path& file, const std::filesystem::path& phase_file,
                         std::int64_t rows, std::int64_t cols);
 
-/// The kinds; the seed matters to dead-leaves, lines and random-field only:
+/// The kinds; the seed matters to dead-leaves, lines, random-field and photograph only:
 /// - dead-leaves: overlapping random shapes, see dead_leaves.
 /// - siemens-star: 32 spokes that shrink to nothing; where they merge is the resolution.
 /// - bars: tiles of bars with periods of 2.5 to 16 px in four directions.
 /// - lines: random lines blurred at three scales, PtychoPINN's drawing of the seed's lower 32 bits
 ///   (line_drawing.h), its smallest value as level 0 and its largest as level 1.
 /// - random-field: smooth structure of all sizes.
+/// - photograph: see photograph_like.
 /// - image: `file`, and for the phase `phase_file` if given; see image_levels.
 struct ObjectOptions {
   std::string kind = "dead-leaves";
@@ -48,6 +61,7 @@ struct ObjectOptions {
   std::string material = "one";
   std::uint64_t seed = 1;
   std::filesystem::path file = {}, phase_file = {};  ///< `image` only; two files are independent
+  LeafSizes leaves = {};                             ///< dead-leaves; of photograph the smallest
 };
 
 /// (rows, cols) complex64 with amplitudes and phases inside their ranges at every pixel (edges are

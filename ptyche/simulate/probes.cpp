@@ -58,8 +58,6 @@ at::Tensor default_probe(std::int64_t size) {
 
 namespace {
 
-constexpr double kApertureRadius = 0.25;  // cycles/px
-
 /// Distance of every pixel from pixel (N/2, N/2), (N, N).
 at::Tensor radius_px(std::int64_t size) {
   const at::Tensor axis = at::arange(size, at::kDouble) - static_cast<double>(size / 2);
@@ -73,7 +71,9 @@ at::Tensor soft_disc(const at::Tensor& radius, double edge, double width) {
 
 /// The default defocus in px^2 (wavelength times distance): a ray of spatial frequency q lands at
 /// `defocus * q`, so the aperture's rim lands at half the diameter.
-double default_defocus(double diameter_px) { return 0.5 * diameter_px / kApertureRadius; }
+double default_defocus(const ProbeOptions& options) {
+  return 0.5 * options.diameter_px / options.aperture;
+}
 
 /// Phase of the lens's aberrations at far-field frequencies in units of the aperture's rim.
 at::Tensor aberration(const at::Tensor& radius, const std::vector<double>& coefficients) {
@@ -90,11 +90,14 @@ at::Tensor aberration(const at::Tensor& radius, const std::vector<double>& coeff
 at::Tensor lens(const ProbeOptions& options) {
   const at::Tensor frequency =
       radius_px(options.pattern_size) / static_cast<double>(options.pattern_size);
-  const at::Tensor aperture = soft_disc(frequency, kApertureRadius, 0.2 * kApertureRadius);
+  at::Tensor aperture = soft_disc(frequency, options.aperture, 0.2 * options.aperture);
+  if (options.stop > 0)
+    aperture = aperture *
+               (1 - soft_disc(frequency, options.stop * options.aperture, 0.1 * options.aperture));
   // Fresnel propagation (Goodman, Introduction to Fourier Optics, eq. 4-21).
-  const double path = options.defocus * default_defocus(options.diameter_px);
+  const double path = options.defocus * default_defocus(options);
   const at::Tensor phase = -std::numbers::pi * path * frequency.square() +
-                           aberration(frequency / kApertureRadius, options.zernike_rad);
+                           aberration(frequency / options.aperture, options.zernike_rad);
   return at::fft_fftshift(at::fft_ifft2(at::fft_ifftshift(at::polar(aperture, phase))));
 }
 
@@ -127,28 +130,39 @@ void check_probe_options(const ProbeOptions& options) {
       "zernike: expected at most 30 coefficients, and those for the probe 'zernike' only, found "
       "{} for '{}'",
       options.zernike_rad.size(), options.shape);
-}
-
-/// Aberrations have no diameter that could be checked beforehand.
-void require_light_inside(const at::Tensor& power) {
-  const std::int64_t size = power.size(0), border = size / 8;
-  const at::Tensor inner =
-      power.narrow(0, border, size - 2 * border).narrow(1, border, size - 2 * border);
-  const double outside = 1 - (inner.sum() / power.sum()).item<double>();
-  require(outside <= 0.01,
-          "zernike: expected aberrations that leave 99 % of the light in the central 3/4 of the "
-          "frame, found {:.1f} % outside",
-          100 * outside);
+  require(options.aperture >= 0.02 && options.aperture <= 0.5 && options.stop >= 0 &&
+              options.stop <= 0.9,
+          "probe: expected an aperture of 0.02 to 0.5 cycles/px and a stop of 0 to 0.9, found {} "
+          "and {}",
+          options.aperture, options.stop);
 }
 
 }  // namespace
 
-at::Tensor make_probe(const ProbeOptions& options) {
+double light_outside(const at::Tensor& probe) {
+  const at::Tensor power = at::real(probe * probe.conj()).sum(0);
+  const std::int64_t size = power.size(0), border = size / 8;
+  const at::Tensor inner =
+      power.narrow(0, border, size - 2 * border).narrow(1, border, size - 2 * border);
+  return 1 - (inner.sum() / power.sum()).item<double>();
+}
+
+at::Tensor make_any_probe(const ProbeOptions& options) {
   check_probe_options(options);
   const at::Tensor shape = shape_of(options).to(at::kComplexDouble);
   const at::Tensor power = at::real(shape * shape.conj());
-  if (options.shape == "zernike") require_light_inside(power);
   return (shape * at::sqrt(options.photons / power.sum())).to(at::kComplexFloat).unsqueeze(0);
+}
+
+at::Tensor make_probe(const ProbeOptions& options) {
+  const at::Tensor probe = make_any_probe(options);
+  // Aberrations have no diameter that could be checked beforehand.
+  const double outside = options.shape == "zernike" ? light_outside(probe) : 0;
+  require(outside <= 0.01,
+          "zernike: expected aberrations that leave 99 % of the light in the central 3/4 of the "
+          "frame, found {:.1f} % outside",
+          100 * outside);
+  return probe;
 }
 
 }  // namespace ptyche

@@ -26,7 +26,7 @@ at::Tensor default_probe(std::int64_t size);
 
 /// The shapes:
 /// - defocused: what a lens behind a round aperture gives out of focus. Its far field is a disc of
-///   radius 0.25 cycles/px with a soft edge and the phase of free space over the defocus. In focus
+///   radius `aperture` with a soft edge and the phase of free space over the defocus. In focus
 ///   it is 2 px wide (half maximum); at defocus 1 the aperture's shadow, by ray optics, is
 ///   `diameter_px` wide, and a disc of that diameter holds about 90 % of the power.
 /// - disk: a pinhole in contact, flat in amplitude and phase, its edge soft over about 2 px.
@@ -44,11 +44,19 @@ struct ProbeOptions {
   /// ... (zernike; astigmatism 5, 6, coma 7, 8, trefoil 9, 10, spherical 11), at most 30 of them;
   /// the far field's phase is their sum
   std::vector<double> zernike_rad = {};
+  double aperture = 0.25;  ///< of a lens, radius in cycles/px, 0.02 to 0.5
+  double stop = 0;  ///< of a lens: radius of a dark disc in its middle over that of the aperture,
+                    ///< 0 to 0.9, as in front of a zone plate
 };
 
 /// (1, N, N) complex64, unit sqrt(photon), centred on pixel (N/2, N/2).
 /// Throws InvalidInput for options out of range, and for aberrations that throw more than 1 % of
 /// the light out of the central 3/4 of the frame.
 at::Tensor make_probe(const ProbeOptions& options);
+
+/// The same without the refusal of aberrations, for who looks where the light has gone: the share
+/// of a probe's light that is outside the central 3/4 of its frame, 0..1.
+at::Tensor make_any_probe(const ProbeOptions& options);
+double light_outside(const at::Tensor& probe);
 
 }  // namespace ptyche

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <exception>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <system_error>
 
@@ -14,6 +15,7 @@
 #include "ptyche/core/output_folder.h"
 #include "ptyche/core/progress.h"
 #include "ptyche/group/make_groups.h"
+#include "ptyche/train/checkpoints.h"
 #include "ptyche/train/ptychopinn_recipe.h"
 #include "ptyche/train/train_step.h"
 #include "ptyche/train/training_state.h"
@@ -21,34 +23,78 @@
 namespace ptyche {
 namespace {
 
-TrainingState begin(const Scan& scan, const Groups& groups, const TrainOptions& options,
+TrainingState begin(const std::vector<TrainingScan>& scans, const TrainOptions& options,
                     const Key& key) {
   const bool found = std::filesystem::exists(options.checkpoint);
   if (options.resume && !found)
     note("--resume: there is no {}; the training starts from the beginning",
          options.checkpoint.string());
-  if (!options.resume || !found) return start_training(scan, groups, options);
-  TrainingState state = read_checkpoint(options.checkpoint, key, scan.frames());
-  with_context(options.checkpoint.string(), [&] { require_counters(state, groups, options); });
+  if (!options.resume || !found) return start_training(scans, options);
+  std::vector<std::int64_t> frames;
+  for (const TrainingScan& one : scans) frames.push_back(one.scan.frames());
+  TrainingState state = read_checkpoint(options.checkpoint, key, frames);
+  with_context(options.checkpoint.string(), [&] { require_counters(state, scans, options); });
   require_gradients(state, options);
   note("resumed from {} at epoch {}", options.checkpoint.string(), state.epoch + 1);
   return state;
 }
 
+/// How far the probes are from where they started, the mean of the scans.
+double probe_change(const TrainingState& state) {
+  double sum = 0;
+  for (std::size_t scan = 0; scan < state.scans(); ++scan) {
+    const at::Tensor probe = at::view_as_complex(state.of(scan).averaged_probe_parts);
+    const at::Tensor& start = state.of(scan).model.stem_probe;
+    sum += ((probe - start).norm() / start.norm()).item<double>();
+  }
+  return sum / static_cast<double>(state.scans());
+}
+
 /// Closes an epoch: its line of the history, sums back to 0.
 void end_epoch(TrainingState& state, std::int64_t batches, double learning_rate) {
   const at::NoGradGuard no_grad;
-  const at::Tensor probe = at::view_as_complex(state.averaged_probe_parts);
-  const at::Tensor& start = state.model.stem_probe;
   state.model.history.push_back(
       {.epoch = state.epoch + 1,
        .loss = state.loss_sum / state.size_sum,
        .object_contrast = state.contrast_sum / static_cast<double>(batches),
-       .probe_change = ((probe - start).norm() / start.norm()).item<double>(),
+       .probe_change = probe_change(state),
        .learning_rate = learning_rate});
   state.loss_sum = state.size_sum = state.contrast_sum = 0;
   state.batch = 0;
   ++state.epoch;
+}
+
+/// A scan where training has put it, and what the network sees of it.
+struct PlacedScan {
+  Scan scan;
+  InputCache inputs;
+
+  PlacedScan(const Scan& given, const ScanState& of, const TrainOptions& options, double bytes)
+      : scan(given.with_positions(given.positions() + of.position_corrections)),
+        inputs(of.model, scan, options.engine, bytes) {}
+};
+using PlacedScans = std::vector<std::unique_ptr<PlacedScan>>;
+
+/// The caches share the memory: whose channels do not fit any more has them computed for every
+/// batch.
+PlacedScans placed_scans(const std::vector<TrainingScan>& scans, const TrainingState& state,
+                         const TrainOptions& options) {
+  PlacedScans placed;
+  double bytes = kCacheBytes;
+  for (std::size_t i = 0; i < scans.size(); ++i) {
+    placed.push_back(std::make_unique<PlacedScan>(scans[i].scan, state.of(i), options, bytes));
+    bytes -= placed.back()->inputs.bytes();
+  }
+  return placed;
+}
+
+std::vector<StepPart> parts_of(TrainingState& state, const std::vector<ScanBatch>& batch,
+                               const PlacedScans& placed) {
+  std::vector<StepPart> parts;
+  for (const ScanBatch& own : batch)
+    parts.push_back(
+        {state.of(own.scan), placed[own.scan]->scan, placed[own.scan]->inputs, own.batch});
+  return parts;
 }
 
 /// Whether all epochs are done, or in PtychoPINN's recipe more would be of no use.
@@ -68,82 +114,78 @@ void set_rate(TrainingState& state, const Scan& scan, const InputCache& inputs,
   state.rate = plateau_factor(state.model.history);
 }
 
-/// Writes the checkpoint now and then, and when the user wants to stop.
-class Checkpoints {
- public:
-  Checkpoints(std::filesystem::path file, Key key) : file_(std::move(file)), key_(std::move(key)) {}
-
-  void after_step(const TrainingState& state) {
-    const bool stop = interrupted();
-    if (!stop && since_last_.seconds() < checkpoint_seconds()) return;
-    since_last_ = Stopwatch();
-    const bool kept = keep(state);
-    if (!stop) return;
-    throw Interrupted(kept ? "stopped during training; the state is kept in " + file_.string() +
-                                 ", --resume goes on from it"
-                           : "stopped during training");
+void require_scans(const std::vector<TrainingScan>& scans, const TrainOptions& options) {
+  require(!scans.empty(), "train: expected at least one scan, found none");
+  require(scans.size() == 1 || options.recipe != Recipe::ptychopinn,
+          "train: PtychoPINN's recipe (--preset ptychopinn) takes one scan, found {}",
+          scans.size());
+  for (const TrainingScan& one : scans) {
+    require_far_field(one.scan);
+    require(one.weight > 0 && one.weight <= kLargestWeight,
+            "{}: expected a weight above 0 and at most {}, found {}", one.scan.source(),
+            kLargestWeight, one.weight);
   }
+}
 
-  void remove() { remove_if_possible({file_}); }
-
-  /// What cannot be written is a warning: the work itself is not lost. False then.
-  bool keep(const TrainingState& state) {
-    if (file_.empty()) return false;
-    try {
-      write_checkpoint(file_, state, key_);
-      send_event("checkpoint", {{"file", file_.string()}, {"done", state.step}});
-      return true;
-    } catch (const std::exception& error) {
-      warn("the checkpoint could not be written, --resume cannot go on from here: {}",
-           error.what());
-      return false;
-    }
+/// One epoch from the state's batch on.
+void run_epoch(TrainingState& state, const std::vector<std::vector<ScanBatch>>& batches,
+               const PlacedScans& placed, const TrainOptions& options, Checkpoints& checkpoints,
+               Progress& progress, std::int64_t merged) {
+  while (state.batch < static_cast<std::int64_t>(batches.size())) {
+    const StepResult result = train_step(
+        state, parts_of(state, batches[static_cast<std::size_t>(state.batch)], placed), options);
+    progress.step(
+        state.step, state.step * merged * options.groups_per_batch,
+        fmt::format("epoch {}/{}  loss {:.5f}", state.epoch + 1, options.epochs, result.loss),
+        result.loss);
+    if (state.batch < static_cast<std::int64_t>(batches.size())) checkpoints.after_step(state);
   }
+}
 
- private:
-  std::filesystem::path file_;
-  Key key_;
-  Stopwatch since_last_;
-};
+/// All scans' positions by what the epochs since the last time have gathered.
+void move_all_positions(TrainingState& state, const std::vector<TrainingScan>& scans,
+                        const TrainOptions& options) {
+  for (std::size_t i = 0; i < scans.size(); ++i)
+    move_positions(state, state.of(i), scans[i].scan, options,
+                   scans[i].weight * visits_per_epoch(scans[i].groups));
+}
+
+void warn_if_flat(const Model& model) {
+  if (collapsed(model))
+    warn(
+        "the object is flat: probe and background explain the patterns without it; try "
+        "--fixed-probe, --background=false or a lower --learning-rate");
+}
 
 }  // namespace
 
-Model train(const Scan& scan, const Groups& all_groups, const TrainOptions& options) {
+Model train(const std::vector<TrainingScan>& asked, const TrainOptions& options) {
   require_in_range(options);
-  require_far_field(scan);
+  require_scans(asked, options);
   const CatchInterrupts catching;
-  const Key key = training_key(scan, all_groups, options);
-  const auto [groups, validated] = split_for_validation(all_groups, options);
-  TrainingState state = begin(scan, groups, options, key);
-  Scan placed = scan.with_positions(scan.positions() + state.position_corrections);
-  auto inputs = std::make_unique<InputCache>(state.model, placed, options.engine);
-  const double visits = visits_per_epoch(groups);
+  const Key key = training_key(asked, options);
+  std::vector<TrainingScan> scans = asked;
+  const auto [groups, validated] = split_for_validation(asked.front().groups, options);
+  scans.front().groups = groups;
+  TrainingState state = begin(scans, options, key);
+  PlacedScans placed = placed_scans(scans, state, options);
   Checkpoints checkpoints(options.checkpoint, key);
   Progress progress("train", state.total_steps, "patterns");
   while (!is_over(state, options)) {
-    const auto batches = draw_epoch(groups, options.groups_per_batch, state.epoch);
-    while (state.batch < static_cast<std::int64_t>(batches.size())) {
-      const StepResult result = train_step(state, placed, *inputs,
-                                           batches[static_cast<std::size_t>(state.batch)], options);
-      progress.step(
-          state.step, state.step * groups.merged * options.groups_per_batch,
-          fmt::format("epoch {}/{}  loss {:.5f}", state.epoch + 1, options.epochs, result.loss),
-          result.loss);
-      if (state.batch == static_cast<std::int64_t>(batches.size())) break;
-      checkpoints.after_step(state);
-    }
+    const auto batches = batches_of(scans, options, state.epoch);
+    run_epoch(state, batches, placed, options, checkpoints, progress, groups.merged);
     end_epoch(state, static_cast<std::int64_t>(batches.size()),
               learning_rate_factor(state.step, state.total_steps, options) * options.learning_rate);
-    if (options.recipe == Recipe::ptychopinn) set_rate(state, placed, *inputs, validated, options);
+    if (options.recipe == Recipe::ptychopinn)
+      set_rate(state, placed.front()->scan, placed.front()->inputs, validated, options);
     if (collapsed(state.model) && state.epoch < options.epochs) {
       warn("the object went flat in epoch {}; training goes back to the start at half the rate",
            state.epoch);
       restart_from_stem(state, options);
     }
     if (positions_move_after(state, options)) {
-      move_positions(state, scan, options, visits);
-      placed = scan.with_positions(scan.positions() + state.position_corrections);
-      inputs = std::make_unique<InputCache>(state.model, placed, options.engine);
+      move_all_positions(state, scans, options);
+      placed = placed_scans(scans, state, options);
     }
     checkpoints.after_step(state);
   }
@@ -151,11 +193,12 @@ Model train(const Scan& scan, const Groups& all_groups, const TrainOptions& opti
     checkpoints.keep(state);
   else
     checkpoints.remove();
-  if (collapsed(state.model))
-    warn(
-        "the object is flat: probe and background explain the patterns without it; try "
-        "--fixed-probe, --background=false or a lower --learning-rate");
+  warn_if_flat(state.model);
   return finish_training(state, options);
+}
+
+Model train(const Scan& scan, const Groups& groups, const TrainOptions& options) {
+  return train({{.scan = scan, .groups = groups}}, options);
 }
 
 }  // namespace ptyche

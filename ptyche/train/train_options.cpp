@@ -69,23 +69,28 @@ std::vector<Field> probe_fields(TrainOptions& options) {
 }
 
 std::vector<Field> run_fields(TrainOptions& options) {
-  return {{.name = "resume",
-           .target = &options.resume,
-           .help = "go on from the checkpoint in the output folder",
-           .affects_result = false},
-          {.name = "seed",
-           .target = &options.seed,
-           .help = "of every random choice; the same seed gives the same result"},
-          positions_field(options.positions),
-          {.name = "position-step",
-           .target = &options.position_step,
-           .unit = "px",
-           .help = "largest move of a position between two looks at all patterns, about",
-           .range = {0, 10}},
-          {.name = "checkpoint",
-           .target = &options.checkpoint,
-           .affects_result = false,
-           .internal = true}};
+  return {
+      {.name = "start",
+       .target = &options.start,
+       .help = "model.ptyche, or its folder, whose network is trained further; none = a new one",
+       .affects_result = false},  // its weights are in the key
+      {.name = "resume",
+       .target = &options.resume,
+       .help = "go on from the checkpoint in the output folder",
+       .affects_result = false},
+      {.name = "seed",
+       .target = &options.seed,
+       .help = "of every random choice; the same seed gives the same result"},
+      positions_field(options.positions),
+      {.name = "position-step",
+       .target = &options.position_step,
+       .unit = "px",
+       .help = "largest move of a position between two looks at all patterns, about",
+       .range = {0, 10}},
+      {.name = "checkpoint",
+       .target = &options.checkpoint,
+       .affects_result = false,
+       .internal = true}};
 }
 
 std::vector<std::pair<std::string, LossKind>> loss_names() {

@@ -45,6 +45,7 @@ struct TrainOptions {
   Engine engine = Engine::fused;              ///< how merge, forward model and loss are computed
   ComputeDevice device = ComputeDevice::cpu;  ///< where they are; the network stays on the CPU
   std::uint64_t seed = 1;
+  std::filesystem::path start;  ///< a model whose network is trained further; empty = a new one
   std::filesystem::path checkpoint;  ///< where the state is kept while training; empty = nowhere
   bool resume = false;               ///< go on from `checkpoint` if it is there
   bool keep_checkpoint = false;      ///< at the end: whoever writes the model removes it afterwards

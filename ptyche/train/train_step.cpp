@@ -43,7 +43,7 @@ struct BatchLoss {
 };
 
 /// The patterns of a batch, and the background that is being trained.
-Measured measured_of(const TrainingState& state, const Scan& scan, const InputCache& inputs,
+Measured measured_of(const ScanState& state, const Scan& scan, const InputCache& inputs,
                      const GroupBatch& batch) {
   const bool with_background = state.background_root.requires_grad();
   return {.counts = inputs.counts(batch.frames),
@@ -72,7 +72,7 @@ at::Tensor truth_under(const Scan& scan, const at::Tensor& frames, const char* w
 }
 
 /// Network, merge, forward model, misfit: the whole of the method in one function.
-BatchLoss loss_of(const TrainingState& state, const CanvasLayout& layout, const Scan& scan,
+BatchLoss loss_of(const ScanState& state, const CanvasLayout& layout, const Scan& scan,
                   const InputCache& inputs, const GroupBatch& batch, const TrainOptions& options) {
   const at::Tensor frames = batch.frames.index_select(0, batch.merged);
   const at::Tensor channels = inputs.channels(frames);
@@ -124,38 +124,70 @@ AdamOptions adam_of(const TrainingState& state, const TrainOptions& options) {
   return {.beta1 = 0.9, .beta2 = kBeta2, .epsilon = kEpsilon / std::sqrt(corrected)};
 }
 
-void move(TrainingState& state, const TrainOptions& options) {
-  clip_gradients(state.weights, options.gradient_limit);
+/// Probe and background of one scan, and their means.
+void move_own(ScanState& of, const TrainingState& state, const TrainOptions& options) {
   const double factor = state.rate * learning_rate_factor(state.step, state.total_steps, options);
-  adam_step(state.weights, state.network_adam, factor * options.learning_rate,
-            adam_of(state, options));
   const bool probe_waits = warming_up(state, options);
-  const double peak = state.model.stem_probe.abs().max().item<double>();
+  const double peak = of.model.stem_probe.abs().max().item<double>();
   // A tenth of the probe's rate stays to the end: the probe is the last to settle.
   adam_step(
-      {state.probe_parts}, state.probe_adam,
+      {of.probe_parts}, of.probe_adam,
       probe_waits ? 0 : options.probe_learning_rate * peak * (0.1 * state.rate + 0.9 * factor));
-  adam_step({state.background_root}, state.background_adam,
+  adam_step({of.background_root}, of.background_adam,
             probe_waits ? 0 : options.background_rate * factor);
-  const double weight = averaging_weight(options, state.step);
-  average(state.averaged_weights, state.weights, weight);
-  state.averaged_probe_parts.lerp_(state.probe_parts.detach(), 1 - weight);
-  state.averaged_background_root.lerp_(state.background_root.detach(), 1 - weight);
+  const double weight = averaging_weight(options, of.own_steps);
+  of.averaged_probe_parts.lerp_(of.probe_parts.detach(), 1 - weight);
+  of.averaged_background_root.lerp_(of.background_root.detach(), 1 - weight);
+  ++of.own_steps;
+}
+
+/// Gradients of a part's loss are added to those of the parts before. Returns its loss per `size`
+/// and its contrast, which count as `share` of the batch.
+struct PartLoss {
+  double value = 0, contrast = 0, size = 1;
+};
+PartLoss add_gradients(const StepPart& part, double share, const TrainingState& state,
+                       const TrainOptions& options) {
+  const CanvasLayout layout = layout_of(part.scan, part.batch, options);
+  const auto [misfit, size] = loss_of(part.of, layout, part.scan, part.inputs, part.batch, options);
+  const at::Tensor loss = misfit.loss / size;
+  const auto value = loss.item<double>();
+  require(std::isfinite(value),
+          "{}: training: the loss is not finite at step {}; a smaller --learning-rate may help",
+          part.scan.source(), state.step + 1);
+  (share == 1 ? loss : loss * share).backward();
+  if (layout.fractions.grad().defined() && !warming_up(state, options))
+    part.of.position_gradient.index_add_(0, part.batch.frames, layout.fractions.grad(),
+                                         size / share);
+  return {value, misfit.contrast, size};
 }
 
 }  // namespace
 
-InputCache::InputCache(const Model& model, const Scan& scan, Engine engine)
+void move_network(TrainingState& state, const TrainOptions& options) {
+  clip_gradients(state.weights, options.gradient_limit);
+  const double factor = state.rate * learning_rate_factor(state.step, state.total_steps, options);
+  adam_step(state.weights, state.network_adam, factor * options.learning_rate,
+            adam_of(state, options));
+  average(state.averaged_weights, state.weights, averaging_weight(options, state.step));
+}
+
+InputCache::InputCache(const Model& model, const Scan& scan, Engine engine, double bytes)
     : model_(model), scan_(scan), engine_(engine) {
   const at::Tensor used = scan.frames_with(FrameUse::used);
   const auto floats =
       static_cast<double>(used.size(0) * scan.pattern_size() * scan.pattern_size()) *
       static_cast<double>(model.network_options.channels + 1);
-  if (4 * floats > kCacheBytes) return;
+  if (4 * floats > bytes) return;
   row_of_frame_ = at::full({scan.frames()}, -1, at::kLong);
   row_of_frame_.index_put_({used}, at::arange(used.size(0), at::kLong));
   channels_ = input_channels(model, scan, used, engine);
   counts_ = counts_in_fft_order(scan, used);
+}
+
+double InputCache::bytes() const {
+  if (!channels_.defined()) return 0;
+  return static_cast<double>(channels_.nbytes() + counts_.nbytes());
 }
 
 at::Tensor InputCache::channels(const at::Tensor& frames) const {
@@ -214,27 +246,30 @@ double learning_rate_factor(std::int64_t step, std::int64_t total_steps,
   return std::min(1.0, rise) * 0.5 * (1 + std::cos(M_PI * progress));
 }
 
-StepResult train_step(TrainingState& state, const Scan& scan, const InputCache& inputs,
-                      const GroupBatch& batch, const TrainOptions& options) {
-  const CanvasLayout layout = layout_of(scan, batch, options);
-  const auto [misfit, size] = loss_of(state, layout, scan, inputs, batch, options);
-  const at::Tensor loss = misfit.loss / size;
-  const auto value = loss.item<double>();
-  require(std::isfinite(value),
-          "training: the loss is not finite at step {}; a smaller "
-          "--learning-rate may help",
-          state.step + 1);
-  loss.backward();
-  if (layout.fractions.grad().defined() && !warming_up(state, options))
-    state.position_gradient.index_add_(0, batch.frames, layout.fractions.grad(), size);
-  move(state, options);
-  const StepResult result{value, misfit.contrast};
-  state.loss_sum += value * size;
-  state.size_sum += size;
+StepResult train_step(TrainingState& state, const std::vector<StepPart>& parts,
+                      const TrainOptions& options) {
+  double groups = 0;
+  for (const StepPart& part : parts) groups += static_cast<double>(part.batch.count);
+  StepResult result;
+  for (const StepPart& part : parts) {
+    const double share = static_cast<double>(part.batch.count) / groups;
+    const PartLoss loss = add_gradients(part, share, state, options);
+    result.loss += share * loss.value;
+    result.object_contrast += share * loss.contrast;
+    state.loss_sum += loss.value * loss.size;
+    state.size_sum += loss.size;
+  }
+  for (const StepPart& part : parts) move_own(part.of, state, options);
+  move_network(state, options);
   state.contrast_sum += result.object_contrast;
   ++state.batch;
   ++state.step;
   return result;
+}
+
+StepResult train_step(TrainingState& state, const Scan& scan, const InputCache& inputs,
+                      const GroupBatch& batch, const TrainOptions& options) {
+  return train_step(state, {{state, scan, inputs, batch}}, options);
 }
 
 double loss_without_step(const TrainingState& state, const Scan& scan, const InputCache& inputs,
@@ -255,23 +290,23 @@ bool positions_move_after(const TrainingState& state, const TrainOptions& option
          state.epoch < options.epochs && state.epoch % kEpochsBetweenMoves == 0;
 }
 
-void move_positions(TrainingState& state, const Scan& scan, const TrainOptions& options,
-                    double visits) {
+void move_positions(const TrainingState& state, ScanState& of, const Scan& scan,
+                    const TrainOptions& options, double visits) {
   const double limit = options.position_step * state.rate *
                        learning_rate_factor(state.step, state.total_steps, options);
   const at::Tensor used = scan.frames_with(FrameUse::used);
   const auto of_used = [&](const at::Tensor& all) { return all.index_select(0, used); };
   const double curvature = static_cast<double>(kEpochsBetweenMoves) * visits *
-                           position_curvature(at::view_as_complex(state.probe_parts.detach()));
-  at::Tensor mean = of_used(state.mean_position_gradient);
+                           position_curvature(at::view_as_complex(of.probe_parts.detach()));
+  at::Tensor mean = of_used(of.mean_position_gradient);
   if (limit > 0)
-    state.position_corrections = corrections_of_all(
+    of.position_corrections = corrections_of_all(
         scan, used,
-        of_used(state.position_corrections) + position_step(of_used(state.position_gradient), mean,
-                                                            of_used(scan.positions()), curvature,
-                                                            limit, options.positions));
-  state.mean_position_gradient.index_copy_(0, used, mean);
-  state.position_gradient.zero_();
+        of_used(of.position_corrections) + position_step(of_used(of.position_gradient), mean,
+                                                         of_used(scan.positions()), curvature,
+                                                         limit, options.positions));
+  of.mean_position_gradient.index_copy_(0, used, mean);
+  of.position_gradient.zero_();
 }
 
 }  // namespace ptyche

@@ -6,37 +6,56 @@
 
 namespace ptyche {
 
+/// Memory that the caches of all scans may take.
+inline constexpr double kCacheBytes = 2e9;
+
 /// The stem is frozen, so the channels of a pattern change only if its position does: they are
-/// computed once where all used patterns' channels fit in kCacheBytes, else for every batch.
+/// computed once where all used patterns' channels fit into memory, else for every batch.
 class InputCache {
  public:
-  /// Both must outlive it; where positions have moved, a new one is due.
-  InputCache(const Model& model, const Scan& scan, Engine engine = Engine::fused);
+  /// The scan must outlive it; where positions have moved, a new one is due. `bytes` is the memory
+  /// that it may take.
+  InputCache(const Model& model, const Scan& scan, Engine engine = Engine::fused,
+             double bytes = kCacheBytes);
+
+  double bytes() const;  ///< that it takes
 
   at::Tensor channels(const at::Tensor& frames) const;  ///< (k, channels, N, N)
   at::Tensor counts(const at::Tensor& frames) const;    ///< (k, N, N) float32, FFT order
 
  private:
-  const Model& model_;
+  Model model_;  // its own: the state's moves when a training starts anew
   const Scan& scan_;
   Engine engine_;
   at::Tensor row_of_frame_;  // (n) int64, -1 = not used
   at::Tensor channels_, counts_;
 };
 
-/// Memory that the cache may take.
-inline constexpr double kCacheBytes = 2e9;
-
 struct StepResult {
   double loss = 0;             ///< as EpochRecord's
   double object_contrast = 0;  ///< standard deviation of the merged objects over their mean
 };
 
+/// A batch's groups of one scan, with what a step needs to know of it; all outlive the step.
+struct StepPart {
+  ScanState& of;
+  const Scan& scan;
+  const InputCache& inputs;
+  const GroupBatch& batch;
+};
+
 /// Predicts the counts of every pattern of the batch from the merged patches of some, and moves
-/// network and probe. Updates the state's sums, averages, batch and step.
-/// Throws InvalidInput when the loss is not finite.
+/// the network and the probes of the scans in it; every group counts alike, however bright its scan
+/// is. Updates the state's sums, averages, batch and step. Throws InvalidInput when the loss is not
+/// finite.
+StepResult train_step(TrainingState& state, const std::vector<StepPart>& parts,
+                      const TrainOptions& options);
+/// The same of a training on one scan.
 StepResult train_step(TrainingState& state, const Scan& scan, const InputCache& inputs,
                       const GroupBatch& batch, const TrainOptions& options);
+
+/// The network along its gradient, which is clipped, and the means of its weights.
+void move_network(TrainingState& state, const TrainOptions& options);
 
 /// Whether probe, background and positions still wait for the network.
 bool warming_up(const TrainingState& state, const TrainOptions& options);
@@ -64,11 +83,11 @@ at::Tensor real_space_terms(const at::Tensor& patches, const Scan& scan, const a
 /// the probe's warm-up on, if the options let them.
 bool positions_move_after(const TrainingState& state, const TrainOptions& options);
 
-/// A position_step of the used patterns along the slopes gathered since the last time, which become
-/// 0; the common shift stays, and so does the grid as a whole unless the options free it. A pattern
-/// is predicted `visits` times an epoch.
-void move_positions(TrainingState& state, const Scan& scan, const TrainOptions& options,
-                    double visits);
+/// A position_step of the used patterns of one scan along the slopes gathered since the last time,
+/// which become 0; the common shift stays, and so does the grid as a whole unless the options free
+/// it. A pattern is predicted `visits` times an epoch.
+void move_positions(const TrainingState& state, ScanState& of, const Scan& scan,
+                    const TrainOptions& options, double visits);
 
 /// Mean absolute error of amplitude plus that of phase (rad), over the pixels that the probe lights
 /// (a hundredth of its brightest one and more): what lies in the dark no pattern can tell.

@@ -101,6 +101,7 @@ class _Reconstruct(Protocol):
     amp_activation: of PtychoPINN's network: what bounds its amplitudes ('sigmoid' | 'swish' | 'softplus' | 'relu', default 'sigmoid')
     object_big: of PtychoPINN's network: a patch for each pattern of a group, not one for all (default True)
     probe_big: of PtychoPINN's network: patches with a border of low resolution, not of zeros (default True)
+    start: model.ptyche, or its folder, whose network is trained further; none = a new one (default '')
     resume: go on from the checkpoint in the output folder (default False)
     seed: of every random choice; the same seed gives the same result (default 1)
     refine_positions: none, jitter (each pattern's own error; what the bare option means) or affine (scale, rotation, shear too) ('none' | 'jitter' | 'affine', default 'none')
@@ -182,6 +183,7 @@ class _Reconstruct(Protocol):
         amp_activation: Literal['sigmoid', 'swish', 'softplus', 'relu'] | None = ...,
         object_big: bool | None = ...,
         probe_big: bool | None = ...,
+        start: _File | None = ...,
         resume: bool | None = ...,
         seed: SupportsIndex | None = ...,
         refine_positions: Literal['none', 'jitter', 'affine'] | bool | None = ...,
@@ -264,6 +266,7 @@ class _Reconstruct(Protocol):
         amp_activation: Literal['sigmoid', 'swish', 'softplus', 'relu'] | None = ...,
         object_big: bool | None = ...,
         probe_big: bool | None = ...,
+        start: _File | None = ...,
         resume: bool | None = ...,
         seed: SupportsIndex | None = ...,
         refine_positions: Literal['none', 'jitter', 'affine'] | bool | None = ...,
@@ -525,9 +528,11 @@ class _Solve(Protocol):
 solve: _Solve
 
 class _Train(Protocol):
-    """Train a network on a scan.
+    """Train a network on a scan, or one on many.
 
     preset: ptychopinn: train as PtychoPINN does (network, loss, merge, learning rate, scale); other options change that ('none' | 'ptychopinn', default 'none')
+    scans: file with a scan in each line, and perhaps how many times an epoch goes over it (1) (default '')
+    universe: TOML file that says what scans are simulated without end, instead of SCAN: for a network that knows any scan; an epoch is 100 steps of --groups-per-batch scans (default '')
     output_dir: folder for the model (required)
     overwrite: where the output folder holds results, move them to FOLDER.old and start anew (default False)
     probe: what the solver starts from: auto (the file's, or one found from the patterns where the file has none or that one explains more), scan (the file's), zone-plate, electron, disk, gaussian (by their own options), or the path of a result or of an .npy file (default 'auto')
@@ -587,6 +592,7 @@ class _Train(Protocol):
     amp_activation: of PtychoPINN's network: what bounds its amplitudes ('sigmoid' | 'swish' | 'softplus' | 'relu', default 'sigmoid')
     object_big: of PtychoPINN's network: a patch for each pattern of a group, not one for all (default True)
     probe_big: of PtychoPINN's network: patches with a border of low resolution, not of zeros (default True)
+    start: model.ptyche, or its folder, whose network is trained further; none = a new one (default '')
     resume: go on from the checkpoint in the output folder (default False)
     seed: of every random choice; the same seed gives the same result (default 1)
     refine_positions: none, jitter (each pattern's own error; what the bare option means) or affine (scale, rotation, shear too) ('none' | 'jitter' | 'affine', default 'none')
@@ -626,10 +632,10 @@ class _Train(Protocol):
     """
     def __call__(
         self,
-        scan: _Files | None = ...,
-        /,
-        *,
+        *scans: _Files,
         preset: Literal['none', 'ptychopinn'] | bool | None = ...,
+        scans: _File | None = ...,
+        universe: _File | None = ...,
         output_dir: _File | None = ...,
         overwrite: bool | None = ...,
         probe: str | _File | None = ...,
@@ -689,6 +695,7 @@ class _Train(Protocol):
         amp_activation: Literal['sigmoid', 'swish', 'softplus', 'relu'] | None = ...,
         object_big: bool | None = ...,
         probe_big: bool | None = ...,
+        start: _File | None = ...,
         resume: bool | None = ...,
         seed: SupportsIndex | None = ...,
         refine_positions: Literal['none', 'jitter', 'affine'] | bool | None = ...,
@@ -729,10 +736,10 @@ class _Train(Protocol):
     ) -> Model: ...
     def start(
         self,
-        scan: _Files | None = ...,
-        /,
-        *,
+        *scans: _Files,
         preset: Literal['none', 'ptychopinn'] | bool | None = ...,
+        scans: _File | None = ...,
+        universe: _File | None = ...,
         output_dir: _File | None = ...,
         overwrite: bool | None = ...,
         probe: str | _File | None = ...,
@@ -792,6 +799,7 @@ class _Train(Protocol):
         amp_activation: Literal['sigmoid', 'swish', 'softplus', 'relu'] | None = ...,
         object_big: bool | None = ...,
         probe_big: bool | None = ...,
+        start: _File | None = ...,
         resume: bool | None = ...,
         seed: SupportsIndex | None = ...,
         refine_positions: Literal['none', 'jitter', 'affine'] | bool | None = ...,
@@ -836,6 +844,7 @@ class _Infer(Protocol):
     """The image of a scan by a model that is already trained.
 
     model: model.ptyche written by train or reconstruct, or its folder (required)
+    probe: auto (the model's, where it was trained on one scan or on this one; else the scan's), model, scan, or the path of a result or of an .npy file (default 'auto')
     output_dir: folder for all results (required)
     overwrite: where the output folder holds results, move them to FOLDER.old and start anew (default False)
     test_data_file: the scan, instead of SCAN; with --ptychopinn-pictures (default '')
@@ -895,6 +904,7 @@ class _Infer(Protocol):
         scan: _Files | None = ...,
         model: _File | None = ...,
         *,
+        probe: str | _File | None = ...,
         output_dir: _File | None = ...,
         overwrite: bool | None = ...,
         test_data_file: _File | None = ...,
@@ -955,6 +965,7 @@ class _Infer(Protocol):
         scan: _Files | None = ...,
         model: _File | None = ...,
         *,
+        probe: str | _File | None = ...,
         output_dir: _File | None = ...,
         overwrite: bool | None = ...,
         test_data_file: _File | None = ...,
@@ -1017,7 +1028,9 @@ class _Simulate(Protocol):
 
     output: file to write, .cxi, or .npz as PtychoPINN reads it (required)
     like: a scan whose own object, probe and positions are simulated (default '')
-    object: what is scanned ('dead-leaves' | 'siemens-star' | 'bars' | 'lines' | 'random-field' | 'image', default 'dead-leaves')
+    universe: TOML file that says what scans there are, as of train (default '')
+    number: with --universe: which of its scans (default 0)
+    object: what is scanned ('dead-leaves' | 'siemens-star' | 'bars' | 'lines' | 'random-field' | 'photograph' | 'image', default 'dead-leaves')
     object_file: .png or .npy for the object image; black or the smallest number absorbs most (default '')
     object_phase_file: another one for its phase; none = --object-file gives both (default '')
     material: one thickness for amplitude and phase, or independent ('one' | 'independent', default 'one')
@@ -1054,7 +1067,9 @@ class _Simulate(Protocol):
         *,
         output: _File | None = ...,
         like: _File | None = ...,
-        object: Literal['dead-leaves', 'siemens-star', 'bars', 'lines', 'random-field', 'image'] | None = ...,
+        universe: _File | None = ...,
+        number: SupportsIndex | None = ...,
+        object: Literal['dead-leaves', 'siemens-star', 'bars', 'lines', 'random-field', 'photograph', 'image'] | None = ...,
         object_file: _File | None = ...,
         object_phase_file: _File | None = ...,
         material: Literal['one', 'independent'] | None = ...,
@@ -1092,7 +1107,9 @@ class _Simulate(Protocol):
         *,
         output: _File | None = ...,
         like: _File | None = ...,
-        object: Literal['dead-leaves', 'siemens-star', 'bars', 'lines', 'random-field', 'image'] | None = ...,
+        universe: _File | None = ...,
+        number: SupportsIndex | None = ...,
+        object: Literal['dead-leaves', 'siemens-star', 'bars', 'lines', 'random-field', 'photograph', 'image'] | None = ...,
         object_file: _File | None = ...,
         object_phase_file: _File | None = ...,
         material: Literal['one', 'independent'] | None = ...,

@@ -115,5 +115,54 @@ TEST(Subsample, KeepsAllIfAskedForNoneOrForMoreThanThereAre) {
   EXPECT_THROW(subsample(small_scan(36), {.count = -1}), InvalidInput);
 }
 
+std::vector<WeightedGroups> groups_of_two(double first_weight, double second_weight) {
+  return {{make_groups(small_scan(36), {.size = 8, .merged = 4}), first_weight},
+          {make_groups(small_scan(72), {.size = 8, .merged = 4}), second_weight}};
+}
+
+/// Groups of each scan in an epoch.
+std::vector<std::int64_t> counts_of(const std::vector<std::vector<ScanBatch>>& batches) {
+  std::vector<std::int64_t> counts(2, 0);
+  for (const auto& batch : batches)
+    for (const ScanBatch& part : batch) counts[part.scan] += part.batch.count;
+  return counts;
+}
+
+TEST(DrawMixedEpoch, ShowsEveryScanAsOftenAsItsWeightSays) {
+  const auto shown = [](double first, double second) {
+    return counts_of(draw_mixed_epoch(groups_of_two(first, second), 3, 1, 0));
+  };
+  EXPECT_EQ(shown(1, 1), (std::vector<std::int64_t>{9, 18}));
+  EXPECT_EQ(shown(3, 0.5), (std::vector<std::int64_t>{27, 9}));
+  EXPECT_EQ(shown(1.5, 1e-6), (std::vector<std::int64_t>{14, 1}));
+}
+
+TEST(DrawMixedEpoch, MixesScansInBatchesButNotInGroups) {
+  bool mixed = false;
+  for (const auto& batch : draw_mixed_epoch(groups_of_two(1, 1), 3, 1, 0)) {
+    std::int64_t groups = 0;
+    for (const ScanBatch& part : batch) {
+      groups += part.batch.count;
+      EXPECT_EQ(part.batch.frames.size(0), 8 * part.batch.count);
+      EXPECT_EQ(part.batch.merged.size(0), 4 * part.batch.count);
+      EXPECT_EQ(part.batch.group.max().item<std::int64_t>(), part.batch.count - 1);
+      EXPECT_TRUE(part.batch.merged.diff().gt(0).all().item<bool>());
+      EXPECT_LT(part.batch.frames.max().item<std::int64_t>(), part.scan == 0 ? 36 : 72);
+    }
+    EXPECT_LE(groups, 3);
+    mixed |= batch.size() == 2;
+  }
+  EXPECT_TRUE(mixed);
+}
+
+TEST(DrawMixedEpoch, OfOneScanIsItsOwnEpoch) {
+  const Groups groups = make_groups(small_scan(36), {.size = 8, .merged = 4});
+  const auto mixed = draw_mixed_epoch({{groups}}, 2, 7, 3);
+  const auto own = draw_epoch(groups, 2, 3);
+  ASSERT_EQ(mixed.size(), own.size());
+  for (std::size_t i = 0; i < own.size(); ++i)
+    EXPECT_TRUE(at::equal(mixed[i][0].batch.frames, own[i].frames));
+}
+
 }  // namespace
 }  // namespace ptyche

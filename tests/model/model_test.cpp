@@ -81,5 +81,45 @@ TEST(PatchesOf, ANetworkThatGivesOnePatchForAGroupShowsEachPatternItsPartOfIt) {
   EXPECT_TRUE(at::equal(seen[0][0], at::ones({64}, at::kComplexFloat)));
 }
 
+Scan with_hash(const Scan& scan, const std::string& hash) {
+  ScanFields fields = scan.fields();
+  fields.input_hash = hash;
+  return Scan(std::move(fields));
+}
+
+/// Of a scan "one" with a probe twice, and "two" with one three times as strong.
+Model model_of_two() {
+  const Scan scan = small_scan();
+  Model model = model_for(with_hash(scan, "one"));
+  model.probe = 2 * scan.probe();
+  model.more.push_back(untrained_on(with_hash(scan, "two"), 3 * scan.probe(), {}));
+  return model;
+}
+
+TEST(ModelFor, OfOneScanKeepsItsProbeForAnyScan) {
+  const Scan scan = small_scan();
+  Model model = model_for(with_hash(scan, "one"));
+  model.probe = 2 * scan.probe();
+  EXPECT_TRUE(at::equal(model_for(with_hash(scan, "other"), model).probe, model.probe));
+}
+
+TEST(ModelFor, OfSeveralScansTakesWhatWasTrainedForAScanAndElseTheScansOwnProbe) {
+  const Scan scan = small_scan();
+  const auto probe = [&](const char* hash, ProbeSource source = ProbeSource::automatic) {
+    return model_for(with_hash(scan, hash), model_of_two(), source).probe;
+  };
+  EXPECT_TRUE(at::equal(probe("one"), 2 * scan.probe()));
+  EXPECT_TRUE(at::equal(probe("two"), 3 * scan.probe()));
+  EXPECT_TRUE(at::equal(probe("three"), scan.probe()));
+  EXPECT_TRUE(at::equal(probe("three", ProbeSource::model), 2 * scan.probe()));
+  EXPECT_TRUE(at::equal(probe("one", ProbeSource::scan), scan.probe()));
+}
+
+TEST(ModelFor, OfSeveralScansKeepsItsProbeForAScanThatHasNone) {
+  ScanFields fields = with_hash(small_scan(), "three").fields();
+  fields.probe_given = false;
+  EXPECT_TRUE(at::equal(model_for(Scan(fields), model_of_two()).probe, 2 * small_scan().probe()));
+}
+
 }  // namespace
 }  // namespace ptyche

@@ -3,6 +3,7 @@
 #include <ATen/core/grad_mode.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <filesystem>
 
 #include "ptyche/core/error.h"
@@ -11,6 +12,7 @@
 #include "ptyche/group/fixed_groups.h"
 #include "ptyche/group/make_groups.h"
 #include "ptyche/model/model.h"
+#include "ptyche/nn/patch_network.h"
 #include "ptyche/train/train_step.h"
 #include "ptyche/train/training_state.h"
 #include "tests/support/checks.h"
@@ -289,6 +291,108 @@ TEST_F(Train, SaysSoWhereThereIsNoCheckpointToResume) {
   const std::string said = said_by_training(scan_, options);
   EXPECT_NE(said.find("none.ptyche; the training starts from the beginning"), std::string::npos)
       << said;
+}
+
+/// Two scans of other numbers of patterns; the second has four times the light.
+std::vector<TrainingScan> two_scans() {
+  std::vector<TrainingScan> scans;
+  for (const std::int64_t frames : {36, 49}) {
+    ScanFields fields = small_scan(frames).fields();
+    if (frames == 49) {
+      fields.counts = fields.counts * 4;
+      fields.probe = fields.probe * 2;
+      fields.input_hash = "other";
+    }
+    const Scan scan(std::move(fields));
+    scans.push_back({.scan = scan, .groups = make_groups(scan, kGroups)});
+  }
+  return scans;
+}
+
+TEST_F(Train, OfSeveralScansKeepsAProbeAndAnInputConstantForEach) {
+  TrainOptions options = small_options();
+  options.groups_per_batch = 3;
+  const Model model = train(two_scans(), options);
+  ASSERT_EQ(model.more.size(), 1u);
+  EXPECT_EQ(model.more[0].input_hash, "other");
+  EXPECT_NEAR(model.more[0].photons / model.photons, 4, 1e-3);
+  EXPECT_NEAR(model.more[0].input_scale / model.input_scale, 0.5, 0.01);
+  EXPECT_TRUE(model.more[0].background.defined());
+  const double change = relative_difference(model.more[0].probe, model.more[0].stem_probe);
+  EXPECT_GT(change, 1e-6);
+  EXPECT_LT(change, 0.2);
+}
+
+TEST_F(Train, OfSeveralScansComesBackFromAFileAsItWas) {
+  const Model model = train(two_scans(), small_options());
+  const std::string bytes = file_of(model);
+  EXPECT_EQ(file_of(read_model(folder_ / "m.ptyche")), bytes);
+}
+
+TEST_F(Train, OfSeveralScansResumedEndsWhereTheUninterruptedRunEnds) {
+  TrainOptions options = small_options();
+  options.positions = PositionFreedom::affine;
+  options.epochs = 4;
+  const std::vector<TrainingScan> scans = two_scans();
+  const std::string whole = file_of(train(scans, options));
+  TrainingState state = start_training(scans, options);
+  {
+    const InputCache first(state.of(0).model, scans[0].scan),
+        second(state.of(1).model, scans[1].scan);
+    const auto batches = batches_of(scans, options, 0);
+    for (std::size_t i = 0; i < 4; ++i) {
+      std::vector<StepPart> parts;
+      for (const ScanBatch& own : batches[i])
+        parts.push_back(
+            {state.of(own.scan), scans[own.scan].scan, own.scan == 0 ? first : second, own.batch});
+      train_step(state, parts, options);
+    }
+  }
+  options.checkpoint = folder_ / "checkpoint.ptyche";
+  options.resume = true;
+  write_checkpoint(options.checkpoint, state, training_key(scans, options));
+  EXPECT_EQ(file_of(train(scans, options)), whole);
+}
+
+TEST_F(Train, RefusesTheCheckpointOfOtherWeights) {
+  TrainOptions options = small_options();
+  std::vector<TrainingScan> scans = two_scans();
+  options.checkpoint = folder_ / "checkpoint.ptyche";
+  options.resume = true;
+  write_checkpoint(options.checkpoint, start_training(scans, options),
+                   training_key(scans, options));
+  scans[1].weight = 2;
+  const std::string message = message_of([&] { train(scans, options); });
+  EXPECT_NE(message.find("weight of scan 2 is 2 and was 1"), std::string::npos) << message;
+}
+
+TEST_F(Train, GoesOnWithTheWeightsOfAModelThatItStartsFrom) {
+  TrainOptions options = small_options();
+  write_model(folder_ / "start.ptyche", train(scan_, groups_, options));
+  const Model before = read_model(folder_ / "start.ptyche");
+  options.start = folder_ / "start.ptyche";
+  const TrainingState state = start_training(two_scans(), options);
+  const auto weights = before.network->parameters();
+  for (std::size_t i = 0; i < weights.size(); ++i)
+    EXPECT_TRUE(at::equal(state.weights[i], weights[i]));
+  options.network = {.name = "ptychopinn"};
+  const std::string message = message_of([&] { start_training(two_scans(), options); });
+  EXPECT_NE(message.find("expected a model of the network ptychopinn, found one of unet"),
+            std::string::npos)
+      << message;
+}
+
+TEST_F(Train, RefusesNoScanAndWeightsThatAreNotAboveZero) {
+  EXPECT_NE(message_of([] {
+              train(std::vector<TrainingScan>(), small_options());
+            }).find("at least one scan"),
+            std::string::npos);
+  std::vector<TrainingScan> scans = two_scans();
+  for (const double weight : {0.0, -1.0, std::nan("")}) {
+    scans[1].weight = weight;
+    EXPECT_NE(message_of([&] { train(scans, small_options()); }).find("weight above 0"),
+              std::string::npos);
+  }
 }
 
 }  // namespace
