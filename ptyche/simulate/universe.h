@@ -17,8 +17,8 @@ namespace ptyche {
 /// Kinds and how often each is drawn, relative to the others.
 using Kinds = std::vector<std::pair<std::string, double>>;
 
-/// Every number of a scan is drawn from its range, evenly and on its own. Lengths are in pixels of the object;
-/// those of probes and leaves are for 64 x 64 patterns and grow with N.
+/// Every number of a scan is drawn from its range, evenly and on its own. Lengths are in pixels of
+/// the object; those of probes and leaves are for 64 x 64 patterns and grow with N.
 struct Universe {
   std::int64_t pattern_size = 64;  ///< N, even, 16..1024
   std::int64_t patterns = 25;      ///< of a scan, 4..64
