@@ -15,6 +15,7 @@
 #include "ptyche/evaluate/compare.h"
 #include "ptyche/evaluate/evaluate.h"
 #include "ptyche/io/product.h"
+#include "ptyche/prepare/position_search.h"
 
 namespace ptyche {
 namespace {
@@ -62,7 +63,7 @@ std::optional<Scan> scan_of(const Reconstruction& image, const fs::path& given) 
           image.provenance.input_hash, scan.input_hash());
   require(scan.frames() == image.frame_use.size(0), "{}: expected {} patterns, found {}",
           reading.file.string(), image.frame_use.size(0), scan.frames());
-  return scan.with_frame_use(image.frame_use);
+  return turned_like(scan.with_frame_use(image.frame_use), image.positions);
 }
 
 std::optional<Comparison> half_sets_in(const fs::path& folder) {

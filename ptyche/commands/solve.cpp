@@ -26,6 +26,7 @@
 #include "ptyche/io/readers.h"
 #include "ptyche/io/result.h"
 #include "ptyche/prepare/first_probe.h"
+#include "ptyche/prepare/position_search.h"
 #include "ptyche/report/report.h"
 #include "ptyche/solve/solver.h"
 
@@ -189,10 +190,12 @@ void run_solve(const SolveVerbOptions& options, const std::string& options_json)
   const OutputFolder folder(options.output, folder_use(options.overwrite, options.resume),
                             image_files(checkpoint_name(options)));
   if (!options.start.empty()) reader_of(options.start, Content::object);  // refused at once
-  const FirstProbe first = prepared_scan(options.scan, options.no_check, probe_choice(options),
-                                         kept_in(options.output, options.resume));
+  FirstProbe first = prepared_scan(options.scan, options.no_check, probe_choice(options),
+                                   kept_in(options.output, options.resume));
   std::optional<Reconstruction> start;
   if (!options.start.empty()) start = read_start(options.start, first.scan);
+  if (start && start->provenance.input_hash == first.scan.input_hash())
+    first.scan = turned_like(first.scan, start->positions);
   if (options.half_sets) require_halves(first.scan);
   const std::filesystem::path checkpoint = options.output / checkpoint_name(options);
   const auto [result, how, scan] = solved(first.scan, start, options, record, checkpoint);

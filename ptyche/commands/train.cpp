@@ -56,7 +56,7 @@ void resolve(TrainVerbOptions& options) {
     throw UsageError("--universe: its scans are simulated; give it or SCAN, not both");
   if (!some && options.universe.empty())
     throw UsageError("SCAN is missing (" + scan_formats() +
-                     " file; --scans and --train-data-file name scans, too)");
+                     " file; --scan-list and --train-data-file name scans, too)");
   NetworkOptions& network = options.train.network;
   if (options.model_type == "supervised") network.name = "supervised";
   as_usage([&] { require_recipe(options.train); });
@@ -256,7 +256,7 @@ Command declare(const std::shared_ptr<TrainVerbOptions>& options) {
                            .target = preset_target(*options),
                            .help = "ptychopinn: train as PtychoPINN does (network, loss, merge, "
                                    "learning rate, scale); other options change that"}},
-                         {{.name = "scans",
+                         {{.name = "scan-list",
                            .target = &options->list,
                            .help = "file with a scan in each line, and perhaps how many times an "
                                    "epoch goes over it (1)"},
@@ -279,8 +279,8 @@ Command declare(const std::shared_ptr<TrainVerbOptions>& options) {
                          {threads_option(options->threads)}}),
       .references = {},
       .run = [options] { run_train(*options, options_as_json(declare(options))); },
-      .basic = {"scans", "universe", "start", "output-dir", "overwrite", "resume", "epochs",
-                "probe", "probe-modes", "refine-positions", "mask", "crop", "seed", "threads"}};
+      .basic = {"scan-list", "universe", "start", "output-dir", "overwrite", "resume", "epochs",
+                "probe", "probe-modes", "refine-positions", "mask", "threads"}};
 }
 
 }  // namespace

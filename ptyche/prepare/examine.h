@@ -32,6 +32,9 @@ struct Treatment {
 /// truth whose frame the positions leave is dropped. Never acts against options.given.
 Treatment treat(const Scan& scan, const ExamineOptions& options = {});
 
+/// Positions (n, 2) float64 as TurnPositions says.
+at::Tensor turned_positions(const at::Tensor& positions, const TurnPositions& turn);
+
 /// The scan with one thing mended.
 Scan mended(const Scan& scan, const Remedy& remedy, const ExamineOptions& options);
 

@@ -35,4 +35,9 @@ inline constexpr double kClearlyMore = 0.15;
 std::optional<Finding> finding_of(const std::vector<PositionTrial>& trials,
                                   const ExamineOptions& options);
 
+/// The scan with its positions changed as they were for an image of this very scan: in that one of
+/// the ways above which brings them nearest to `positions` (n, 2) float64 px, or as it is. Another
+/// number of positions changes nothing.
+Scan turned_like(const Scan& scan, const at::Tensor& positions);
+
 }  // namespace ptyche

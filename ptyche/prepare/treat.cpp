@@ -75,10 +75,7 @@ struct Change {
     place_anew((fields.positions - mean) * scale.factor + mean);
   }
   void operator()(const TurnPositions& turn) const {
-    const at::Tensor mean = fields.positions.mean(0), away = fields.positions - mean;
-    const at::Tensor row = away.select(1, 0), col = away.select(1, 1);
-    const auto& m = turn.matrix;
-    place_anew(at::stack({m[0][0] * row + m[0][1] * col, m[1][0] * row + m[1][1] * col}, 1) + mean);
+    place_anew(turned_positions(fields.positions, turn));
   }
   void operator()(const ShiftOrder& shift) const {
     const std::int64_t size = fields.positions.size(0), by = shift.by;
@@ -123,6 +120,13 @@ void only_say(Diagnosis& diagnosis) {
 }
 
 }  // namespace
+
+at::Tensor turned_positions(const at::Tensor& positions, const TurnPositions& turn) {
+  const at::Tensor mean = positions.mean(0), away = positions - mean;
+  const at::Tensor row = away.select(1, 0), col = away.select(1, 1);
+  const auto& m = turn.matrix;
+  return at::stack({m[0][0] * row + m[0][1] * col, m[1][0] * row + m[1][1] * col}, 1) + mean;
+}
 
 Scan mended(const Scan& scan, const Remedy& remedy, const ExamineOptions& options) {
   ScanFields fields = scan.fields();

@@ -531,7 +531,7 @@ class _Train(Protocol):
     """Train a network on a scan, or one on many.
 
     preset: ptychopinn: train as PtychoPINN does (network, loss, merge, learning rate, scale); other options change that ('none' | 'ptychopinn', default 'none')
-    scans: file with a scan in each line, and perhaps how many times an epoch goes over it (1) (default '')
+    scan_list: file with a scan in each line, and perhaps how many times an epoch goes over it (1) (default '')
     universe: TOML file that says what scans are simulated without end, instead of SCAN: for a network that knows any scan; an epoch is 100 steps of --groups-per-batch scans (default '')
     output_dir: folder for the model (required)
     overwrite: where the output folder holds results, move them to FOLDER.old and start anew (default False)
@@ -634,7 +634,7 @@ class _Train(Protocol):
         self,
         *scans: _Files,
         preset: Literal['none', 'ptychopinn'] | bool | None = ...,
-        scans: _File | None = ...,
+        scan_list: _File | None = ...,
         universe: _File | None = ...,
         output_dir: _File | None = ...,
         overwrite: bool | None = ...,
@@ -738,7 +738,7 @@ class _Train(Protocol):
         self,
         *scans: _Files,
         preset: Literal['none', 'ptychopinn'] | bool | None = ...,
-        scans: _File | None = ...,
+        scan_list: _File | None = ...,
         universe: _File | None = ...,
         output_dir: _File | None = ...,
         overwrite: bool | None = ...,

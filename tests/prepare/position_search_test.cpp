@@ -66,6 +66,18 @@ TEST(PositionSearch, DoesNotActAgainstAnOption) {
   EXPECT_EQ(finding->level, Level::warn);
 }
 
+TEST(PositionSearch, AScanIsTurnedAsItWasForAnImageOfIt) {
+  const Scan& scan = scan_in_focus();
+  const at::Tensor given = scan.positions();
+  for (const TurnPositions& turn :
+       {TurnPositions{{{0, 1}, {-1, 0}}}, TurnPositions{{{0.5, 0}, {0, 0.5}}}}) {
+    const at::Tensor of_image = turned_positions(given, turn);
+    EXPECT_LT(apart(turned_like(scan, of_image + 0.3).positions(), of_image), 1e-9);
+  }
+  EXPECT_TRUE(at::equal(turned_like(scan, given + 0.3).positions(), given));
+  EXPECT_TRUE(at::equal(turned_like(scan, given.slice(0, 1)).positions(), given));
+}
+
 TEST(PositionSearch, IsNotRepeatedByAResumedRun) {
   const TestFolder folder;
   const Scan wrong = turned(scan_in_focus(), 0, 1, 1, 0);

@@ -205,7 +205,7 @@ def test_refusals_are_the_programs_own_sentences(scan, tmp_path):
             (lambda: ptyche.solve(tmp_path / "no.cxi"), "no.cxi: expected a file, found none"),
             (lambda: ptyche.read(tmp_path / "no.cxi"), "no.cxi: expected a file, found none"),
             (lambda: ptyche.Scan(np.zeros((3, 8, 8)), np.zeros((2, 2))), r"expected \(n, N, N\) with n = 2"),
-            (lambda: ptyche.train([scan, scan]), "expected one scan, found a list of 2")):
+            (lambda: ptyche.infer([scan, scan], model=tmp_path), "expected one scan, found a list of 2")):
         with pytest.raises(ptyche.InvalidInput, match=sentence) as caught:
             call()
         assert isinstance(caught.value, ValueError)
@@ -253,8 +253,10 @@ def test_simulate_evaluate_compare(scan, image):
 def test_train_and_infer(scan):
     model = ptyche.train([scan], epochs=1)
     assert [row["epoch"] for row in model.history] == [1]
-    image = model.infer(ptyche.simulate(n_patterns=100, N=32, probe_diameter=12, seed=4))
-    assert len(image.positions) == 100
+    other = ptyche.simulate(n_patterns=100, N=32, probe_diameter=12, seed=4)
+    assert len(model.infer(other).positions) == 100
+    both = ptyche.train([scan, other], epochs=1)
+    assert len(both.infer(other).positions) == 100
 
 
 @pytest.mark.slow
