@@ -117,9 +117,10 @@ ProbePair draw_flat(const Universe& universe, const std::string& kind, Draws& dr
   const at::Tensor flat = make_any_probe({.shape = kind,
                                           .pattern_size = universe.pattern_size,
                                           .diameter_px = std::clamp(diameter, 2.0, largest)});
-  const auto [row, col] = axes_of(universe.pattern_size);
+  const auto axes = axes_of(universe.pattern_size);
+  const at::Tensor square = axes.first.square() + axes.second.square();
   const auto curved = [&](double curvature) {
-    const at::Tensor phase = curvature * (row.square() + col.square());
+    const at::Tensor phase = curvature * square;
     return flat * at::polar(at::ones_like(phase), phase).to(at::kComplexFloat);
   };
   const double curvature = draws.in(universe.curvature) / std::pow(scale_of(universe), 2);
