@@ -103,7 +103,7 @@ std::string found_instead(const FileSample& sample, const std::vector<Reader>& f
 
 const Reader& reader_of(const std::filesystem::path& file, Content content,
                         const std::vector<Reader>& formats) {
-  return *with_context(file.string(), [&] {
+  return *with_file(file, [&] {
     const FileSample sample = sample_of(file);
     require(!sample.start.empty(), "expected a {}, found an empty file",
             content == Content::object ? "file" : "scan");

@@ -1,5 +1,7 @@
 """What the tests share. They use the package as it is found (PYTHONPATH, or installed) and the program
-that PTYCHE_PROGRAM names."""
+that PTYCHE_PROGRAM names. PTYCHE_IMPORTED_FIRST lists modules that the interpreter has loaded before:
+torch, with libraries of its own that have the names of the program's."""
+import importlib
 import os
 import pathlib
 import threading
@@ -7,6 +9,9 @@ import time
 
 import numpy as np
 import pytest
+
+for name in os.environ.get("PTYCHE_IMPORTED_FIRST", "").split():
+    importlib.import_module(name)
 
 import ptyche
 
