@@ -73,7 +73,8 @@ Command convert_command() {
           "Reads a scan as `solve` does, with the same options, and writes all its patterns: as "
           "CXI (OUT ends in .cxi), NXcxi_ptycho (.nxs), PtyPy's .ptyd, PtychoPINN's .npz, or "
           "ptychodus' folder of diffraction.h5 and product.h5 (no ending). A probe is written "
-          "where the scan has one.",
+          "where the scan has one; ptychodus, which loads no product without, else gets one made "
+          "of the mean pattern.",
       .arguments = {{"SCAN", &options->scan.file, "scan of any format"},
                     {"OUT", &options->output, "file or folder to write"}},
       .options = joined({{format_field(options->format, scan_formats_written())},

@@ -12,6 +12,7 @@
 #include "ptyche/core/files.h"
 #include "ptyche/data/array.h"
 #include "ptyche/data/scan.h"
+#include "ptyche/io/named_writer.h"
 #include "ptyche/io/readers.h"
 #include "ptyche/storage/hdf5.h"
 #include "ptyche/storage/layout.h"
@@ -346,21 +347,30 @@ void write_scores(Hdf5File& file, const Scores& scores) {
   }
 }
 
+void write_image(Hdf5File& file, const Reconstruction& image) {
+  const double pixel = pixel_of(image.geometry);
+  require_finite(image);
+  write_root_attributes(file, image);
+  write_positions(file, image, pixel);
+  write_object(file, image, pixel);
+  write_losses(file, image.loss);
+  write_our_group(file, image);
+}
+
 }  // namespace
 
 void write_reconstruction(const std::filesystem::path& path, const Reconstruction& image,
                           const Scores* scores) {
-  write_atomically(path, [&](const std::filesystem::path& temporary) {
-    Hdf5File file = Hdf5File::create(temporary);
-    const double pixel = pixel_of(image.geometry);
-    require_finite(image);
-    write_root_attributes(file, image);
-    write_positions(file, image, pixel);
-    write_object(file, image, pixel);
-    write_losses(file, image.loss);
-    write_our_group(file, image);
+  write_hdf5(path, [&](Hdf5File& file) {
+    write_image(file, image);
     if (scores != nullptr) write_scores(file, *scores);
-    file.close();
+  });
+}
+
+void write_unsolved(const std::filesystem::path& path, const Reconstruction& image) {
+  write_hdf5(path, [&](Hdf5File& file) {
+    write_image(file, image);
+    file.set("probe", "stands_in", std::int64_t{1});
   });
 }
 

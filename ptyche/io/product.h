@@ -22,6 +22,11 @@ namespace ptyche {
 void write_reconstruction(const std::filesystem::path& file, const Reconstruction& image,
                           const Scores* scores = nullptr);
 
+/// The product of a scan that nobody has solved and whose probe nobody has given, for programs that
+/// want both: `image` is empty, its probe made of the mean pattern. The probe's attribute
+/// `stands_in` is 1, by which our readers of scans pass it over. Throws as above.
+void write_unsolved(const std::filesystem::path& file, const Reconstruction& image);
+
 /// Reads a product (ours, or any with object, probe and positions). Of several object layers the
 /// product is taken, of several coherent probe modes the first; where /ptyche is missing, coverage
 /// is 1 everywhere, all patterns count as used and patches are bilinear. Throws InvalidInput naming

@@ -247,6 +247,7 @@ class RecipeReading {
   }
 
   void read_probe() {
+    if (sources_.number(recipe_.probe_stands_in, Measure::number).value_or(0) != 0) return;
     const at::Tensor probe = sources_.values(recipe_.probe, Measure::number);
     if (!probe.defined()) return;
     raw_.probe_name = sources_.find(recipe_.probe)->name;

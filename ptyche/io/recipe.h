@@ -49,6 +49,7 @@ struct ScanRecipe {
   Place dark, flat, monitor;
   Place probe;
   std::string probe_axes;  ///< m mode, r row, c column; empty: as it is
+  Place probe_stands_in;   ///< not 0: the probe is one that nobody has given, and is passed over
   std::string missing;     ///< where no positions are found: what a user can give
 };
 

@@ -106,6 +106,7 @@ ScanRecipe scan_in(const toml::table& table) {
   keys.place("monitor", scan.monitor);
   keys.place("probe", scan.probe);
   keys.text("probe_axes", scan.probe_axes);
+  keys.place("probe_stands_in", scan.probe_stands_in);
   keys.text("missing", scan.missing);
   keys.nothing_else();
   turn_numbered(scan.orientation);

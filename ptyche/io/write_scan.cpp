@@ -58,7 +58,8 @@ void write_nexus(const fs::path& path, const Scan& scan) {
   });
 }
 
-/// An image of nothing that the scan's positions fit into: ptychodus wants an object beside them.
+/// An image of nothing that the scan's positions fit into: ptychodus wants object and probe beside
+/// them.
 Reconstruction empty_image(const Scan& scan) {
   Reconstruction image;
   const at::Tensor low = scan.positions().amin(0), high = scan.positions().amax(0);
@@ -82,19 +83,6 @@ Reconstruction empty_image(const Scan& scan) {
   return image;
 }
 
-/// Positions and lengths alone, for a scan that was given no probe.
-void write_places(const fs::path& path, const Scan& scan) {
-  const Geometry& geometry = scan.geometry();
-  write_hdf5(path, [&](Hdf5File& file) {
-    file.write("probe_position_indexes", at::arange(scan.frames(), at::kLong));
-    file.write("probe_position_x_m", scan.positions().select(1, 1) * geometry.object_pixel_m);
-    file.write("probe_position_y_m", scan.positions().select(1, 0) * geometry.object_pixel_m);
-    file.set("/", "photon_energy_eV", geometry.energy_ev);
-    file.set("/", "detector_object_distance_m", geometry.distance_m);
-    file.set("/", "exposure_time_s", geometry.exposure_s);
-  });
-}
-
 void write_ptychodus(const fs::path& folder, const Scan& scan) {
   require_metres(scan, "ptychodus");
   require_writable_folder(folder);
@@ -109,10 +97,11 @@ void write_ptychodus(const fs::path& folder, const Scan& scan) {
     if (scan.geometry().semi_angle_rad > 0)
       file.set("/", "semi_convergence_angle_rad", scan.geometry().semi_angle_rad);
   });
+  const Reconstruction empty = empty_image(scan);
   if (scan.probe_given())
-    write_reconstruction(folder / "product.h5", empty_image(scan));
+    write_reconstruction(folder / "product.h5", empty);
   else
-    write_places(folder / "product.h5", scan);
+    write_unsolved(folder / "product.h5", empty);
 }
 
 void write_ptyd(const fs::path& path, const Scan& scan) {

@@ -60,6 +60,21 @@ TEST(Convert, WritesNoProbeThatNobodyGave) {
   }
 }
 
+TEST(Convert, GivesPtychodusAProductWithAllThatItLoads) {
+  ScanFields fields = scan_in_metres().fields();
+  fields.probe_given = false;
+  const Scan scan(fields);
+  const TestFolder folder;
+  write_scan_as("ptychodus", folder / "out", scan);
+  const Reconstruction product = read_reconstruction(folder / "out" / "product.h5");
+  EXPECT_TRUE(at::equal(product.object, at::ones_like(product.object)));
+  EXPECT_TRUE(at::equal(product.probe, scan.probe()));
+  EXPECT_LT((product.positions - scan.positions()).abs().max().item<double>(), 1e-6);
+  const Hdf5File file = Hdf5File::open(folder / "out" / "product.h5");
+  for (const char* name : {"pixel_width_m", "pixel_height_m", "center_x_m", "center_y_m"})
+    EXPECT_TRUE(file.number("object", name)) << name;
+}
+
 TEST(Convert, AsksForLengthsWhereTheLayoutWantsMetres) {
   const TestFolder folder;
   EXPECT_TRUE(contains(message_of([&] { write_scan_as("ptyd", folder / "a.ptyd", small_scan()); }),
