@@ -187,7 +187,7 @@ std::string score_tables(const std::vector<NamedScore>& scores) {
 
 namespace {
 
-constexpr double kPlotWidth = 640, kPlotHeight = 300, kLeft = 92, kRight = 22, kTop = 18,
+constexpr double kPlotWidth = 640, kPlotHeight = 300, kLeft = 112, kRight = 22, kTop = 18,
                  kBottom = 50;
 
 struct Scale {

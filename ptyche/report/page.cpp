@@ -29,7 +29,7 @@ p { max-width: 46rem; }
 .verdict.good { border-color: #2e8b57; } .verdict.doubtful { border-color: #d9982b; }
 .verdict.failed { border-color: #c0392b; }
 .warnings { max-width: 60rem; margin: 0 0 1rem; padding-left: 1.2rem; font-size: 0.93rem; }
-dl.numbers { display: grid; gap: 0.6rem 1.4rem; margin: 0 0 1rem;
+dl.numbers { display: grid; gap: 0.6rem 1.4rem; margin: 1.8rem 0 1rem;
              grid-template-columns: repeat(auto-fill, minmax(min(9.5rem, 45%), 1fr)); }
 dl.numbers div { break-inside: avoid; }
 dt { color: var(--soft); font-size: 0.82rem; }
@@ -53,6 +53,7 @@ thead th { color: var(--soft); font-size: 0.82rem; }
 .scores td:nth-child(2) { width: 7rem; font-variant-numeric: tabular-nums; font-weight: 600; }
 .scores td:nth-child(3) { color: var(--soft); }
 .stages { max-width: 46rem; } .stages td { font-variant-numeric: tabular-nums; }
+.stages th, .stages td { overflow-wrap: normal; }
 .stages .kept { font-weight: 600; }
 .facts th { width: 14rem; color: var(--soft); }
 pre { white-space: pre-wrap; overflow-wrap: anywhere; }
@@ -72,6 +73,8 @@ footer { margin-top: 2.5rem; font-size: 0.85rem; color: var(--soft); }
   .scores td:nth-child(2) { order: 1; }
   .options th { width: 55%; }
   .facts th { width: 38%; }
+  .stages { font-size: 0.85rem; } .stages th, .stages td { padding-right: 0.45rem; }
+  .stages thead th { font-size: 0.72rem; }
   .plot text { font-size: 19px; }
 }
 @media print {
@@ -80,12 +83,13 @@ footer { margin-top: 2.5rem; font-size: 0.85rem; color: var(--soft); }
   @page { margin: 15mm; }
   body { padding: 0; max-width: none; font-size: 10pt; }
   .pictures { grid-template-columns: 1fr 1fr; gap: 0.6rem; }
-  .pictures.wide { grid-template-columns: 1fr; } .pictures.wide figure { max-width: 60%; }
+  h2 ~ .pictures { grid-template-columns: 1fr 1fr 1fr; }
+  h2 ~ .pictures.wide { grid-template-columns: 1fr; } .pictures.wide figure { max-width: 60%; }
   h2 + table, tr { break-inside: avoid; } .facts { font-size: 0.72rem; }
   th, td { padding-top: 0.12rem; padding-bottom: 0.12rem; }
   h2 { margin-top: 1.1rem; } h1 { font-size: 1.3rem; }
   figcaption { font-size: 0.75rem; line-height: 1.3; }
-  dl.numbers { grid-template-columns: repeat(4, 1fr); gap: 0.3rem 1rem; }
+  dl.numbers { grid-template-columns: repeat(4, 1fr); gap: 0.3rem 1rem; margin-top: 1.1rem; }
   table { font-size: 0.8rem; } details { display: none; }
   .plot { max-width: 22rem; }
   figure, tr, .plot { break-inside: avoid; }

@@ -26,17 +26,32 @@ std::optional<fs::path> find_browser() {
   return std::nullopt;
 }
 
-/// The top of the page as a browser shows it in a window of the given width.
-DecodedPng screenshot(const fs::path& browser, const fs::path& folder, int width) {
-  const fs::path shot = folder / "screenshot.png";
+/// The bytes of `out`, which the browser has made of the page in `folder`, told how by `words`.
+std::string made_by(const fs::path& browser, const fs::path& folder, const std::string& words,
+                    const fs::path& out) {
   const std::string command =
       "HOME='" + folder.string() + "' timeout 120 '" + browser.string() +
       "' --headless --no-sandbox --disable-gpu --hide-scrollbars --user-data-dir='" +
-      (folder / "profile").string() + "' --window-size=" + std::to_string(width) +
-      ",2400 --screenshot='" + shot.string() + "' 'file://" + (folder / "report.html").string() +
-      "' >'" + (folder / "log").string() + "' 2>&1";
+      (folder / "profile").string() + "' " + words + "='" + out.string() + "' 'file://" +
+      (folder / "report.html").string() + "' >'" + (folder / "log").string() + "' 2>&1";
   EXPECT_EQ(std::system(command.c_str()), 0) << read_bytes(folder / "log");
-  return decode_png(read_bytes(shot));
+  return read_bytes(out);
+}
+
+/// The top of the page as a browser shows it in a window of the given width.
+DecodedPng screenshot(const fs::path& browser, const fs::path& folder, int width) {
+  return decode_png(made_by(browser, folder,
+                            "--window-size=" + std::to_string(width) + ",2400 --screenshot",
+                            folder / "screenshot.png"));
+}
+
+/// Of a PDF, which lists them by this line.
+int pages_of(const std::string& pdf) {
+  const std::string mark = "/Type /Page\n";
+  int pages = 0;
+  for (std::size_t at = pdf.find(mark); at != std::string::npos; at = pdf.find(mark, at + 1))
+    ++pages;
+  return pages;
 }
 
 /// True if a strip of the page at its right side holds nothing but the page's own colour.
@@ -47,7 +62,7 @@ bool margin_is_empty(const DecodedPng& shot, int strip) {
   return true;
 }
 
-TEST(PageInABrowserSlow, IsDrawnAtDeskAndPhoneWidthAndFitsTheWindow) {
+TEST(PageInABrowserSlow, FitsTheWindowAtDeskAndPhoneWidthAndThreePages) {
   const auto browser = find_browser();
   if (!browser) GTEST_SKIP() << "no chromium in PATH: the page was not looked at in a browser";
   const fs::path folder =
@@ -60,6 +75,9 @@ TEST(PageInABrowserSlow, IsDrawnAtDeskAndPhoneWidthAndFitsTheWindow) {
     EXPECT_GT(std::set(shot.pixels.begin(), shot.pixels.end()).size(), 100u) << width;
     EXPECT_TRUE(margin_is_empty(shot, 8)) << width;
   }
+  const int pages = pages_of(made_by(*browser, folder, "--print-to-pdf", folder / "page.pdf"));
+  EXPECT_GE(pages, 1);
+  EXPECT_LE(pages, 3);
   fs::remove_all(folder);
 }
 
