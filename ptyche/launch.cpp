@@ -44,6 +44,13 @@ void wait_without_spinning() {
   if (std::getenv("OMP_WAIT_POLICY") == nullptr) setenv("GOMP_SPINCOUNT", "2000", 0);
 }
 
+/// A shell that starts a script in the background has SIGINT ignored in all that comes of it; where
+/// events are asked for it is how another program stops this one (docs/events.md).
+void hear_interrupts(int count, char** words) {
+  for (int i = 0; i < count; ++i)
+    if (std::string_view(words[i]).starts_with("--events")) std::signal(SIGINT, SIG_DFL);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -52,6 +59,7 @@ int main(int argc, char** argv) {
   for (const HelpPage& page : kHelpPages)
     if (page.name == wanted && print(page.text)) return 0;
   wait_without_spinning();
+  hear_interrupts(argc - 1, argv + 1);
   std::error_code unknown;
   const std::filesystem::path own = std::filesystem::read_symlink("/proc/self/exe", unknown);
   const std::string program = own.parent_path() / "ptyche-program";

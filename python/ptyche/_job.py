@@ -129,7 +129,8 @@ class Job(Generic[Result]):
             if self._done or self._cancelled:
                 return
             self._cancelled = True
-            self._child.send_signal(signal.SIGINT)
+            if self._events:  # else _take_event does it: what comes before the program may be lost
+                self._child.send_signal(signal.SIGINT)
 
     def kill(self) -> None:
         """Ends it at once; what was not written is lost."""
@@ -272,6 +273,8 @@ class Job(Generic[Result]):
             return
         with self._changed:
             self._events.append(event)
+            if self._cancelled and len(self._events) == 1:
+                self._child.send_signal(signal.SIGINT)
             self._changed.notify_all()
 
     def _take_stdout(self, data: bytes) -> None:

@@ -111,6 +111,23 @@ def test_cancel_before_the_work_has_begun(scan):
     assert not exists(job.process)
 
 
+def test_cancel_where_the_interpreter_ignores_interrupts(scan, tmp_path):
+    """As a script does that a shell has started in the background: the child has it from there."""
+    code = """
+        import signal
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        import ptyche
+        job = ptyche.start("solve", SCAN, "ml:100000", no_verdict=True, threads=1)
+        job.cancel()
+        try:
+            job.result(timeout=60)
+        except ptyche.Interrupted:
+            print("stopped")
+    """.replace("SCAN", repr(scan.path))
+    other = in_another_interpreter(code, tmp_path)
+    assert other.communicate(timeout=90)[0] == "stopped\n"
+
+
 def test_a_killed_child_is_an_exception_with_its_last_words(long_job):
     first_progress(long_job)
     os.kill(long_job.process, signal.SIGKILL)
