@@ -4,6 +4,7 @@ torch, with libraries of its own that have the names of the program's."""
 import importlib
 import os
 import pathlib
+import signal
 import threading
 import time
 
@@ -14,6 +15,10 @@ for name in os.environ.get("PTYCHE_IMPORTED_FIRST", "").split():
     importlib.import_module(name)
 
 import ptyche
+
+# What a shell runs in the background ignores Ctrl-C, and the tests press it.
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")
