@@ -240,6 +240,17 @@ class TestReleased:
         assert found["as it is"] == pytest.approx(ours.scores["used.r_factor"], rel=0.02)
         assert min(value for name, value in found.items() if name != "as it is") > 1.5 * found["as it is"]
 
+    def test_a_scan_without_a_probe_becomes_a_folder_that_loads(self, released, environment, small_npz, tmp_path):
+        with np.load(small_npz) as data:
+            np.savez(tmp_path / "alone.npz", **{name: data[name] for name in data if name != "probeGuess"})
+        ptyche.convert(tmp_path / "alone.npz", tmp_path / "folder", as_="ptychodus", energy=8800, distance=2,
+                       detector_pixel="75um")
+        product = tmp_path / "folder" / "product.h5"
+        shape = run_python(released, environment, "-c", "import pathlib, sys; from ptychodus.api.io import *; "
+                           "print(list(load_product(pathlib.Path(sys.argv[1])).object_.get_array().shape))", product)
+        assert json.loads(shape) == [1, *opened(product)["object"].shape]
+        assert "none in the file" in str(ptyche.info(tmp_path / "folder"))
+
     def test_the_workflow_reconstructs_and_loads(self, released, environment, small_npz, tmp_path):
         source = tmp_path / "leaf" / "input"
         inside(released, environment, "folder", small_npz, source)
