@@ -157,7 +157,8 @@ TEST(BadInput, EachIsRefusedWithFileDatasetExpectedAndFound) {
     const std::string message = message_of([&] { read_scan(options); });
     const std::string file = options.file.string() + ": ";
     EXPECT_TRUE(message.starts_with(file)) << bad.name << ": " << message;
-    EXPECT_EQ(message.find(file, 1), std::string::npos) << bad.name << " is named once: " << message;
+    EXPECT_EQ(message.find(file, 1), std::string::npos)
+        << bad.name << " is named once: " << message;
     for (const std::string& part : bad.parts) {
       EXPECT_TRUE(contains(message, part)) << bad.name << " should say " << part << ": " << message;
     }
