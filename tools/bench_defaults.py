@@ -121,12 +121,37 @@ def lit_part(truth, coverage):
     return slice(top, bottom), slice(left, right)
 
 
-def error(truth, product):
-    """Over the truth's contrast, after one shift of at most six pixels, one ramp and one factor."""
+def error(truth, product, anywhere=False):
+    """Over the truth's contrast, after one shift of at most six pixels, one ramp and one factor; `anywhere`:
+    after any shift, for positions that were moved or come from a raster's middle."""
     with h5py.File(product) as file:
         image, lit = file["object"][()], file["ptyche/coverage"][()] > 0.1
         corner = [int(round(file["object"].attrs[f"center_{axis}_m"] - length / 2))
                   for axis, length in zip("yx", image.shape)]
+    corners = [corner] if not anywhere else corners_of(truth, image, lit)
+    return min(error_at(truth, image, lit, each) for each in corners)
+
+
+def corners_of(truth, image, lit):
+    """Where the image's corner may lie in the truth: the best four places of its middle, by the correlation of
+    what differs from the mean, in windows of equal power."""
+    rows, cols = (slice(n // 4, 3 * n // 4) for n in image.shape)
+    middle = np.where(lit, image, 1)[rows, cols]
+    middle = np.clip(abs(middle), 0, 4 * np.median(abs(middle))) * np.exp(1j * np.angle(middle))
+    middle = middle - middle.mean()
+    wide = [n + m for n, m in zip(truth.shape, middle.shape)]
+    spectrum = np.fft.fft2(truth - truth.mean(), wide)
+    like = abs(np.fft.ifft2(spectrum * np.fft.fft2(middle, wide).conj()))
+    inside = like[:truth.shape[0] - middle.shape[0] + 1, :truth.shape[1] - middle.shape[1] + 1].copy()
+    corners = []
+    for _ in range(4):
+        r, c = np.unravel_index(np.argmax(inside), inside.shape)
+        corners.append([int(r) - rows.start, int(c) - cols.start])
+        inside[max(r - 6, 0):r + 7, max(c - 6, 0):c + 7] = 0
+    return corners
+
+
+def error_at(truth, image, lit, corner):
     placed, where = np.zeros_like(truth), np.zeros(truth.shape, bool)
     rows, cols = (slice(max(c, 0), min(c + n, t)) for c, n, t in zip(corner, image.shape, truth.shape))
     inside = (slice(rows.start - corner[0], rows.stop - corner[0]),

@@ -160,7 +160,9 @@ void reconstruct_by_solvers(const ReconstructOptions& options, const std::string
     });
   }
   const bool judge = !options.no_verdict && result.end == ChainEnd::done;
-  if (judge) scores.verdict = judged(scan, result.image, judge_options(result));
+  JudgeOptions how = judge_options(result);
+  how.doubt = first.doubt;
+  if (judge) scores.verdict = judged(scan, result.image, how);
   write_image(options.output, result.image, scan, scores, {});
   if (options.arrays) write_arrays(options.output, result.image);
   // Only now: until the image is written, the checkpoint is all that there is of the work.
@@ -209,7 +211,9 @@ void reconstruct_by_training(ReconstructOptions options, const std::string& opti
                       .caption = "The network's image, from which the solver started (network.h5).",
                       .image = before});
   const bool judge = !options.no_verdict && !stopped;
-  if (judge) scores.verdict = judged(scan, image, judge_options(options, image, is_refined));
+  JudgeOptions how = judge_options(options, image, is_refined);
+  how.doubt = first.doubt;
+  if (judge) scores.verdict = judged(scan, image, how);
   write_image(options.output, image, scan, scores, extras);
   if (options.arrays) write_arrays(options.output, image);
   if (stopped)

@@ -198,7 +198,8 @@ void run_solve(const SolveVerbOptions& options, const std::string& options_json)
     first.scan = turned_like(first.scan, start->positions);
   if (options.half_sets) require_halves(first.scan);
   const std::filesystem::path checkpoint = options.output / checkpoint_name(options);
-  const auto [result, how, scan] = solved(first.scan, start, options, record, checkpoint);
+  auto [result, how, scan] = solved(first.scan, start, options, record, checkpoint);
+  how.doubt = first.doubt;
   Scores scores{.probe = score_of(first), .seconds = result.seconds_before + stopwatch.seconds()};
   if (result.end == ChainEnd::diverged)
     scores.passes_before_divergence = static_cast<std::int64_t>(result.image.loss.size());

@@ -66,7 +66,8 @@ std::vector<Field> fields(ReadOptions& options) {
        .target = &options.scan_rotation,
        .help =
            "degrees, of the raster's columns against the detector's, towards its rows; auto: found "
-           "from where the patterns' light is deflected to, a transposed detector too"},
+           "from how shadows move and light is deflected, and by short solves, a transposed "
+           "detector too"},
       {.name = "voltage",
        .target = &options.voltage_v,
        .unit = "V",

@@ -14,8 +14,9 @@ namespace {
 // light: times that of the counted ones.
 constexpr double kMaskCounted = 0.5, kHiddenLight = 5;
 constexpr double kUsualLight = 0.99;  // of the pixels: brighter ones, perhaps hot, count no more
-// Variance over the pixels of the mean pattern, over Poisson's: >= 107 | <= 1.03 (noise only).
-constexpr double kFlat = 3;
+// Variance over the pixels of the mean pattern, over Poisson's: >= 2.9 (18000 photons in all, N =
+// 128), mostly > 100 | <= 1.03 (noise only).
+constexpr double kFlat = 1.5;
 // Share of all counts in the lines opposite to lines without any: <= 2e-5 | 1.0.
 constexpr double kDeadShare = 0.05;
 // Brightest quadrant over the median one: <= 2.2 | 5.5 .. 11; jump of ln(counts) on its borders:

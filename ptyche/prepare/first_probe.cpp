@@ -97,7 +97,8 @@ FirstProbe read_first(const Hdf5File& in, const Scan& scan) {
                    .strength = number[5]};
   const std::optional<TurnPositions> turn = turn_of(read(in, kTurn));
   Scan with = turned(scan, turn).with_probe(of_scan && !turn ? scan.probe() : probe);
-  return {std::move(with), std::move(found), number[6], turn};
+  return {std::move(with), std::move(found), number[6], turn,
+          in.text(kGroup, "doubt").value_or("")};
 }
 
 /// A file that cannot be written is a warning. `scan` is the one that was searched.
@@ -108,6 +109,7 @@ void keep_probe(const std::filesystem::path& file, const Scan& scan, const First
       out.make_group(kGroup);
       out.set(kGroup, "scan", fingerprint(scan));
       out.set(kGroup, "what", first.found->what);
+      if (!first.doubt.empty()) out.set(kGroup, "doubt", first.doubt);
       write(out, probe_layout(scan), first.scan.probe());
       write(out, kNumbers, numbers_of(first));
       write(out, kTurn, numbers_of(first.turn));
@@ -153,6 +155,17 @@ FirstProbe with_better_positions(const Scan& scan, FirstProbe first,
   return other;
 }
 
+/// Where the file's probe was put aside, but fits positions of another scale.
+void doubt_scale(const Scan& scan, FirstProbe& first) {
+  const std::vector<PositionTrial> trials = try_scales(scan, first.found->probe);
+  for (const PositionTrial& each : trials)
+    detail("positions {}: {:.0f} % explained", each.what, 100 * each.fit.explained());
+  const std::optional<Finding> finding = scale_finding(trials);
+  if (!finding) return;
+  warn("{}: {}", finding->cause, finding->text);
+  first.doubt = finding->cause + ": " + finding->text;
+}
+
 FirstProbe searched(const Scan& scan, const KeepProbe& keep,
                     const std::optional<ExamineOptions>& positions) {
   const Stopwatch watch;
@@ -163,6 +176,8 @@ FirstProbe searched(const Scan& scan, const KeepProbe& keep,
   }
   FirstProbe first = found_probe(scan);
   if (positions) first = with_better_positions(scan, std::move(first), *positions);
+  if (positions && scan.probe_given() && !first.found->of_scan && !first.turn)
+    doubt_scale(scan, first);
   say(*first.found);
   first.seconds = watch.seconds();
   if (!keep.file.empty()) keep_probe(keep.file, scan, first);

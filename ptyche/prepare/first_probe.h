@@ -27,6 +27,8 @@ struct FirstProbe {
   std::optional<FoundProbe> found = {};    ///< what a search came to
   double seconds = 0;                      ///< that it took
   std::optional<TurnPositions> turn = {};  ///< of the positions
+  std::string doubt =
+      {};  ///< why an image made so may be wrong all the same; empty = nothing known
 };
 
 /// Where what a search finds is kept, and whether it is taken from there if it is there.
@@ -38,9 +40,10 @@ struct KeepProbe {
 /// The scan with the probe of the choice, its power that of the counts; says which. With
 /// `positions`, where a search explains little of the patterns, other orientations and scales of
 /// the positions are tried (position_search.h), and where one explains clearly more it is taken,
-/// unless these options say how the axes lie. Throws InvalidInput for a file without a probe of the
-/// patterns' size, for optics whose numbers are missing or whose probe does not fit the window, and
-/// where find_probe does.
+/// unless these options say how the axes lie; where a probe of the file is put aside that fits
+/// positions of another scale, that is warned of, and `doubt` says it. Throws InvalidInput for a
+/// file without a probe of the patterns' size, for optics whose numbers are missing or whose probe
+/// does not fit the window, and where find_probe does.
 FirstProbe with_first_probe(const Scan& scan, const ProbeChoice& choice, const KeepProbe& keep = {},
                             const std::optional<ExamineOptions>& positions = {});
 

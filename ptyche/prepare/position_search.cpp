@@ -7,12 +7,17 @@
 #include "ptyche/core/parallel.h"
 #include "ptyche/core/progress.h"
 #include "ptyche/prepare/examine.h"
+#include "ptyche/prepare/probe_search.h"
 
 namespace ptyche {
 namespace {
 
 constexpr std::int64_t kTrialPatterns = 100;
 constexpr const char* kTrialChain = "rpie:10,lbfgs:15";
+constexpr const char* kScaleChain = "dm:15,lbfgs:25";
+constexpr double kScales[] = {1 / 1.5, 1 / 1.3, 1.3, 1.5};
+constexpr double kFarLess = 0.5;  // left by it, over what the given positions leave at best
+constexpr double kMuch = 0.4;     // explained by the file's probe at a scale that is believed in
 // Explained, and explained beyond all others: right orientations .18 .. .98 and .19 .. 1.2 (from
 // 2e3 photons on) | of shuffled patterns -.5 .. .11 and .03 .. .22, of too few photons .08 and .06.
 constexpr double kSomething = 0.15;
@@ -70,6 +75,44 @@ std::optional<Finding> finding_of(const std::vector<PositionTrial>& trials,
   diagnosis.mend("positions: " + best.what, evidence(best, trials[0]), *best.change, options,
                  {"flip-x", "flip-y", "swap-xy"});
   return diagnosis.findings[0];
+}
+
+std::vector<PositionTrial> try_scales(const Scan& scan, const at::Tensor& found) {
+  const Scan part = middle_of(scan, kTrialPatterns);
+  std::vector<PositionTrial> all{{"as given, by the probe that was found", std::nullopt, {}},
+                                 {"as given", std::nullopt, {}}};
+  for (const double scale : kScales)
+    all.push_back({fmt::format("{:.2g} times as far apart as they should be", 1 / scale),
+                   TurnPositions{{{scale, 0}, {0, scale}}},
+                   {}});
+  side_by_side(static_cast<std::int64_t>(all.size()), [&](std::int64_t i) {
+    PositionTrial& trial = all[static_cast<std::size_t>(i)];
+    const Scan changed = trial.change ? mended(part, *trial.change, {}) : part;
+    const auto solved =
+        solve_shortly(changed, i == 0 ? found : scan.probe(), chain_from(kScaleChain));
+    trial.fit = solved ? solved->fit : HeldOutFit{1, 0, 1};
+  });
+  if (interrupted()) throw Interrupted("stopped while positions were tried");
+  return all;
+}
+
+std::optional<Finding> scale_finding(const std::vector<PositionTrial>& trials) {
+  const double found = trials[0].fit.explained(), given = trials[1].fit.explained();
+  const auto best =
+      std::ranges::max_element(trials.begin() + 2, trials.end(), {},
+                               [](const PositionTrial& each) { return each.fit.explained(); });
+  const double other = best->fit.explained();
+  const bool fits_only_there = other > given + kClearlyMore && other > found - kClearlyMore;
+  const bool fits_far_better = 1 - other < kFarLess * (1 - std::max(found, given));
+  if (!trials[0].fit.tells() || other < kMuch || !(fits_only_there || fits_far_better))
+    return std::nullopt;
+  return Finding{
+      Level::warn, "positions: scale, or the defocus",
+      fmt::format(
+          "the file's probe explains {:.0f} % with the positions as given and {:.0f} % as if "
+          "they were {}; another probe that was found explains {:.0f} % with them as given: "
+          "if the file's is right, the image is as much too large or too small",
+          100 * std::max(given, 0.0), 100 * other, best->what, 100 * found)};
 }
 
 Scan turned_like(const Scan& scan, const at::Tensor& positions) {

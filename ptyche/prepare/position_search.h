@@ -35,6 +35,19 @@ inline constexpr double kClearlyMore = 0.15;
 std::optional<Finding> finding_of(const std::vector<PositionTrial>& trials,
                                   const ExamineOptions& options);
 
+/// Beside a probe of the file that a search put aside for another one: what the found probe
+/// explains with the positions as given (first), what the file's does (second), and the file's with
+/// them 1.3 and 1.5 times closer and farther. Throws Interrupted after Ctrl-C.
+///   found  (modes, N, N) complex
+std::vector<PositionTrial> try_scales(const Scan& scan, const at::Tensor& found);
+
+/// "positions: scale, or the defocus", a warning, where the file's probe explains much at another
+/// scale, clearly more than with the positions as given and about as much as the found one, or
+/// leaves half of what either leaves with the positions as given: a beam
+/// of another curvature stands for positions of another scale, and the image is magnified with
+/// them.
+std::optional<Finding> scale_finding(const std::vector<PositionTrial>& trials);
+
 /// The scan with its positions changed as they were for an image of this very scan: in that one of
 /// the ways above which brings them nearest to `positions` (n, 2) float64 px, or as it is. Another
 /// number of positions changes nothing.

@@ -10,6 +10,7 @@
 #include "ptyche/core/error.h"
 #include "ptyche/core/progress.h"
 #include "ptyche/core/random.h"
+#include "ptyche/data/probe.h"
 #include "ptyche/evaluate/align.h"
 #include "ptyche/evaluate/compare.h"
 #include "ptyche/evaluate/description.h"
@@ -39,6 +40,10 @@ constexpr double kMostFitted = -0.25;
 // flips, shuffles, noise, few patterns -.5 .. .81, 30 % off by 4 px .77 .. .91.
 constexpr double kToldGood = 0.92, kToldFailed = 0.8;
 constexpr double kTold = 0.1;  // itself: errors up to .5 .32 .. | noise, shuffles -.14 .. .06
+
+// Half the detector dead: 1.0 (errors .18 .. .50 where .22 .. .32 is expected) | symmetric masks:
+// 0.
+constexpr double kOneSided = 0.3;
 
 constexpr std::int64_t kMostPatterns = 128, kLeastPatterns = 64, kUsualSize = 64;
 constexpr std::int64_t kOtherPasses = 10, kPasses = 60, kFirstPasses = 5;
@@ -399,11 +404,30 @@ std::string error_reason(const VerdictEvidence& evidence) {
       100 * evidence.again);
 }
 
+/// Why the image may be wrong however well it describes the patterns; empty = nothing known.
+std::string doubts(const Scan& scan, const JudgeOptions& options) {
+  const double share = one_sided_light(scan);
+  if (share < kOneSided) return options.doubt;
+  const std::string hidden = fmt::format(
+      "{:.0f} % of the light lies opposite to pixels that are hidden or dead: waves of the sample "
+      "that only these would show are missing, and no test here can see it",
+      100 * share);
+  return options.doubt.empty() ? hidden : options.doubt + "; " + hidden;
+}
+
 }  // namespace
 
 JudgeOptions judge_options(const AutomaticResult& result) {
   return {
       .solver = result.options, .set_apart = result.set_apart, .before_them = result.before_them};
+}
+
+double one_sided_light(const Scan& scan) {
+  const at::Tensor opposite = at::roll(scan.mask().flip({0, 1}), {1, 1}, {0, 1});
+  const at::Tensor light =
+      mean_pattern(scan.counts(), scan.frames_with(FrameUse::used)) * scan.mask();
+  const double all = light.sum().item<double>();
+  return all > 0 ? (light * opposite.logical_not()).sum().item<double>() / all : 0;
 }
 
 std::int64_t judged_patterns(std::int64_t pattern_size) {
@@ -419,13 +443,13 @@ double expected_error(const VerdictEvidence& evidence) {
   return std::min(error, kMostError);
 }
 
-Verdict verdict_of(const VerdictEvidence& evidence) {
+Verdict verdict_of(const VerdictEvidence& evidence, const std::string& doubt) {
   Verdict verdict{.evidence = evidence};
   const double error = verdict.expected_error = expected_error(evidence);
   verdict.low = kLow * error;
   verdict.high = kHigh * error;
   const bool failed = is_wrong(evidence) || error > kFailed;
-  const bool doubtful = lacks_something(evidence) || error > kGood;
+  const bool doubtful = lacks_something(evidence) || error > kGood || !doubt.empty();
   verdict.word = failed     ? VerdictWord::failed
                  : doubtful ? VerdictWord::doubtful
                             : VerdictWord::good;
@@ -433,6 +457,7 @@ Verdict verdict_of(const VerdictEvidence& evidence) {
   if (told_share(evidence) < kToldGood || evidence.told < kTold)
     verdict.reasons.push_back(told_reason(evidence));
   if (error > kGood) verdict.reasons.push_back(error_reason(evidence));
+  if (!doubt.empty()) verdict.reasons.push_back(doubt);
   return verdict;
 }
 
@@ -463,7 +488,7 @@ Verdict judge(const Scan& scan, const Reconstruction& image, const JudgeOptions&
     evidence.again = distance.to(again).distance;
     if (beside) evidence.beside = distance.to(image).distance;
   }
-  Verdict verdict = verdict_of(evidence);
+  Verdict verdict = verdict_of(evidence, doubts(part, options));
   verdict.patterns = chosen.used.size(0);
   if (window && apart.difference.defined()) {
     verdict.map = apart.difference.to(at::kFloat);

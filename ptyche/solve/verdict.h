@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include "ptyche/data/reconstruction.h"
 #include "ptyche/data/scan.h"
@@ -21,6 +22,9 @@ struct JudgeOptions {
   bool converged = true;  ///< the image is one of `lbfgs` to its end: nothing is solved beside it
   /// Start the further solves from the image's probe: where the scan's was not what it began with.
   bool own_probe = false;
+  /// A reason, told before the solve, why the image may be wrong however well it describes the
+  /// patterns: it is not called good. Empty = none.
+  std::string doubt = {};
   /// Where the scan holds out none: patterns (k) that `before_them` has not seen.
   at::Tensor set_apart = {};
   Reconstruction before_them = {};
@@ -43,8 +47,13 @@ Verdict judge(const Scan& scan, const Reconstruction& image, const JudgeOptions&
 /// image.
 double expected_error(const VerdictEvidence& evidence);
 
-/// Word, range and reasons of the evidence.
-Verdict verdict_of(const VerdictEvidence& evidence);
+/// Word, range and reasons of the evidence; with a doubt at best doubtful.
+Verdict verdict_of(const VerdictEvidence& evidence, const std::string& doubt = {});
+
+/// Of the used patterns' counted light, the share in pixels whose opposite about the zero frequency
+/// the mask hides. Where that is much, waves of the object are not seen whose light falls on the
+/// hidden side alone: no start and no redrawn pattern shows what of them is missing.
+double one_sided_light(const Scan& scan);
 
 /// Used patterns that the further solves take at most, of N x N pixels.
 std::int64_t judged_patterns(std::int64_t pattern_size);

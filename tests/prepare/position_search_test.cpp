@@ -57,6 +57,39 @@ TEST(PositionSearch, LeavesRightPositionsAndThoseThatFitNothing) {
   EXPECT_FALSE(prepared(shuffled).turn);
 }
 
+/// A trial that explains this share of what the mean pattern leaves.
+PositionTrial trial(double explained) {
+  return {"so far apart", std::nullopt, {.deviance = 1 - explained, .noise = 0, .mean_pattern = 1}};
+}
+
+TEST(PositionSearch, DoubtsTheScaleWhereTheFilesProbeFitsOnlyAnotherOne) {
+  const auto finding = scale_finding({trial(.7), trial(-2), trial(.1), trial(.65)});
+  ASSERT_TRUE(finding);
+  EXPECT_EQ(finding->level, Level::warn);
+  EXPECT_NE(finding->text.find("65 %"), std::string::npos) << finding->text;
+  EXPECT_FALSE(scale_finding({trial(.7), trial(.6), trial(.1), trial(.65)})) << "as good as given";
+  EXPECT_FALSE(scale_finding({trial(.9), trial(-2), trial(.1), trial(.65)})) << "found one better";
+  EXPECT_TRUE(scale_finding({trial(.94), trial(.92), trial(.1), trial(.99)})) << "far less is left";
+  EXPECT_FALSE(scale_finding({trial(.3), trial(-2), trial(.1), trial(.25)})) << "hardly anything";
+}
+
+/// Curved light, whose defocus stands for 1.4 times the scale.
+TEST(PositionSearch, WarnsOfPositionsThatAreTooFarApartForTheProbeOfTheFile) {
+  const Scan right = simulate({.probe = "defocused",
+                               .frames = 80,
+                               .step_px = 6,
+                               .photons = 1e6,
+                               .phase_range_rad = 2,
+                               .seed = 5});
+  EXPECT_TRUE(prepared(right).doubt.empty());
+  const TestFolder folder;
+  const KeepProbe keep{.file = folder / "probe.h5", .resume = true};
+  const Scan wrong = turned(right, 1.4, 0, 0, 1.4);
+  const std::string doubt = prepared(wrong, keep).doubt;
+  EXPECT_NE(doubt.find("positions: scale, or the defocus"), std::string::npos) << doubt;
+  EXPECT_EQ(prepared(wrong, keep).doubt, doubt) << "kept for a run that goes on";
+}
+
 TEST(PositionSearch, DoesNotActAgainstAnOption) {
   const Scan wrong = turned(scan_in_focus(), -1, 0, 0, 1);
   EXPECT_FALSE(prepared(wrong, {}, {.given = {"flip-y"}}).turn);

@@ -32,16 +32,16 @@ at::Tensor atoms() {
   return at::polar(at::ones_like(phase), phase);
 }
 
-/// The bright disk of a focused beam, somewhat out of focus.
-at::Tensor beam() {
+/// The bright disk of a beam out of focus, by curvature rad at one cycle per pixel squared.
+at::Tensor beam(double curvature) {
   const at::Tensor axis = at::fft_fftfreq(kSize, 1.0, at::kDouble);
   const at::Tensor square = axis.square().unsqueeze(1) + axis.square();
-  const at::Tensor wave = at::polar(square.lt(0.06).to(at::kDouble), 60 * square);
+  const at::Tensor wave = at::polar(square.lt(0.06).to(at::kDouble), curvature * square);
   return at::fft_fftshift(at::fft_ifft2(wave)).unsqueeze(0) * 300;
 }
 
 /// Patterns of a raster that lies turned on the object, given as if it did not.
-Scan scan_of(const ScanRotation& truth, double photons) {
+Scan scan_of(const ScanRotation& truth, double photons, double curvature = 60) {
   const at::Tensor line = (at::arange(kSide, at::kDouble) - (kSide - 1) / 2.0) * 4;
   const at::Tensor raster = at::stack({line.unsqueeze(1).expand({kSide, kSide}).reshape(-1),
                                        line.unsqueeze(0).expand({kSide, kSide}).reshape(-1)},
@@ -51,13 +51,13 @@ Scan scan_of(const ScanRotation& truth, double photons) {
   ScanFields fields;
   fields.counts = at::ones({kSide * kSide, kSize, kSize});
   fields.positions = raster;
-  fields.probe = beam().to(at::kComplexFloat);
+  fields.probe = beam(curvature).to(at::kComplexFloat);
   fields.mask = at::ones({kSize, kSize}, at::kBool);
   fields.frame_use = at::zeros({kSide * kSide}, at::kByte);
   const Scan unturned(fields);
   const at::Tensor places = with_raster_turned(unturned, truth).positions();
   const at::Tensor expected = to_centred(predict_intensity(
-      atoms(), beam(), places, Interpolation::probe_fourier, at::Tensor(), FarField{}));
+      atoms(), beam(curvature), places, Interpolation::probe_fourier, at::Tensor(), FarField{}));
   const at::Tensor scaled = expected * (photons / expected.sum({1, 2}).mean());
   fields.counts =
       poisson_draws(scaled, at::arange(kSide * kSide), 3, Purpose::verdict).to(at::kFloat);
@@ -66,17 +66,30 @@ Scan scan_of(const ScanRotation& truth, double photons) {
 
 double degrees_apart(double a, double b) { return std::abs(std::remainder(a - b, 360)); }
 
-TEST(ScanRotation, IsFoundWithinADegreeAtAnyAngleTransposedOrNot) {
-  for (const bool transposed : {false, true})
-    for (double degrees = -165; degrees <= 180; degrees += 57.5) {
-      const ScanRotation truth{.degrees = degrees, .transposed = transposed};
-      const auto found = find_scan_rotation(scan_of(truth, 1e5));
-      ASSERT_TRUE(found.has_value()) << degrees;
-      EXPECT_LT(found->curl_left, 0.1) << degrees;
-      EXPECT_EQ(found->transposed, transposed) << degrees;
-      EXPECT_LT(degrees_apart(found->degrees, degrees), 1)
-          << degrees << " found " << found->degrees;
-    }
+/// Within a degree; with a whole turn of 180 the twin's is as good.
+void expect_found(const ScanRotation& truth, double photons, double curvature,
+                  double whole_turn = 360) {
+  const auto found = find_scan_rotation(scan_of(truth, photons, curvature));
+  ASSERT_TRUE(found.has_value()) << truth.degrees;
+  EXPECT_GT(found->explained, 0.2) << truth.degrees;
+  EXPECT_EQ(found->transposed, truth.transposed) << truth.degrees;
+  EXPECT_LT(std::abs(std::remainder(found->degrees - truth.degrees, whole_turn)), 1)
+      << truth.degrees << " found " << found->degrees;
+}
+
+TEST(ScanRotation, IsFoundWithinADegreeByTheDeflectionsOfMuchLight) {
+  expect_found({.degrees = -165, .transposed = false}, 1e5, 60);
+  expect_found({.degrees = 122.5, .transposed = true}, 1e5, 60);
+}
+
+/// Too few electrons for centres of mass, and for peaks against pits: the twin may come. The shadow
+/// of curved light moves by many pixels.
+TEST(ScanRotation, IsFoundWithinADegreeByTheShadowsOfLittleLight) {
+  for (const bool transposed : {false, true}) expect_found({33, transposed}, 3e3, 120, 180);
+}
+
+TEST(ScanRotation, IsNotFoundWhereTooFewElectronsSayNothing) {
+  EXPECT_FALSE(find_scan_rotation(scan_of({.degrees = 33}, 20)).has_value());
 }
 
 TEST(ScanRotation, IsNotFoundInNoiseAloneNorWithoutARaster) {

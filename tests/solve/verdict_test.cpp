@@ -25,6 +25,31 @@ TEST(VerdictRule, IsGoodWhereBothDistancesAreSmallAndThePatternsAreDescribed) {
   EXPECT_GT(verdict.high, verdict.expected_error);
 }
 
+TEST(VerdictRule, WithADoubtAGoodImageIsDoubtfulAndAFailedOneStaysFailed) {
+  const std::string doubt = "positions: scale, or the defocus";
+  const Verdict verdict = verdict_of(good_evidence(), doubt);
+  EXPECT_EQ(verdict.word, VerdictWord::doubtful);
+  EXPECT_EQ(verdict.reasons, std::vector<std::string>{doubt});
+  VerdictEvidence misfit = good_evidence();
+  misfit.misfit = 0.4;
+  EXPECT_EQ(verdict_of(misfit, doubt).word, VerdictWord::failed);
+}
+
+TEST(VerdictRule, LightOppositeToHiddenPixelsIsThatOfRowsWithoutTheirMirrorRow) {
+  constexpr std::int64_t size = 16;
+  ScanFields fields;
+  fields.counts = at::ones({2, size, size});
+  fields.positions = at::zeros({2, 2}, at::kDouble);
+  fields.probe = at::ones({1, size, size}, at::kComplexFloat);
+  fields.mask = at::ones({size, size}, at::kBool);
+  fields.frame_use = at::zeros({2}, at::kByte);
+  EXPECT_DOUBLE_EQ(one_sided_light(Scan(fields)), 0);
+  fields.mask = fields.mask.clone();
+  fields.mask.slice(0, 0, size / 2).fill_(false);
+  // Counted are rows 8 .. 15, of which row 8 is its own mirror.
+  EXPECT_DOUBLE_EQ(one_sided_light(Scan(fields)), 7.0 / 8);
+}
+
 TEST(VerdictRule, FailsWhatIsNotDescribedOrNotForetoldHoweverSmallTheDistances) {
   VerdictEvidence misfit = good_evidence(), told = good_evidence();
   misfit.misfit = 0.4;
