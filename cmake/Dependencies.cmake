@@ -40,3 +40,4 @@ pkg_check_modules(blosc REQUIRED IMPORTED_TARGET blosc)
 # Streams of detectors and the page that shows a run (ptyche/live).
 pkg_check_modules(libzmq REQUIRED IMPORTED_TARGET libzmq)
 pkg_check_modules(libcbor REQUIRED IMPORTED_TARGET libcbor)
+pkg_check_modules(httplib REQUIRED IMPORTED_TARGET cpp-httplib)

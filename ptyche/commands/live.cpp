@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <numeric>
@@ -19,6 +20,7 @@
 #include "ptyche/io/product.h"
 #include "ptyche/io/result.h"
 #include "ptyche/live/session.h"
+#include "ptyche/live/view_server.h"
 #include "ptyche/prepare/first_probe.h"
 
 namespace ptyche {
@@ -33,6 +35,7 @@ struct LiveVerbOptions {
   ReadOptions read{.hold_out = std::nullopt};
   InferOptions infer;
   LiveOptions live;
+  ViewOptions view;
   ProbeChoice probe;
   fs::path model, like, record, output;
   std::int64_t threads = 0;
@@ -137,14 +140,15 @@ Final final_image(const LiveVerbOptions& options, const LiveEnd& end, const Scan
                   const std::optional<Model>& model, const LiveBoard& board,
                   const RunRecord& record) {
   const SharedImage shown = board.shown();
-  if (options.at_end == AtEnd::infer) {
+  const bool cut_short = end.stopped_by == "interrupt";
+  if (options.at_end == AtEnd::infer && !cut_short) {
     Final done;
     const Model lit = model_for(scan, *model);
     done.image = network_image(lit, scan, options.infer);
     record.stamp(done.image, lit, {});
     return {std::move(done.image), true};
   }
-  if (options.at_end == AtEnd::nothing || end.stopped_by == "interrupt") {
+  if (options.at_end == AtEnd::nothing || cut_short) {
     require(shown != nullptr, "no image yet: the patterns are in {}",
             (options.output / kScanFile).string());
     return {shown->image};
@@ -202,9 +206,20 @@ void require_sense(const LiveVerbOptions& options) {
     throw UsageError("--resume: it replays what --record has kept; name that file");
 }
 
-/// The record of a run that was ended comes before what the sources have still to send.
-std::vector<SourceUrl> sources_of(const LiveVerbOptions& options) {
+/// The sources; before them what earlier runs have recorded, which this one records again.
+std::vector<SourceUrl> sources_of(const LiveVerbOptions& options, std::vector<fs::path>& earlier) {
   std::vector<SourceUrl> urls;
+  const auto kept = [&](int number) {
+    return fs::path(options.record).concat(fmt::format(".before-{}", number));
+  };
+  int number = 1;
+  for (; options.resume && fs::exists(kept(number)); ++number) earlier.push_back(kept(number));
+  if (options.resume && fs::exists(options.record)) {
+    fs::rename(options.record, kept(number));
+    earlier.push_back(kept(number));
+  }
+  for (const fs::path& each : earlier)
+    urls.push_back({.text = each.string(), .scheme = "file", .place = each.string()});
   for (const fs::path& each : options.sources) urls.push_back(source_url(each.string()));
   return urls;
 }
@@ -214,9 +229,11 @@ void run_live_verb(const LiveVerbOptions& options, const std::string& options_js
   const RunRecord record(options_json, options.live.seed);
   require_sense(options);
   use_threads(options.threads);
-  const std::vector<SourceUrl> urls = sources_of(options);
-  const OutputFolder folder(options.output, folder_use(options.overwrite, options.resume),
+  for (const fs::path& each : options.sources) source_url(each.string());  // refused at once
+  const OutputFolder folder(options.output, folder_use(options.overwrite || options.resume),
                             live_files());
+  std::vector<fs::path> earlier;
+  const std::vector<SourceUrl> urls = sources_of(options, earlier);
   std::optional<Model> model;
   if (!options.model.empty())
     model = read_model(fs::is_directory(options.model) ? options.model / "model.ptyche"
@@ -225,8 +242,14 @@ void run_live_verb(const LiveVerbOptions& options, const std::string& options_js
   choose_probe(basis, options.probe);
   LiveBoard board;
   std::unique_ptr<Recorder> recorder;
-  if (!options.record.empty())
-    recorder = std::make_unique<Recorder>(options.record, options.resume);
+  if (!options.record.empty()) recorder = std::make_unique<Recorder>(options.record);
+  std::unique_ptr<ViewServer> server;
+  if (!options.view.view.empty()) {
+    server = std::make_unique<ViewServer>(board, options.view);
+    show("{} shows the run; the token to stop, keep or pause it is {}\n", server->address(),
+         server->token());
+    std::fflush(stdout);  // whoever reads it through a pipe waits for it
+  }
   const auto keep = [&](const LiveImage& shown) {
     Reconstruction image = shown.image;
     record.stamp(image, {});
@@ -237,6 +260,7 @@ void run_live_verb(const LiveVerbOptions& options, const std::string& options_js
       run_live(urls, basis, model, options.infer, {.read = options.read, .probe = options.probe},
                options.live, options.output, recorder.get(), board, {.keep = keep});
   recorder.reset();
+  if (end.stopped_by.empty()) remove_if_possible(earlier);  // the new record has it all
   finish(options, end, model, board, record, watch);
   if (end.stopped_by == "interrupt")
     throw Interrupted("stopped; all that came is kept in " + options.output.string());
@@ -294,6 +318,7 @@ Command declare(const std::shared_ptr<LiveVerbOptions>& options) {
              .help = "write the joined patterns to scan.cxi",
              .affects_result = false}},
            fields(options->live),
+           fields(options->view),
            fields(options->infer),
            without(fields(options->probe), {}),
            read_fields(options->read),

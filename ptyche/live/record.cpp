@@ -127,16 +127,12 @@ std::mutex& hdf5_lock() {
 }
 
 struct Recorder::Table {
-  explicit Table(Hdf5Id opened_file, bool append)
+  explicit Table(Hdf5Id opened_file)
       : file(std::move(opened_file)),
-        bytes(append ? Column(file.get(), "bytes", H5T_NATIVE_UINT8, 1)
-                     : Column(file.get(), "bytes", H5T_NATIVE_UINT8, 1, 1 << 20)),
-        parts(append ? Column(file.get(), "parts", H5T_NATIVE_INT64, 1)
-                     : Column(file.get(), "parts", H5T_NATIVE_INT64, 1, 4096)),
-        messages(append ? Column(file.get(), "messages", H5T_NATIVE_INT64, 2)
-                        : Column(file.get(), "messages", H5T_NATIVE_INT64, 2, 4096)),
-        times(append ? Column(file.get(), "times", H5T_NATIVE_DOUBLE, 1)
-                     : Column(file.get(), "times", H5T_NATIVE_DOUBLE, 1, 4096)) {}
+        bytes(file.get(), "bytes", H5T_NATIVE_UINT8, 1, 1 << 20),
+        parts(file.get(), "parts", H5T_NATIVE_INT64, 1, 4096),
+        messages(file.get(), "messages", H5T_NATIVE_INT64, 2, 4096),
+        times(file.get(), "times", H5T_NATIVE_DOUBLE, 1, 4096) {}
   bool valid() const { return bytes.valid() && parts.valid() && messages.valid() && times.valid(); }
   Hdf5Id file;
   Column bytes, parts, messages, times;
@@ -156,50 +152,11 @@ Hdf5Id new_file(const fs::path& file) {
 
 }  // namespace
 
-Recorder::Recorder(const fs::path& file, bool append) : file_(file) {
+Recorder::Recorder(const fs::path& file) : file_(file) {
   const std::lock_guard guard(hdf5_lock());
   const Quiet quiet;
-  if (append) {
-    // A copy: a killed writer's mark in the file keeps the library from writing to it again.
-    require(fs::exists(file), "{}: expected a record to go on with, found none", file.string());
-    const fs::path old = fs::path(file).concat(".before");
-    fs::rename(file, old);
-    table_ = std::make_unique<Table>(new_file(file), false);
-    check_hdf5(table_->valid() && H5Fstart_swmr_write(table_->file.get()) >= 0, file);
-    // Read without the lock of `read_record`, which this function holds.
-    const Hdf5Id source = opened_to_read(old);
-    const Table from(Hdf5Id(H5Freopen(source.get()), H5Fclose), true);
-    require(from.valid(), "{}: expected a record to go on with", old.string());
-    const hsize_t count = from.messages.rows();
-    std::vector<std::int64_t> ends(2 * count);
-    check_hdf5(from.messages.read(0, count, ends.data()), old);
-    written_messages_ = static_cast<std::int64_t>(count);
-    written_parts_ = count > 0 ? ends[2 * count - 2] : 0;
-    std::vector<std::int64_t> parts(static_cast<std::size_t>(written_parts_));
-    std::vector<double> times(count);
-    check_hdf5(
-        from.parts.read(0, parts.size(), parts.data()) && from.times.read(0, count, times.data()),
-        old);
-    written_bytes_ = parts.empty() ? 0 : parts.back();
-    std::string block;
-    for (std::int64_t done = 0; done < written_bytes_;
-         done += static_cast<std::int64_t>(block.size())) {
-      block.resize(
-          static_cast<std::size_t>(std::min<std::int64_t>(written_bytes_ - done, 16 << 20)));
-      check_hdf5(from.bytes.read(static_cast<hsize_t>(done), block.size(), block.data()) &&
-                     table_->bytes.append(static_cast<hsize_t>(done), block.size(), block.data()),
-                 file);
-    }
-    check_hdf5(table_->parts.append(0, parts.size(), parts.data()) &&
-                   table_->times.append(0, count, times.data()) &&
-                   table_->messages.append(0, count, ends.data()),
-               file);
-    before_ = times.empty() ? 0 : times.back();
-    fs::remove(old);
-  } else {
-    table_ = std::make_unique<Table>(new_file(file), false);
-    check_hdf5(table_->valid() && H5Fstart_swmr_write(table_->file.get()) >= 0, file);
-  }
+  table_ = std::make_unique<Table>(new_file(file));
+  check_hdf5(table_->valid() && H5Fstart_swmr_write(table_->file.get()) >= 0, file);
 }
 
 Recorder::~Recorder() {
@@ -221,7 +178,7 @@ void Recorder::add(const RawMessage& message) {
   }
   messages_.push_back(written_parts_ + static_cast<std::int64_t>(parts_.size()));
   messages_.push_back(number_of_dialect(message.dialect));
-  times_.push_back(before_ + watch_.seconds());
+  times_.push_back(watch_.seconds());
   if (bytes_.size() > kFlushBytes || watch_.seconds() - flushed_ > kFlushSeconds) append_locked();
 }
 

@@ -29,9 +29,8 @@ std::mutex& hdf5_lock();
 /// Where the disk is nearly full it stops, with a warning, before the library fails on it.
 class Recorder {
  public:
-  /// A new file, or with `append` a record that is there already. Throws InvalidInput where the
-  /// file cannot be made, or is no record.
-  Recorder(const std::filesystem::path& file, bool append);
+  /// A new file. Throws InvalidInput where it cannot be made.
+  explicit Recorder(const std::filesystem::path& file);
   ~Recorder();
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;
@@ -53,7 +52,7 @@ class Recorder {
   std::vector<double> times_;
   std::int64_t written_bytes_ = 0, written_parts_ = 0, written_messages_ = 0;
   Stopwatch watch_;
-  double flushed_ = 0, before_ = 0;
+  double flushed_ = 0;
   bool full_ = false;
 };
 

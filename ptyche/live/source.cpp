@@ -16,7 +16,8 @@ const std::vector<SourceKind>& source_kinds() {
   static const std::vector<SourceKind> kinds = {
       {"replay",
        "a scan file or a record, as if it were measured now",
-       {"rate", "loss", "shuffle", "duplicates", "late", "seed"},
+       {"rate", "loss", "shuffle", "duplicates", "late", "seed", "channel", "x", "y", "scale",
+        "upsample"},
        open_replay},
       {"zmq+eiger2", "DECTRIS stream V2 (CBOR)", {"channel", "bind", "socket"}, open_zmq},
       {"zmq+eiger1", "DECTRIS stream V1 (JSON and blobs)", {"bind", "socket"}, open_zmq},
@@ -26,7 +27,7 @@ const std::vector<SourceKind>& source_kinds() {
        open_zmq},
       {"file",
        "a file or folder that grows, or a record",
-       {"patterns", "positions", "unit", "end"},
+       {"patterns", "positions", "unit", "first", "frames", "quiet"},
        open_growing}};
   return kinds;
 }
