@@ -30,12 +30,14 @@ void check_hdf5(bool good, const fs::path& file) {
   require(good, "{}: the record cannot be written or read", file.string());
 }
 
+}  // namespace
+
 /// A dataset that grows along its first axis.
-class Column {
+class RecordColumn {
  public:
-  Column(hid_t file, const std::string& name, hid_t type, hsize_t width, hsize_t chunk)
+  RecordColumn(hid_t file, const std::string& name, hid_t type, hsize_t width, hsize_t chunk)
       : type_(type), width_(width), set_(made(file, path(name), type, width, chunk)) {}
-  Column(hid_t file, const std::string& name, hid_t type, hsize_t width)
+  RecordColumn(hid_t file, const std::string& name, hid_t type, hsize_t width)
       : type_(type),
         width_(width),
         set_(H5Dopen2(file, path(name).c_str(), H5P_DEFAULT), H5Dclose) {}
@@ -55,7 +57,7 @@ class Column {
            transfer(at, count, const_cast<void*>(values), true);
   }
   bool read(hsize_t at, hsize_t count, void* values) const {
-    return count == 0 || const_cast<Column*>(this)->transfer(at, count, values, false);
+    return count == 0 || const_cast<RecordColumn*>(this)->transfer(at, count, values, false);
   }
   bool flush() { return H5Dflush(set_.get()) >= 0; }
 
@@ -85,6 +87,8 @@ class Column {
   hsize_t width_;
   Hdf5Id set_;
 };
+
+namespace {
 
 Hdf5Id newest_format() {
   Hdf5Id access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
@@ -135,7 +139,7 @@ struct Recorder::Table {
         times(file.get(), "times", H5T_NATIVE_DOUBLE, 1, 4096) {}
   bool valid() const { return bytes.valid() && parts.valid() && messages.valid() && times.valid(); }
   Hdf5Id file;
-  Column bytes, parts, messages, times;
+  RecordColumn bytes, parts, messages, times;
 };
 
 namespace {
@@ -232,7 +236,7 @@ void read_record(const fs::path& file, const std::function<bool(RawMessage, doub
   };
   const Hdf5Id source = opened_to_read(file);
   sound(source.valid(), "it cannot be opened");
-  const Column bytes(source.get(), "bytes", H5T_NATIVE_UINT8, 1),
+  const RecordColumn bytes(source.get(), "bytes", H5T_NATIVE_UINT8, 1),
       parts(source.get(), "parts", H5T_NATIVE_INT64, 1),
       messages(source.get(), "messages", H5T_NATIVE_INT64, 2),
       times(source.get(), "times", H5T_NATIVE_DOUBLE, 1);
