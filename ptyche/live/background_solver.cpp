@@ -91,6 +91,9 @@ void BackgroundSolver::judge(const Scan& scan) {
 
 void BackgroundSolver::round(const Offer& offer) {
   const auto frames = static_cast<std::int64_t>(offer.frames.size());
+  const SharedImage network = board_.network();
+  const bool judges = network && std::isnan(network->deviance);
+  if (frames == 0 || (!options_.solve && offer.basis.probe.defined() && !judges)) return;
   const Scan scan = judged_part(offer.frames, offer.basis, options_.read, options_.seed);
   if (!offer.basis.probe.defined()) {
     if (frames < options_.probe_frames) return;

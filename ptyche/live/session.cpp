@@ -112,6 +112,7 @@ constexpr double kPublishSeconds = 0.5;
 /// A snapshot of a large canvas takes long: never more than this share of the time.
 constexpr double kSnapshotShare = 0.1;
 constexpr double kCrossingSeconds = 2, kCrossingShare = 0.05;
+constexpr std::size_t kMostJudges = 128;
 constexpr std::size_t kKeptLatencies = 20000;
 
 std::int64_t memory_for_frames(const LiveOptions& options) {
@@ -153,6 +154,7 @@ class Session {
  private:
   void wait_for_image(const JoinedFrame& joined);
   void show_network(double now);
+  std::vector<JoinedFrame> frames_to_offer() const;
   void say_once(const std::string& what, bool& said);
 
   LiveOptions options_;
@@ -281,6 +283,15 @@ void Session::show_network(double now) {
   next_snapshot_ = now + std::max(kPublishSeconds, watch.seconds() / kSnapshotShare);
 }
 
+/// Without a solver, and once there is a probe, the judges alone.
+std::vector<JoinedFrame> Session::frames_to_offer() const {
+  std::vector<JoinedFrame> all = joiner_.joined();
+  if (options_.background || !basis_.probe.defined()) return all;
+  std::erase_if(all, [&](const JoinedFrame& each) { return !is_held_out(options_.seed, each.index); });
+  if (all.size() > kMostJudges) all.erase(all.begin(), all.end() - static_cast<std::ptrdiff_t>(kMostJudges));
+  return all;
+}
+
 /// Half a bit's crossing of the images of even and of odd patterns, NaN where they are too small.
 double half_set_crossing(const GrowingCanvas& canvas) {
   const double unknown = std::numeric_limits<double>::quiet_NaN();
@@ -311,7 +322,7 @@ void Session::publish(double now, const std::string& state, std::size_t waiting_
   published_ = now;
   show_network(now);
   if (solver_ && joined > 0 && solver_->wants_more())
-    solver_->offer(frames_of(joiner_, joiner_.joined()), basis_, now);
+    solver_->offer(frames_of(joiner_, frames_to_offer()), basis_, now);
   board_.publish_positions(shown_positions_);
   const SharedImage network = board_.network(), solved = board_.solver();
   LivePoint point{.seconds = now, .joined = joined, .rate = rate_};
