@@ -287,15 +287,17 @@ void Session::show_network(double now) {
 std::vector<JoinedFrame> Session::frames_to_offer() const {
   std::vector<JoinedFrame> all = joiner_.joined();
   if (options_.background || !basis_.probe.defined()) return all;
-  std::erase_if(all, [&](const JoinedFrame& each) { return !is_held_out(options_.seed, each.index); });
-  if (all.size() > kMostJudges) all.erase(all.begin(), all.end() - static_cast<std::ptrdiff_t>(kMostJudges));
+  std::erase_if(all,
+                [&](const JoinedFrame& each) { return !is_held_out(options_.seed, each.index); });
+  if (all.size() > kMostJudges)
+    all.erase(all.begin(), all.end() - static_cast<std::ptrdiff_t>(kMostJudges));
   return all;
 }
 
 /// Half a bit's crossing of the images of even and of odd patterns, NaN where they are too small.
 double half_set_crossing(const GrowingCanvas& canvas) {
   const double unknown = std::numeric_limits<double>::quiet_NaN();
-  constexpr std::int64_t kLargest = 1024;  // the middle of larger ones
+  constexpr std::int64_t kLargest = 384;  // a piece of larger ones: the frames wait meanwhile
   if (canvas.empty()) return unknown;
   try {
     const Silence silence;
