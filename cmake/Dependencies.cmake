@@ -37,3 +37,7 @@ pkg_check_modules(libdeflate REQUIRED IMPORTED_TARGET libdeflate)
 pkg_check_modules(lz4 REQUIRED IMPORTED_TARGET liblz4)
 pkg_check_modules(zstd REQUIRED IMPORTED_TARGET libzstd)
 pkg_check_modules(blosc REQUIRED IMPORTED_TARGET blosc)
+# Streams of detectors and the page that shows a run (ptyche/live).
+pkg_check_modules(libzmq REQUIRED IMPORTED_TARGET libzmq)
+pkg_check_modules(libcbor REQUIRED IMPORTED_TARGET libcbor)
+pkg_check_modules(httplib REQUIRED IMPORTED_TARGET cpp-httplib)

@@ -116,6 +116,16 @@ std::vector<std::pair<std::string, std::string>> recipe_texts() {
 }  // namespace ptyche
 " @ONLY)
 
+# The page of live runs as a text in the program (ptyche/live/view_server.h).
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/ptyche/live/page.html)
+file(READ ${CMAKE_SOURCE_DIR}/ptyche/live/page.html page_text)
+set(PTYCHE_PAGE ${CMAKE_BINARY_DIR}/chunks/page.cpp)
+file(CONFIGURE OUTPUT ${PTYCHE_PAGE} CONTENT "#include <string>
+namespace ptyche {
+std::string view_page() { return R\"page(${page_text})page\"; }
+}  // namespace ptyche
+" @ONLY)
+
 # ptyche_stage(NAME LEFT): the library ptyche_NAME from ptyche/NAME/*.cpp, on top of LEFT.
 function(ptyche_stage name left)
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/ptyche/${name}/*.cpp

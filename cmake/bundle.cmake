@@ -53,7 +53,7 @@ if(NOT dpkg_query)
 endif()
 
 # What is in the program itself (archives, headers) or comes with LibTorch or as a font.
-set(packages libtiff-dev nlohmann-json3-dev libnanoflann-dev libgomp1 fonts-dejavu-core)
+set(packages libtiff-dev cppzmq-dev nlohmann-json3-dev libnanoflann-dev libgomp1 fonts-dejavu-core)
 set(files "")
 set(patterns "")
 foreach(library IN LISTS libraries)

@@ -14,6 +14,8 @@ Command reconstruct_command();
 Command simulate_command();
 Command train_command();
 Command infer_command();
+Command live_command();
+Command view_command();
 Command evaluate_command();
 Command compare_command();
 Command compare_models_command();

@@ -26,6 +26,8 @@ enum class Purpose : std::uint32_t {
   verdict = 15,
   scan_mixture = 16,
   universe = 17,
+  live_replay = 18,
+  live_hold_out = 19,
 };
 
 /// The bijection Philox4x32-10 (Salmon et al., SC'11, doi 10.1145/2063384.2063405): 128 random bits

@@ -72,7 +72,7 @@ void warn_without_overlap(const RawScan& raw, const at::Tensor& used, const at::
       raw.positions_name, step, diameter < size ? "probe's diameter" : "pattern's size", diameter);
 }
 
-enum class Extent { all, sample };
+enum class Extent { all, sample, part };
 
 struct Prepared {
   ScanFields fields;
@@ -83,7 +83,7 @@ struct Prepared {
 /// Of a few patterns dark ones say nothing about the scan: they are all used.
 at::Tensor frame_use_of(const RawScan& raw, const Counts& counts, const ReadOptions& options,
                         Extent extent) {
-  if (extent == Extent::sample) return at::zeros({counts.counts.size(0)}, at::kByte);
+  if (extent != Extent::all) return at::zeros({counts.counts.size(0)}, at::kByte);
   return choose_frames(counts.counts, raw.mask, raw.positions, counts.absolute ? raw.ceiling : 0,
                        options);
 }
@@ -169,6 +169,14 @@ Scan read_scan(const ReadOptions& options, const std::vector<Reader>& formats) {
     if (options.bin > 1) fields.input_hash += fmt::format("#bin{}", options.bin);
     return Scan(std::move(fields));
   });
+}
+
+Scan scan_of(RawScan raw, const ReadOptions& options, Arrays arrays) {
+  require_in_range(options);
+  const Extent extent = arrays == Arrays::whole_scan ? Extent::all : Extent::part;
+  Prepared prepared = prepare(std::move(raw), options, extent);
+  prepared.fields.source = options.file.string();
+  return Scan(std::move(prepared.fields));
 }
 
 std::vector<std::int64_t> scan_numbers(const ReadOptions& options) {

@@ -56,6 +56,7 @@ std::vector<Field> fields(ReadOptions& options);
 std::int64_t automatic_hold_out(std::int64_t usable);
 inline constexpr std::int64_t kFewestHeldOut = 8, kEnoughToHoldOut = 80;
 
+struct RawScan;
 struct Reader;
 
 /// Names of the formats that read_scan knows, for help and messages: "NPZ or CXI".
@@ -69,6 +70,13 @@ Scan read_scan(const ReadOptions& options);
 
 /// The same for other formats than readers().
 Scan read_scan(const ReadOptions& options, const std::vector<Reader>& formats);
+
+/// What the arrays that scan_of is given are: a whole scan, or some patterns of one, of which none
+/// is rejected or held out.
+enum class Arrays { whole_scan, part };
+
+/// The same as read_scan of a file with these arrays; `options.file` is what messages call them.
+Scan scan_of(RawScan raw, const ReadOptions& options, Arrays arrays = Arrays::whole_scan);
 
 /// The numbers of the scans that the file holds (NPZ with an array scan_index), ascending; empty
 /// where it does not number them. Reads no pattern where the format allows it.

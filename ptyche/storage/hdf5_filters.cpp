@@ -107,7 +107,7 @@ Bytes unpack_bitshuffle(PackedBytes packed, std::size_t total, std::size_t eleme
     unshuffle_bits(from, result.data() + done * element_bytes, count, element_bytes);
   }
   const std::size_t rest = total - whole * element_bytes;
-  std::memcpy(result.data() + whole * element_bytes, packed.take(rest), rest);
+  if (rest > 0) std::memcpy(result.data() + whole * element_bytes, packed.take(rest), rest);
   return result;
 }
 

@@ -1023,6 +1023,207 @@ class _Infer(Protocol):
 
 infer: _Infer
 
+class _Live(Protocol):
+    """Images while the scan runs.
+
+    output_dir: folder for all results (required)
+    overwrite: where the output folder holds results, move them to FOLDER.old and start anew (default False)
+    model: model.ptyche by train, or its folder; none = what its first layer, which is physics, says (default '')
+    like: an earlier result: its probe, energy, distance and pixels (default '')
+    record: keep all messages with their times in this HDF5 file, for replay:FILE (default '')
+    resume: go on after a run that was ended: the messages of --record, then those that still come (default False)
+    at_end: the final image: go-on = the solver goes on from the live one until it rests; solve = anew, as reconstruct does; infer = the network's alone; none = the one on show ('go-on' | 'solve' | 'infer' | 'none', default 'go-on')
+    keep_scan: write the joined patterns to scan.cxi (default True)
+    stop_when: end before the scan does: frc=X (the images of even and odd patterns agree up to X cycles per pixel), deviance=X (of held-out patterns, per photon), or plateau (default '')
+    keep_every: between two writings of reconstruction.h5 while the scan runs; 0 = at the end only (0..1e+06, s, default 60.0)
+    patience: how long after the scan's end frames and positions may wait for each other (0..1e+06, s, default 5.0)
+    frames_memory: of frames in memory; more wait in files in the output folder; 0 = half of the machine's (0..1e+09, MB, default 0)
+    only_receive: receive, join, count and --record, but keep no frame and make no image (default False)
+    background_solver: let a solver work on what is there while the scan runs; off: only single patterns (default True)
+    live_seed: draws the patterns that judge the images while the scan runs (default 1)
+    view: show the run on a web page: PORT (on this machine alone) or ADDRESS:PORT (default '')
+    token: what the page must know to stop, keep or pause; a new one is printed where it is not given (default '')
+    batch: patterns at a time at inference; no influence on the image (1..1e+06, patterns, default 64)
+    engine: how the physics is computed (ptyche info --engines) ('fused' | 'reference', default 'fused')
+    precision: of the network's arithmetic; auto = bfloat16 where the processor is faster with it ('auto' | 'float32' | 'bfloat16', default 'auto')
+    probe: what the solver starts from: auto (the file's, or one found from the patterns where the file has none or that one explains more), scan (the file's), zone-plate, electron, disk, gaussian (by their own options), or the path of a result or of an .npy file (default 'auto')
+    lens_diameter: zone-plate: its diameter (0.., m, default 0.0)
+    outermost_zone: zone-plate: width of its outermost zone, instead of --focal-length (0.., m, default 0.0)
+    focal_length: zone-plate: its focal length, for any lens behind a round aperture (0.., m, default 0.0)
+    central_stop: zone-plate: diameter of its central stop (0.., m, default 0.0)
+    cs: electron: spherical aberration (m, default 0.0)
+    defocus: zone-plate, electron: from the focus to the sample; > 0: the sample lies behind the focus (overfocus) (m, default 0.0)
+    beam_diameter: disk: its diameter; gaussian: its width at half the intensity (0.., m, default 0.0)
+    zernike: zone-plate, electron: aberrations, root mean square over the aperture, Noll index 4, 5, 6, ... (rad, default [])
+    voltage: electrons: acceleration voltage, instead of an energy (0.., V, default 0.0)
+    semi_angle: electrons: convergence semi-angle; with the bright disk's radius it gives the detector's pixel where nothing else does (0..0.5, rad, default 0.0)
+    orientation: turns the patterns: 4 transpose + 2 rows reversed + 1 columns reversed, as PtyPy counts; -1 = as the file says (-1..7, default -1)
+    domain: what the file's patterns are, where it does not say ('auto' | 'counts' | 'amplitude', default 'auto')
+    mask: file, none (every pixel counts), or a .npy/.npz file of bool (N, N), true = counted (default 'file')
+    crop: keep N x N detector pixels around the zero frequency, padded where the detector ends before; 0 = all (0..1e+06, px, default 0)
+    center: row,col of the zero frequency, where it is not at (N/2, N/2) (px, default [])
+    energy: photon energy; 0 = from the file (0.., eV, default 0.0)
+    distance: sample to detector; 0 = from the file (0.., m, default 0.0)
+    detector_pixel: detector pixel pitch; 0 = from the file (0.., m, default 0.0)
+    flip_x: columns of the positions run the other way (default False)
+    flip_y: rows of the positions run the other way (default False)
+    swap_xy: exchange rows and columns of the positions (default False)
+    photons: per pattern through an empty sample; 0 = from the mean counts (0.., photons, default 0.0)
+    nphotons: mean counts per pattern for amplitudes without a scale; 0 = 1e9, with a warning (0.., photons, default 0.0)
+    threads: 0 = one per core (0..4096, default 0)
+    quiet: warnings and errors alone, no progress, no summary (default False)
+    verbose: every step and all scores (default False)
+    log: file to which all messages are added, each with its time (default '')
+    log_level: least important messages in that file ('error' | 'warning' | 'info' | 'debug', default 'debug')
+    """
+    def __call__(
+        self,
+        *sources: _Files,
+        output_dir: _File | None = ...,
+        overwrite: bool | None = ...,
+        model: _File | None = ...,
+        like: _File | None = ...,
+        record: _File | None = ...,
+        resume: bool | None = ...,
+        at_end: Literal['go-on', 'solve', 'infer', 'none'] | bool | None = ...,
+        keep_scan: bool | None = ...,
+        stop_when: str | _File | None = ...,
+        keep_every: SupportsFloat | str | None = ...,
+        patience: SupportsFloat | str | None = ...,
+        frames_memory: SupportsIndex | None = ...,
+        only_receive: bool | None = ...,
+        background_solver: bool | None = ...,
+        live_seed: SupportsIndex | None = ...,
+        view: str | _File | bool | None = ...,
+        token: str | _File | None = ...,
+        batch: SupportsIndex | None = ...,
+        engine: Literal['fused', 'reference'] | None = ...,
+        precision: Literal['auto', 'float32', 'bfloat16'] | None = ...,
+        probe: str | _File | None = ...,
+        lens_diameter: SupportsFloat | str | None = ...,
+        outermost_zone: SupportsFloat | str | None = ...,
+        focal_length: SupportsFloat | str | None = ...,
+        central_stop: SupportsFloat | str | None = ...,
+        cs: SupportsFloat | str | None = ...,
+        defocus: SupportsFloat | str | None = ...,
+        beam_diameter: SupportsFloat | str | None = ...,
+        zernike: Sequence[float] | str | None = ...,
+        voltage: SupportsFloat | str | None = ...,
+        semi_angle: SupportsFloat | str | None = ...,
+        orientation: SupportsIndex | None = ...,
+        domain: Literal['auto', 'counts', 'amplitude'] | None = ...,
+        mask: str | _File | None = ...,
+        crop: SupportsIndex | None = ...,
+        center: Sequence[float] | str | None = ...,
+        energy: SupportsFloat | str | None = ...,
+        distance: SupportsFloat | str | None = ...,
+        detector_pixel: SupportsFloat | str | None = ...,
+        flip_x: bool | None = ...,
+        flip_y: bool | None = ...,
+        swap_xy: bool | None = ...,
+        photons: SupportsFloat | str | None = ...,
+        nphotons: SupportsFloat | str | None = ...,
+        threads: SupportsIndex | None = ...,
+        quiet: bool | None = ...,
+        verbose: bool | None = ...,
+        log: _File | None = ...,
+        log_level: Literal['error', 'warning', 'info', 'debug'] | None = ...,
+        on_progress: _OnProgress = ...,
+    ) -> Output: ...
+    def start(
+        self,
+        *sources: _Files,
+        output_dir: _File | None = ...,
+        overwrite: bool | None = ...,
+        model: _File | None = ...,
+        like: _File | None = ...,
+        record: _File | None = ...,
+        resume: bool | None = ...,
+        at_end: Literal['go-on', 'solve', 'infer', 'none'] | bool | None = ...,
+        keep_scan: bool | None = ...,
+        stop_when: str | _File | None = ...,
+        keep_every: SupportsFloat | str | None = ...,
+        patience: SupportsFloat | str | None = ...,
+        frames_memory: SupportsIndex | None = ...,
+        only_receive: bool | None = ...,
+        background_solver: bool | None = ...,
+        live_seed: SupportsIndex | None = ...,
+        view: str | _File | bool | None = ...,
+        token: str | _File | None = ...,
+        batch: SupportsIndex | None = ...,
+        engine: Literal['fused', 'reference'] | None = ...,
+        precision: Literal['auto', 'float32', 'bfloat16'] | None = ...,
+        probe: str | _File | None = ...,
+        lens_diameter: SupportsFloat | str | None = ...,
+        outermost_zone: SupportsFloat | str | None = ...,
+        focal_length: SupportsFloat | str | None = ...,
+        central_stop: SupportsFloat | str | None = ...,
+        cs: SupportsFloat | str | None = ...,
+        defocus: SupportsFloat | str | None = ...,
+        beam_diameter: SupportsFloat | str | None = ...,
+        zernike: Sequence[float] | str | None = ...,
+        voltage: SupportsFloat | str | None = ...,
+        semi_angle: SupportsFloat | str | None = ...,
+        orientation: SupportsIndex | None = ...,
+        domain: Literal['auto', 'counts', 'amplitude'] | None = ...,
+        mask: str | _File | None = ...,
+        crop: SupportsIndex | None = ...,
+        center: Sequence[float] | str | None = ...,
+        energy: SupportsFloat | str | None = ...,
+        distance: SupportsFloat | str | None = ...,
+        detector_pixel: SupportsFloat | str | None = ...,
+        flip_x: bool | None = ...,
+        flip_y: bool | None = ...,
+        swap_xy: bool | None = ...,
+        photons: SupportsFloat | str | None = ...,
+        nphotons: SupportsFloat | str | None = ...,
+        threads: SupportsIndex | None = ...,
+        quiet: bool | None = ...,
+        verbose: bool | None = ...,
+        log: _File | None = ...,
+        log_level: Literal['error', 'warning', 'info', 'debug'] | None = ...,
+    ) -> Job[Output]: ...
+
+live: _Live
+
+class _View(Protocol):
+    """A result on a web page, to zoom and to measure in.
+
+    view: show the run on a web page: PORT (on this machine alone) or ADDRESS:PORT (default '8642')
+    seconds: end by itself after so long; 0 = at Ctrl-C (0..1e+09, s, default 0.0)
+    quiet: warnings and errors alone, no progress, no summary (default False)
+    verbose: every step and all scores (default False)
+    log: file to which all messages are added, each with its time (default '')
+    log_level: least important messages in that file ('error' | 'warning' | 'info' | 'debug', default 'debug')
+    """
+    def __call__(
+        self,
+        result: _Files,
+        /,
+        *,
+        view: str | _File | bool | None = ...,
+        seconds: SupportsFloat | str | None = ...,
+        quiet: bool | None = ...,
+        verbose: bool | None = ...,
+        log: _File | None = ...,
+        log_level: Literal['error', 'warning', 'info', 'debug'] | None = ...,
+        on_progress: _OnProgress = ...,
+    ) -> Output: ...
+    def start(
+        self,
+        result: _Files,
+        /,
+        *,
+        view: str | _File | bool | None = ...,
+        seconds: SupportsFloat | str | None = ...,
+        quiet: bool | None = ...,
+        verbose: bool | None = ...,
+        log: _File | None = ...,
+        log_level: Literal['error', 'warning', 'info', 'debug'] | None = ...,
+    ) -> Job[Output]: ...
+
+view: _View
+
 class _Simulate(Protocol):
     """Make a scan with known truth.
 

@@ -10,6 +10,8 @@
 #include "ptyche/commands/help.h"
 #include "ptyche/commands/option_lists.h"
 #include "ptyche/commands/parse.h"
+#include "ptyche/live/session.h"
+#include "ptyche/live/view_server.h"
 #include "ptyche/ptychopinn/dose_response.h"
 #include "ptyche/ptychopinn/grid_lines.h"
 #include "ptyche/ptychopinn/network_speed.h"
@@ -27,9 +29,10 @@ template <typename Options>
 class EveryField : public testing::Test {};
 
 using AllOptions =
-    testing::Types<ReadOptions, GroupOptions, FixedGroupOptions, SubsampleOptions, SimulateOptions,
-                   NetworkOptions, StemOptions, TrainOptions, InferOptions, SolverOptions,
-                   GridLinesOptions, DoseResponseOptions, SpeedOptions>;
+    testing::Types<ReadOptions, LiveOptions, ViewOptions, GroupOptions, FixedGroupOptions,
+                   SubsampleOptions, SimulateOptions, NetworkOptions, StemOptions, TrainOptions,
+                   InferOptions, SolverOptions, GridLinesOptions, DoseResponseOptions,
+                   SpeedOptions>;
 TYPED_TEST_SUITE(EveryField, AllOptions);
 
 TYPED_TEST(EveryField, IsInTheKeyExactlyIfItAffectsTheResult) {
@@ -70,6 +73,8 @@ TEST(EveryMember, HasAField) {
             member_count<TrainOptions>());
   // The file is an argument; the geometry has 5 options of its own.
   EXPECT_EQ(declared(ReadOptions()) + 1, member_count<ReadOptions>());
+  EXPECT_EQ(declared(LiveOptions()), member_count<LiveOptions>());
+  EXPECT_EQ(declared(ViewOptions()), member_count<ViewOptions>());
   EXPECT_EQ(declared(SimulateOptions()) - 5 + 1, member_count<SimulateOptions>());
 }
 

@@ -1,0 +1,164 @@
+#include "ptyche/live/board.h"
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+namespace ptyche {
+namespace {
+
+using BoardJson = nlohmann::ordered_json;
+
+constexpr std::size_t kMostPoints = 4000;
+
+/// The better one; an unknown deviance never beats a known one.
+SharedImage better_of(const SharedImage& network, const SharedImage& solver) {
+  if (!solver) return network;
+  if (!network) return solver;
+  if (std::isnan(solver->deviance)) return network;
+  return !(network->deviance < solver->deviance) ? solver : network;
+}
+
+}  // namespace
+
+void LiveBoard::changed() {
+  ++version_;
+  changed_.notify_all();
+}
+
+void LiveBoard::publish(const LiveStatus& status) {
+  const std::lock_guard lock(mutex_);
+  status_ = status;
+  changed();
+}
+
+void LiveBoard::publish(SharedImage image, bool is_solver) {
+  const std::lock_guard lock(mutex_);
+  (is_solver ? solver_ : network_) = std::move(image);
+  changed();
+}
+
+void LiveBoard::publish_pattern(const at::Tensor& counts, std::int64_t index) {
+  const std::lock_guard lock(mutex_);
+  pattern_ = counts;
+  pattern_index_ = index;
+}
+
+void LiveBoard::publish_positions(std::vector<float> rows_and_cols) {
+  const std::lock_guard lock(mutex_);
+  positions_ = std::move(rows_and_cols);
+}
+
+/// Of a long run every other point goes, so that the curve never has more than kMostPoints.
+void LiveBoard::add(const LivePoint& point) {
+  const std::lock_guard lock(mutex_);
+  points_.push_back(point);
+  if (points_.size() <= kMostPoints) return;
+  std::vector<LivePoint> kept;
+  for (std::size_t i = 0; i < points_.size(); i += 2) kept.push_back(points_[i]);
+  points_ = std::move(kept);
+}
+
+SharedImage LiveBoard::shown() const {
+  const std::lock_guard lock(mutex_);
+  return better_of(network_, solver_);
+}
+SharedImage LiveBoard::network() const {
+  const std::lock_guard lock(mutex_);
+  return network_;
+}
+SharedImage LiveBoard::solver() const {
+  const std::lock_guard lock(mutex_);
+  return solver_;
+}
+
+namespace {
+
+/// Not-a-number becomes null.
+BoardJson number(double value) { return std::isfinite(value) ? BoardJson(value) : BoardJson(); }
+
+BoardJson described(const SharedImage& image) {
+  if (!image) return BoardJson();
+  return {{"by", image->by},
+          {"frames", image->frames},
+          {"seconds", number(image->seconds)},
+          {"deviance", number(image->deviance)},
+          {"rows", image->image.object.size(0)},
+          {"cols", image->image.object.size(1)},
+          {"origin_row", image->image.origin_row},
+          {"origin_col", image->image.origin_col},
+          {"pixel_m", image->image.geometry.object_pixel_m}};
+}
+
+BoardJson counted(const JoinCounts& counts) {
+  return {{"frames", counts.frames},
+          {"positions", counts.positions},
+          {"joined", counts.joined},
+          {"repeated_frames", counts.repeated_frames},
+          {"repeated_positions", counts.repeated_positions},
+          {"different_frames", counts.different_frames},
+          {"different_positions", counts.different_positions},
+          {"other_series", counts.other_series},
+          {"other_shape", counts.other_shape},
+          {"damaged", counts.damaged}};
+}
+
+}  // namespace
+
+std::string LiveBoard::status_json() const {
+  const std::lock_guard lock(mutex_);
+  const BoardJson status = {
+      {"version", version_},
+      {"source", status_.source},
+      {"state", status_.state},
+      {"counts", counted(status_.counts)},
+      {"expected", status_.expected},
+      {"behind", status_.behind},
+      {"waiting_messages", status_.waiting_messages},
+      {"seconds", number(status_.seconds)},
+      {"rate", number(status_.rate)},
+      {"lag_seconds", number(status_.lag_seconds)},
+      {"bytes_in_memory", status_.bytes_in_memory},
+      {"bytes_on_disk", status_.bytes_on_disk},
+      {"stopped_by", status_.stopped_by},
+      {"pattern_index", pattern_.defined() ? BoardJson(pattern_index_) : BoardJson()},
+      {"network", described(network_)},
+      {"solver", described(solver_)},
+      {"shown", described(better_of(network_, solver_))}};
+  return status.dump(-1, ' ', false, BoardJson::error_handler_t::replace);
+}
+
+std::string LiveBoard::curves_json() const {
+  const std::lock_guard lock(mutex_);
+  BoardJson points = BoardJson::array();
+  for (const LivePoint& point : points_)
+    points.push_back({number(point.seconds), point.joined, number(point.rate),
+                      number(point.network_deviance), number(point.solver_deviance),
+                      number(point.half_set_frc)});
+  return BoardJson{{"columns", {"seconds", "joined", "rate", "network", "solver", "frc"}},
+                   {"points", std::move(points)}}
+      .dump();
+}
+
+std::vector<float> LiveBoard::positions() const {
+  const std::lock_guard lock(mutex_);
+  return positions_;
+}
+
+std::pair<at::Tensor, std::int64_t> LiveBoard::pattern() const {
+  const std::lock_guard lock(mutex_);
+  return {pattern_, pattern_index_};
+}
+
+std::uint64_t LiveBoard::version() const {
+  const std::lock_guard lock(mutex_);
+  return version_;
+}
+
+std::uint64_t LiveBoard::wait(std::uint64_t seen) const {
+  std::unique_lock lock(mutex_);
+  changed_.wait_for(lock, std::chrono::seconds(1), [&] { return version_ > seen; });
+  return version_;
+}
+
+}  // namespace ptyche

@@ -1,0 +1,348 @@
+#include "ptyche/live/view_server.h"
+
+#include <fmt/format.h>
+#include <httplib.h>
+#include <openssl/crypto.h>
+#include <openssl/rand.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstring>
+#include <thread>
+#include <utility>
+
+#include "ptyche/core/error.h"
+#include "ptyche/core/files.h"
+
+namespace ptyche {
+
+std::vector<Field> fields(ViewOptions& options) {
+  return {
+      {.name = "view",
+       .target = &options.view,
+       .help = "show the run on a web page: PORT (on this machine alone) or ADDRESS:PORT",
+       .implied = "8642",
+       .affects_result = false},
+      {.name = "token",
+       .target = &options.token,
+       .help =
+           "what the page must know to stop, keep or pause; a new one is printed where it is not "
+           "given",
+       .affects_result = false}};
+}
+
+namespace {
+
+constexpr std::size_t kThreads = 40, kMostListeners = 24;
+constexpr int kSeconds = 5;  // that a request or an answer may take to move on
+constexpr std::size_t kMostPayload = 4096;
+
+std::string new_token() {
+  std::array<unsigned char, 12> bytes;
+  require(RAND_bytes(bytes.data(), static_cast<int>(bytes.size())) == 1,
+          "no random numbers for a token");
+  std::string token;
+  for (const unsigned char byte : bytes) token += fmt::format("{:02x}", byte);
+  return token;
+}
+
+bool same_token(const std::string& a, const std::string& b) {
+  return a.size() == b.size() && CRYPTO_memcmp(a.data(), b.data(), a.size()) == 0;
+}
+
+}  // namespace
+
+/// Where it listens.
+struct ViewPlace {
+  std::string host = "127.0.0.1";
+  int port = 8642;
+};
+
+static ViewPlace place_in(const std::string& text) {
+  ViewPlace place;
+  const std::size_t colon = text.rfind(':');
+  if (colon != std::string::npos) place.host = text.substr(0, colon);
+  const std::string port = colon == std::string::npos ? text : text.substr(colon + 1);
+  const auto [end, fault] = std::from_chars(port.data(), port.data() + port.size(), place.port);
+  require(fault == std::errc() && end == port.data() + port.size() && place.port >= 0 &&
+              place.port < 65536,
+          "--view: expected PORT or ADDRESS:PORT, found '{}'", text);
+  return place;
+}
+
+/// An image halved again and again, each size made when it is first asked for.
+class ImagePyramid {
+ public:
+  explicit ImagePyramid(SharedImage image) : image_(std::move(image)) {
+    levels_.push_back({image_->image.object, image_->image.coverage});
+  }
+  const SharedImage& image() const { return image_; }
+
+  /// (object, coverage), or nothing where it would be smaller than a pixel.
+  std::pair<at::Tensor, at::Tensor> level(std::int64_t number) {
+    while (static_cast<std::int64_t>(levels_.size()) <= number) {
+      const auto& [object, coverage] = levels_.back();
+      if (std::min(object.size(0), object.size(1)) < 2) return {};
+      const at::Tensor parts =
+          at::view_as_real(object.contiguous()).permute({2, 0, 1}).unsqueeze(0);
+      const at::Tensor half = at::avg_pool2d(parts, 2)[0].permute({1, 2, 0}).contiguous();
+      levels_.push_back(
+          {at::view_as_complex(half), at::avg_pool2d(coverage.unsqueeze(0).unsqueeze(0), 2)[0][0]});
+    }
+    return levels_[static_cast<std::size_t>(number)];
+  }
+
+  /// The slope of the phase in rad per pixel down and right, from neighbouring pixels that are lit.
+  std::pair<double, double> ramp() {
+    if (ramp_) return *ramp_;
+    const at::Tensor& object = image_->image.object;
+    const at::Tensor lit = (object * image_->image.coverage.gt(0.1)).to(at::kComplexFloat);
+    const auto slope = [&](int axis) {
+      const std::int64_t length = lit.size(axis) - 1;
+      if (length < 1) return 0.0;
+      const at::Tensor product = lit.narrow(axis, 1, length) * lit.narrow(axis, 0, length).conj();
+      const at::Tensor sum =
+          at::view_as_real(product.contiguous()).flatten(0, 1).sum(0, false, at::kDouble);
+      return std::atan2(sum[1].item<double>(), sum[0].item<double>());
+    };
+    return *(ramp_ = {slope(0), slope(1)});
+  }
+
+ private:
+  SharedImage image_;
+  std::vector<std::pair<at::Tensor, at::Tensor>> levels_;
+  std::optional<std::pair<double, double>> ramp_;
+};
+
+/// Of the images that were asked for last.
+class ImagePyramids {
+ public:
+  template <class Work>
+  auto with(const SharedImage& image, Work&& work) {
+    const std::lock_guard lock(mutex_);
+    auto found = std::ranges::find(kept_, image, &ImagePyramid::image);
+    if (found == kept_.end()) {
+      if (kept_.size() >= 4) kept_.erase(kept_.begin());
+      kept_.emplace_back(image);
+      found = kept_.end() - 1;
+    }
+    return work(*found);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<ImagePyramid> kept_;
+};
+
+namespace {
+
+/// Phases without the ramp, between -pi and pi.
+at::Tensor phase_of(const at::Tensor& object, std::pair<double, double> ramp, std::int64_t row,
+                    std::int64_t col, double step) {
+  const at::Tensor rows =
+      (at::arange(object.size(0), at::kDouble) + static_cast<double>(row)) * (step * ramp.first);
+  const at::Tensor cols =
+      (at::arange(object.size(1), at::kDouble) + static_cast<double>(col)) * (step * ramp.second);
+  const at::Tensor plane = (rows.unsqueeze(1) + cols.unsqueeze(0)).to(at::kFloat);
+  return (object * at::polar(at::ones_like(plane), -plane)).angle();
+}
+
+void send_floats(httplib::Response& response, const at::Tensor& values) {
+  const at::Tensor plain = values.to(at::kFloat).contiguous();
+  response.set_header("X-Rows", std::to_string(plain.dim() == 2 ? plain.size(0) : 1));
+  response.set_header("X-Cols", std::to_string(plain.size(-1)));
+  response.set_content(static_cast<const char*>(plain.data_ptr()), plain.nbytes(),
+                       "application/octet-stream");
+}
+
+/// A whole number 0..most of a request; nothing for what is none.
+std::optional<std::int64_t> whole(const httplib::Request& request, const char* name,
+                                  std::int64_t most) {
+  const std::string text = request.get_param_value(name);
+  std::int64_t value = -1;
+  const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool good =
+      fault == std::errc() && end == text.data() + text.size() && value >= 0 && value <= most;
+  return good ? std::optional(value) : std::nullopt;
+}
+
+}  // namespace
+
+struct ViewServer::Server {
+  Server(LiveBoard& live_board, const ViewOptions& options)
+      : board(live_board),
+        place(place_in(options.view)),
+        token(options.token.empty() ? new_token() : options.token) {}
+
+  LiveBoard& board;
+  ViewPlace place;
+  std::string token, address;
+  ImagePyramids pyramids;
+  std::atomic<std::size_t> listeners{0};
+  std::atomic<bool> stopping{false};
+  httplib::Server http;
+  std::thread thread;
+
+  /// The names under which this server is meant; others are those of a page of another site whose
+  /// name was made to point here.
+  bool is_own_host(const std::string& host) const {
+    const std::string port = ":" + std::to_string(place.port);
+    for (const std::string& name :
+         {place.host, std::string("127.0.0.1"), std::string("localhost"), std::string("[::1]")})
+      if (host == name + port || (place.port == 80 && host == name)) return true;
+    // Whoever listens on all addresses is known by any of them, but not by names.
+    const bool all = place.host == "0.0.0.0" || place.host == "::";
+    return all && host.ends_with(port) &&
+           std::ranges::all_of(host.substr(0, host.size() - port.size()),
+                               [](char c) { return (c >= '0' && c <= '9') || c == '.'; });
+  }
+
+  bool is_allowed(const httplib::Request& request) const {
+    const std::string host = request.get_header_value("Host"),
+                      origin = request.get_header_value("Origin");
+    if (!is_own_host(host)) return false;
+    if (!origin.empty() && origin != "http://" + host) return false;
+    return request.get_header_value("Sec-Fetch-Site") != "cross-site";
+  }
+
+  SharedImage image_of_request(const httplib::Request& request) const {
+    const std::string which = request.get_param_value("image");
+    return which == "network"  ? board.network()
+           : which == "solver" ? board.solver()
+                               : board.shown();
+  }
+
+  void tile(const httplib::Request& request, httplib::Response& response) {
+    const SharedImage image = image_of_request(request);
+    const auto level = whole(request, "level", 20);
+    const auto row = whole(request, "row", 1 << 20), col = whole(request, "col", 1 << 20);
+    const std::string what = request.get_param_value("what");
+    if (!level || !row || !col || (what != "phase" && what != "amplitude" && what != "coverage"))
+      return void(response.status = 400);
+    if (!image) return void(response.status = 404);
+    pyramids.with(image, [&](ImagePyramid& pyramid) {
+      const auto [object, coverage] = pyramid.level(*level);
+      const std::int64_t top = *row * kViewTile, left = *col * kViewTile;
+      if (!object.defined() || top >= object.size(0) || left >= object.size(1))
+        return void(response.status = 404);
+      const Window window{top, std::min(top + kViewTile, object.size(0)), left,
+                          std::min(left + kViewTile, object.size(1))};
+      const at::Tensor piece = cut(object, window);
+      const bool level_out = request.get_param_value("ramp") == "1";
+      const double step = static_cast<double>(std::int64_t{1} << *level);
+      const at::Tensor values = what == "coverage"    ? cut(coverage, window)
+                                : what == "amplitude" ? piece.abs()
+                                : level_out ? phase_of(piece, pyramid.ramp(), top, left, step)
+                                            : piece.angle();
+      send_floats(response, values);
+    });
+  }
+
+  void events(httplib::Response& response) {
+    if (++listeners > kMostListeners) {
+      --listeners;
+      response.status = 503;
+      return;
+    }
+    auto seen = std::make_shared<std::uint64_t>(0);
+    response.set_chunked_content_provider(
+        "text/event-stream",
+        [this, seen](std::size_t, httplib::DataSink& sink) {
+          const std::uint64_t version = board.wait(*seen);
+          if (stopping) return false;
+          const std::string text =
+              version > *seen ? "data: " + board.status_json() + "\n\n" : ": still here\n\n";
+          *seen = version;
+          return sink.write(text.data(), text.size());
+        },
+        [this](bool) { --listeners; });
+  }
+
+  void command(const httplib::Request& request, httplib::Response& response,
+               std::atomic<bool>& what, bool toggles) {
+    if (!same_token(request.get_header_value("X-Ptyche-Token"), token))
+      return void(response.status = 403);
+    what = toggles ? !what : true;
+    response.set_content(board.status_json(), "application/json");
+  }
+
+  void declare_routes();
+};
+
+void ViewServer::Server::declare_routes() {
+  using httplib::Request, httplib::Response;
+  http.new_task_queue = [] { return new httplib::ThreadPool(kThreads); };
+  http.set_payload_max_length(kMostPayload);
+  http.set_read_timeout(kSeconds).set_write_timeout(kSeconds).set_keep_alive_timeout(2);
+  http.set_keep_alive_max_count(100);
+  http.set_tcp_nodelay(true);
+  http.set_default_headers({{"X-Content-Type-Options", "nosniff"},
+                            {"X-Frame-Options", "DENY"},
+                            {"Cache-Control", "no-store"},
+                            {"Referrer-Policy", "no-referrer"},
+                            {"Content-Security-Policy",
+                             "default-src 'none'; script-src 'unsafe-inline'; style-src "
+                             "'unsafe-inline'; img-src data:; connect-src 'self'; "
+                             "frame-ancestors 'none'"}});
+  http.set_pre_routing_handler([this](const Request& request, Response& response) {
+    if (is_allowed(request)) return httplib::Server::HandlerResponse::Unhandled;
+    response.status = 403;
+    return httplib::Server::HandlerResponse::Handled;
+  });
+  http.Get("/", [](const Request&, Response& response) {
+    response.set_content(view_page(), "text/html; charset=utf-8");
+  });
+  http.Get("/api/state", [this](const Request&, Response& r) {
+    r.set_content(board.status_json(), "application/json");
+  });
+  http.Get("/api/curves", [this](const Request&, Response& r) {
+    r.set_content(board.curves_json(), "application/json");
+  });
+  http.Get("/api/events", [this](const Request&, Response& r) { events(r); });
+  http.Get("/api/tile", [this](const Request& request, Response& r) { tile(request, r); });
+  http.Get("/api/positions", [this](const Request&, Response& r) {
+    const std::vector<float> places = board.positions();
+    r.set_content(reinterpret_cast<const char*>(places.data()), places.size() * sizeof(float),
+                  "application/octet-stream");
+  });
+  http.Get("/api/pattern", [this](const Request&, Response& r) {
+    const auto [counts, index] = board.pattern();
+    if (!counts.defined()) return void(r.status = 404);
+    r.set_header("X-Index", std::to_string(index));
+    send_floats(r, counts);
+  });
+  http.Post("/api/stop",
+            [this](const Request& q, Response& r) { command(q, r, board.stop, false); });
+  http.Post("/api/keep",
+            [this](const Request& q, Response& r) { command(q, r, board.keep, false); });
+  http.Post("/api/pause",
+            [this](const Request& q, Response& r) { command(q, r, board.paused, true); });
+}
+
+ViewServer::ViewServer(LiveBoard& board, const ViewOptions& options)
+    : server_(std::make_unique<Server>(board, options)) {
+  Server& server = *server_;
+  server.declare_routes();
+  if (server.place.port == 0) {
+    server.place.port = server.http.bind_to_any_port(server.place.host);
+    require(server.place.port > 0, "--view: no free port on {}", server.place.host);
+  } else {
+    require(server.http.bind_to_port(server.place.host, server.place.port),
+            "--view: cannot listen on {}:{}; another program may", server.place.host,
+            server.place.port);
+  }
+  server.address = fmt::format("http://{}:{}/", server.place.host, server.place.port);
+  server.thread = std::thread([&server] { server.http.listen_after_bind(); });
+}
+
+ViewServer::~ViewServer() {
+  server_->stopping = true;
+  server_->http.stop();
+  if (server_->thread.joinable()) server_->thread.join();
+}
+
+const std::string& ViewServer::address() const { return server_->address; }
+const std::string& ViewServer::token() const { return server_->token; }
+
+}  // namespace ptyche
