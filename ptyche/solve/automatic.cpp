@@ -30,8 +30,8 @@ constexpr Margin kOfPrior{0.11, 0};
 constexpr Margin kOfFreedom{0, 0.005};
 // With few photons a free probe fits what the prior should have held.
 constexpr Margin kOfFreeProbe{0, 0.05};
-// Deviance of held-out patterns over that of the noise below which modes and positions gained nothing
-// in 24 simulated scans (five of them, 1.03 to 1.09).
+// Deviance of held-out patterns over that of the noise below which modes and positions gained
+// nothing in 24 simulated scans (five of them, 1.03 to 1.09).
 constexpr double kExplained = 1.1;
 // Deviance of the used patterns over that of the noise: at most .99 in 24 simulated scans once the
 // image is still, for it fits some of the noise; 1.2 and 2.0 in a measured one, at two sizes.
@@ -170,16 +170,16 @@ class Automatic {
   }
 
   SolverOptions options_for(const Choice& choice, const Chain& chain) const {
-    SolverOptions options{.chain = chain,
-                          .modes = choice.modes,
-                          .fixed_probe = options_.fixed_probe || choice.fixed_probe,
-                          .background = choice.background,
-                          .positions = choice.holds_positions ? PositionFreedom::none
-                                                              : choice.positions,
-                          .intensities = intensities(),
-                          .interpolation = options_.interpolation,
-                          .every = kNever,
-                          .seed = options_.seed};
+    SolverOptions options{
+        .chain = chain,
+        .modes = choice.modes,
+        .fixed_probe = options_.fixed_probe || choice.fixed_probe,
+        .background = choice.background,
+        .positions = choice.holds_positions ? PositionFreedom::none : choice.positions,
+        .intensities = intensities(),
+        .interpolation = options_.interpolation,
+        .every = kNever,
+        .seed = options_.seed};
     set_if_looked_at(options, "object-slope", choice.slope);
     set_if_looked_at(options, "amplitude-stiffness", choice.stiffness);
     set_if_looked_at(options, "still", choice.still);
@@ -378,8 +378,8 @@ class Automatic {
   }
 
   /// Modes and positions in one chain of mini-batches from the beginning: their steps, each as long
-  /// as its own history allows, bring weak modes up within a few passes, L-BFGS hardly in a hundred.
-  /// In small scans without faults they are behind, and not tried.
+  /// as its own history allows, bring weak modes up within a few passes, L-BFGS hardly in a
+  /// hundred. In small scans without faults they are behind, and not tried.
   bool is_better_by_batches(const std::optional<Reconstruction>& start) {
     const std::int64_t number = best_.number, used = scan_.frames_with(FrameUse::used).size(0);
     const std::int64_t passes =
