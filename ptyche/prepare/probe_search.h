@@ -36,9 +36,9 @@ struct FoundProbe {
 ///    map and from rPIE on kFinalPatterns patterns;
 /// 4. more passes while they gain; a wider set of starts where nothing explains half.
 /// `own`: the scan's probe is a start as well and is given back, as it is, unless another start
-/// explains clearly more. The same on any number of threads. Throws InvalidInput for a near-field
-/// scan, fewer than kLeastPatterns used patterns, and where no start can be solved; Interrupted
-/// after Ctrl-C.
+/// explains clearly more; where short solves from it explain enough, nothing else is tried. The
+/// same on any number of threads. Throws InvalidInput for a near-field scan, fewer than
+/// kLeastPatterns used patterns, and where no start can be solved; Interrupted after Ctrl-C.
 FoundProbe find_probe(const Scan& scan, bool own);
 
 inline constexpr std::int64_t kHeatPatterns = 100, kFinalPatterns = 200, kLeastPatterns = 8;

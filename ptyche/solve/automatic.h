@@ -44,14 +44,17 @@ using ImageWatch = std::function<void(const Reconstruction&)>;
 
 /// From `start`, or a flat object and the scan's probe:
 /// 1. an image: rPIE and L-BFGS with a background;
-/// 2. where the prior matters, trials of kTrialPasses passes with other strengths, judged by the
+/// 2. where the prior matters and the used patterns do not contradict the image, trials of
+/// kTrialPasses passes with other strengths, judged by the
 ///    held-out patterns (a twentieth of the used ones, set apart for the trials, where none are);
 /// 3. L-BFGS until the image stands still;
 ///    used patterns that then do not fit at all are left out, and the chain begins anew, kept if
 ///    held-out patterns are foretold better;
-/// 4. whole chains with other choices, kept where they foretell held-out patterns better: probe
-///    modes; modes and positions; the same from the difference map where the fit is poor; more
-///    passes where there is much light;
+/// 4. unless the held-out patterns are explained: where even the used ones contradict the image,
+///    mini-batches with modes and positions from the beginning; where that is no better, or they do
+///    not, whole chains with other choices, kept where they foretell held-out patterns better:
+///    probe modes; modes and positions; the same from the difference map where the fit is poor;
+///    more passes where there is much light;
 /// 5. the patterns that were set apart come back for the last passes.
 /// With fewer than kFewPhotons counts a pattern instead of 1 to 4: L-BFGS from a flat object with
 /// the probe held and a prior that is stiffer for the amplitude, then once with a background and

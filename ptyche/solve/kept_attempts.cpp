@@ -23,7 +23,7 @@ constexpr const char* kRun = "automatic";
 constexpr const char* kAttempt = "attempt";
 constexpr double kUnknown = -1;  // instead of NaN, which no layout allows; intensities are above 0
 
-const DatasetLayout kNumbers{"attempt/numbers", at::kDouble, {5}};
+const DatasetLayout kNumbers{"attempt/numbers", at::kDouble, {6}};
 const DatasetLayout kLoss{"image/loss", at::kDouble, {kAnyLength}};
 const DatasetLayout kOrigin{"image/origin", at::kLong, {2}};
 
@@ -86,7 +86,7 @@ Reconstruction read_image(const Hdf5File& in, const Reconstruction& canvas) {
 at::Tensor numbers_of(const KeptAttempt& attempt) {
   return at::tensor(
       {static_cast<double>(attempt.end == ChainEnd::diverged), static_cast<double>(attempt.passes),
-       attempt.seconds, attempt.deviance, attempt.deviance_floor},
+       attempt.seconds, attempt.deviance, attempt.deviance_floor, attempt.misfit},
       at::kDouble);
 }
 
@@ -101,6 +101,7 @@ KeptAttempt read_attempt(const Hdf5File& in, const Reconstruction& canvas) {
   attempt.seconds = number[2];
   attempt.deviance = number[3];
   attempt.deviance_floor = number[4];
+  attempt.misfit = number[5];
   if (in.has("image/object")) attempt.image = read_image(in, canvas);
   return attempt;
 }

@@ -31,6 +31,7 @@ struct KeptAttempt {
   ChainEnd end = ChainEnd::done;
   std::int64_t passes = 0;
   double seconds = 0, deviance = 0, deviance_floor = 0;  ///< per photon of the held-out patterns
+  double misfit = 0;          ///< deviance of the used patterns over that of photon noise
   Reconstruction image = {};  ///< object undefined: another attempt has been better since
 };
 

@@ -98,6 +98,20 @@ TEST(ProbeSearch, KeepsTheScansOwnProbeToTheBitWhereItIsRight) {
   EXPECT_TRUE(at::equal(found.probe, scan.probe()));
 }
 
+TEST(ProbeSearch, IsLeftOutWhereALongerSolveFromTheScansOwnProbeExplainsMost) {
+  const Scan scan = simulate({.pattern_size = 64,
+                              .frames = 100,
+                              .step_px = 11,
+                              .photons = 1e6,
+                              .position_error_px = 1.2,
+                              .seed = 5});
+  const FoundProbe found = find_probe(scan, /*own=*/true);
+  ASSERT_EQ(found.trials.size(), 2);
+  EXPECT_LT(found.trials[0].fit.explained(), 0.75);
+  EXPECT_GT(found.trials[1].fit.explained(), 0.6);
+  EXPECT_TRUE(at::equal(found.probe, scan.probe()));
+}
+
 TEST(ProbeSearch, ReplacesAProbeOfTheWrongDefocus) {
   const Scan right = simulated(1);
   const Scan wrong = right.with_probe(simulated(-1).probe());

@@ -78,6 +78,34 @@ Scan with_exchanged(const Scan& scan, const at::Tensor& frames) {
   return Scan(fields);
 }
 
+/// The scan in light of little coherence: every pattern smeared along its rows.
+Scan smeared(const Scan& scan) {
+  ScanFields fields = scan.fields();
+  const at::Tensor sharp = scan.counts().to(at::kFloat);
+  fields.counts = sharp + sharp.roll(4, 2) + sharp.roll(-4, 2);
+  return Scan(fields);
+}
+
+TEST(Automatic, TriesNoMoreFreedomWhereHeldOutPatternsAreExplained) {
+  ScanFields fields = leaves().fields();
+  fields.counts = (leaves().counts().to(at::kFloat) / 5).round();
+  const AutomaticResult result = solve_automatically(Scan(fields), {});
+  EXPECT_FALSE(tried(result, "three probe modes"));
+  EXPECT_FALSE(tried(result, "modes and positions"));
+  EXPECT_FALSE(tried(result, "modes and positions by batches"));
+}
+
+TEST(Automatic, TriesBatchesWhereEvenUsedPatternsContradictTheImage) {
+  const AutomaticResult result = solve_automatically(smeared(leaves()), {});
+  const auto batches =
+      std::ranges::find(result.attempts, "modes and positions by batches", &Attempt::what);
+  ASSERT_NE(batches, result.attempts.end());
+  EXPECT_TRUE(batches->kept);
+  EXPECT_LT(batches->held_out_deviance, 0.8 * result.attempts.front().held_out_deviance);
+  EXPECT_EQ(result.image.probe.size(0), 3);
+  EXPECT_EQ(result.options.positions, PositionFreedom::jitter);
+}
+
 TEST(Automatic, LeavesOutPatternsThatBelongElsewhereAndOnlyThose) {
   const Scan& scan = leaves();
   const at::Tensor wrong = at::tensor({24, 38, 55, 71}, at::kLong);
