@@ -230,7 +230,7 @@ TEST(EncodeJson, ComesBackAsItWas) {
   SeriesStart start{
       .series = 4, .frames = 12, .geometry = {.energy_ev = 8000, .object_pixel_m = 1e-8}};
   start.mask = at::tensor({1, 0, 1, 1}, at::kByte).to(at::kBool).view({2, 2});
-  start.probe = at::complex(at::ones({1, 2, 2}), at::full({1, 2, 2}, 2));
+  start.probe = at::complex(at::ones({1, 2, 2}), at::full({1, 2, 2}, 2.0));
   start.probe_calibrated = true;
   const auto back = [](const LiveMessage& message) {
     const RawMessage raw = encode_json(message);
