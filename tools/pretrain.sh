@@ -19,4 +19,4 @@ resume=()
 [ -e "$folder/checkpoint.ptyche" ] && resume=(--resume)
 echo "pretrain: $epochs epochs of 100 scans -> $folder/model.ptyche" >&2
 exec build/release/ptyche train --universe "$here/pretrain/universe.toml" -o "$folder" \
-  --epochs "$epochs" --seed 1 --precision float32 --verbose "${resume[@]}"
+  --epochs "$epochs" --seed 1 --precision float32 --stored-weights float16 --verbose "${resume[@]}"

@@ -13,6 +13,7 @@
 #include "ptyche/core/files.h"
 #include "ptyche/core/progress.h"
 #include "ptyche/model/model.h"
+#include "ptyche/model/shipped_model.h"
 #include "ptyche/prepare/first_probe.h"
 #include "ptyche/prepare/scan_rotation.h"
 #include "ptyche/ptychopinn/pictures.h"
@@ -86,14 +87,15 @@ ProbeSource source_of(const std::string& probe) {
   return probe == "model" ? ProbeSource::model : ProbeSource::scan;
 }
 
-/// The scan with the probe that the option names; one that a network of any scan cannot do without
-/// is looked for in the patterns.
+/// The scan with the probe that the option names. A network of any scan stands and falls with the
+/// probe: it gets one that a short solve has refined, from the file's or from one that is found.
 Scan scan_to_infer(const InferVerbOptions& options, const Model& model) {
   const Scan scan = read_turned_scan(options.scan);
-  const bool to_find = options.probe == "auto" && model.any_scan && !scan.probe_given();
+  const bool refined = options.probe == "auto" && model.any_scan;
   const bool named = source_of(options.probe) == ProbeSource::scan;
-  const Scan lit = to_find || named ? with_first_probe(scan, {.probe = options.probe}).scan : scan;
-  return subsample(lit, options.subsample);
+  if (!refined && !named) return subsample(scan, options.subsample);
+  const Scan lit = with_first_probe(scan, {.probe = options.probe}).scan;
+  return subsample(refined ? with_refined_probe(lit) : lit, options.subsample);
 }
 
 void run_infer(InferVerbOptions options, const std::string& options_json) {
@@ -104,7 +106,8 @@ void run_infer(InferVerbOptions options, const std::string& options_json) {
   note_options_without_effect(options);
   const OutputFolder folder(options.output, folder_use(options.overwrite),
                             joined(image_files(), picture_files()));
-  const Model trained = read_model(model_file_at(options.model));
+  const Model trained =
+      options.model.empty() ? shipped_model() : read_model(model_file_at(options.model));
   const Scan scan = scan_to_infer(options, trained);
   const Model model = model_for(scan, trained, source_of(options.probe));
   Reconstruction image = network_image(model, scan, options.infer);
@@ -121,19 +124,21 @@ Command declare(const std::shared_ptr<InferVerbOptions>& options) {
       .description =
           "One forward pass per pattern, then the patches are stitched. The scan "
           "may be another one than the model was trained on: with the same probe "
-          "and pattern size if that was one scan, with any probe if it was several.",
+          "and pattern size if that was one scan, with any probe if it was several. "
+          "Without --model: a network for any scan that comes with the program.",
       .arguments = {{"SCAN", &options->scan.file, scan_formats() + " file", false}},
       .options = joined({{{.name = "model",
                            .target = &options->model,
-                           .help = "model.ptyche written by train or reconstruct, or its folder",
+                           .help = "model.ptyche written by train or reconstruct, or its folder; "
+                                   "without it the network that comes with the program",
                            .short_name = "m",
-                           .required = true,
                            .aliases = {"model-path"}},
                           {.name = "probe",
                            .target = &options->probe,
                            .help = "auto (the model's, where it was trained on one scan or on "
-                                   "this one; else the scan's), model, scan, or the path of a "
-                                   "result or of an .npy file"},
+                                   "this one; else the scan's; by a network for any scan refined "
+                                   "by a short solve), model, scan, or the path of "
+                                   "a result or of an .npy file"},
                           output_dir_option(options->output),
                           overwrite_option(options->overwrite),
                           arrays_option(options->arrays),
@@ -151,7 +156,7 @@ Command declare(const std::shared_ptr<InferVerbOptions>& options) {
                          {threads_option(options->threads)}}),
       .references = {},
       .run = [options] { run_infer(*options, options_as_json(declare(options))); },
-      .basic = {"model", "probe", "output-dir", "overwrite", "mask", "crop", "batch", "threads"}};
+      .basic = {"model", "probe", "background", "output-dir", "overwrite", "mask", "crop", "batch", "threads"}};
 }
 
 }  // namespace

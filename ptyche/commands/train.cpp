@@ -33,6 +33,7 @@ struct TrainVerbOptions : TrainingChoices {
   std::vector<std::filesystem::path> scans;
   std::filesystem::path list, universe, test_file;
   bool do_stitching = false;
+  WeightType stored = WeightType::float32;
 };
 
 Command declare(const std::shared_ptr<TrainVerbOptions>& options);
@@ -141,7 +142,7 @@ void run_universe(const TrainVerbOptions& options) {
   const Universe universe = read_universe(options.universe);
   const OutputFolder folder(options.output, folder_use(options.overwrite, options.train.resume),
                             model_files());
-  write_training(options.output, train_on_universe(universe, options.train));
+  write_training(options.output, train_on_universe(universe, options.train), options.stored);
   remove_if_possible({options.train.checkpoint});
   summarise("{}\n", (options.output / "model.ptyche").string());
 }
@@ -164,7 +165,7 @@ void run_train(TrainVerbOptions options, const std::string& options_json) {
     scans.push_back(prepared(options, job, kept.back()));
   }
   const Model model = train(scans, options.train);
-  write_training(options.output, model);
+  write_training(options.output, model, options.stored);
   // Only now: until the model is written, the checkpoint is all that there is of the work.
   remove_if_possible(kept);
   summarise("{}\n", (options.output / "model.ptyche").string());
@@ -265,6 +266,11 @@ Command declare(const std::shared_ptr<TrainVerbOptions>& options) {
                            .help = "TOML file that says what scans are simulated without end, "
                                    "instead of SCAN: for a network that knows any scan; an epoch "
                                    "is 100 steps of --groups-per-batch scans"},
+                          {.name = "stored-weights",
+                           .target = choice(options->stored, weight_type_names()),
+                           .help = "numbers in which model.ptyche holds the network's weights; "
+                                   "float16 takes half the space",
+                           .affects_result = false},
                           output_dir_option(options->output, "folder for the model"),
                           overwrite_option(options->overwrite)},
                          fields(options->probe),

@@ -42,6 +42,8 @@ std::string type_name(at::ScalarType type) {
       return "int32";
     case at::kLong:
       return "int64";
+    case at::kHalf:
+      return "float16";
     case at::kFloat:
       return "float32";
     case at::kDouble:

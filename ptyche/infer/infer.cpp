@@ -6,6 +6,7 @@
 
 #include "ptyche/core/error.h"
 #include "ptyche/core/progress.h"
+#include "ptyche/evaluate/expected_patterns.h"
 #include "ptyche/group/fixed_groups.h"
 #include "ptyche/nn/patch_network.h"
 #include "ptyche/stitch/stitch.h"
@@ -24,6 +25,9 @@ Scan only(const Scan& scan, FrameUse use) {
 
 /// Side of the middle of a patch that PtychoPINN stitches (its M).
 constexpr std::int64_t kPtychoPinnStitched_px = 20;
+constexpr std::int64_t kBackgroundPatterns = 1024;
+constexpr int kBackgroundSteps = 30;  // doubled at most by each, from the least on
+constexpr float kLeastBackground = 1e-4F;  // counts
 
 /// The patterns in the order in which the network sees them.
 at::Tensor frames_to_see(const Model& model, const Scan& scan, const InferOptions& options) {
@@ -47,6 +51,9 @@ std::vector<Field> fields(InferOptions& options) {
            .range = {1, 1e6},
            .aliases = {"batch-size", "torch-inference-batch-size"},
            .affects_result = false},
+          {.name = "background",
+           .target = &options.background,
+           .help = "fit a background per detector pixel to the image, where the model has none"},
           engine_field(options.engine),
           precision_field(options.precision)};
 }
@@ -85,9 +92,36 @@ Patches infer(const Model& model, const Scan& scan, const InferOptions& options)
   return found;
 }
 
+at::Tensor best_background(const Reconstruction& image, const Scan& scan) {
+  const at::NoGradGuard no_grad;
+  const at::Tensor used = scan.frames_with(FrameUse::used);
+  const std::int64_t every = (used.size(0) + kBackgroundPatterns - 1) / kBackgroundPatterns;
+  const at::Tensor frames = used.slice(0, 0, used.size(0), std::max<std::int64_t>(every, 1));
+  Reconstruction clean = image;
+  clean.background = at::Tensor();
+  const ExpectedPatterns expected(clean, scan);
+  std::vector<at::Tensor> counts, foretold;
+  for (const at::Tensor& some : in_batches(frames, scan.pattern_size())) {
+    counts.push_back(counts_in_fft_order(scan, some));
+    foretold.push_back(expected.of(some).to(at::kFloat));
+  }
+  const at::Tensor n = at::cat(counts), model = at::cat(foretold);
+  at::Tensor background = at::full(model.sizes().slice(1), kLeastBackground);
+  for (int step = 0; step < kBackgroundSteps; ++step) {
+    const at::Tensor both = model + background, ratio = n / both;
+    const at::Tensor slope = ratio.mean(0) - 1, bend = (ratio / both).mean(0).clamp_min(1e-12);
+    background = (background + slope / bend).clamp_min(kLeastBackground);
+  }
+  background.masked_fill_(background.le(kLeastBackground), 0);
+  return to_centred(background * mask_in_fft_order(scan)).contiguous();
+}
+
 Reconstruction network_image(const Model& model, const Scan& scan, const InferOptions& options) {
   const Scan placed = placed_by(model, scan);
-  return stitch(infer(model, placed, options), placed);
+  Reconstruction image = stitch(infer(model, placed, options), placed);
+  if (options.background && !image.background.defined())
+    image.background = best_background(image, placed);
+  return image;
 }
 
 }  // namespace ptyche

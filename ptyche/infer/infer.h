@@ -18,6 +18,7 @@ struct InferOptions {
   FrameUse frames = FrameUse::used;  ///< which patterns
   Precision precision = Precision::automatic;
   Engine engine = Engine::fused;  ///< of the network's input; the image is the same to rounding
+  bool background = false;  ///< fit one to the stitched image, where the model has none
 };
 std::vector<Field> fields(InferOptions& options);
 
@@ -27,7 +28,15 @@ std::vector<Field> fields(InferOptions& options);
 /// another pattern size; Interrupted after Ctrl-C.
 Patches infer(const Model& model, const Scan& scan, const InferOptions& options);
 
-/// The patches of `infer` stitched where training has put the patterns (placed_by).
+/// The background, (N, N) float32 counts, zero frequency at N/2, with which the image explains the
+/// scan's used patterns best, object, probe and positions held: in each pixel the b >= 0 at which
+/// the Poisson likelihood's slope, mean_k n_k / (I_k + b) - 1, is 0, by Newton's steps from below,
+/// for the slope is convex. From at most 1024 patterns out of the whole scan. 0 where the mask is
+/// false.
+at::Tensor best_background(const Reconstruction& image, const Scan& scan);
+
+/// The patches of `infer` stitched where training has put the patterns (placed_by), with a
+/// background where `options` asks for one.
 Reconstruction network_image(const Model& model, const Scan& scan, const InferOptions& options);
 
 }  // namespace ptyche

@@ -443,7 +443,11 @@ void read_learned(const Hdf5File& file, LearnedScan& learned, const std::string&
 
 }  // namespace
 
-void write_model_to(Hdf5File& file, const Model& model) {
+std::vector<std::pair<std::string, WeightType>> weight_type_names() {
+  return {{"float32", WeightType::float32}, {"float16", WeightType::float16}};
+}
+
+void write_model_to(Hdf5File& file, const Model& model, WeightType weights) {
   file.make_group(kGroup);
   file.set(kGroup, "format_version", kFormatVersion);
   file.set(kGroup, "options", options_json(model).dump());
@@ -455,7 +459,8 @@ void write_model_to(Hdf5File& file, const Model& model) {
   if (!model.history.empty() && model.history.front().validation_loss)
     write(file, validation_layout(), validation_column(model.history));
   for (const auto& parameter : model.network->named_parameters()) {
-    const at::Tensor values = parameter.value().detach().contiguous();
+    const at::Tensor values = parameter.value().detach().contiguous().to(
+        weights == WeightType::float16 ? at::kHalf : at::kFloat);
     write(file, like(values, path_of("weights/" + parameter.key())), values);
   }
 }
@@ -486,10 +491,10 @@ Model read_model_from(const Hdf5File& file) {
   return model;
 }
 
-void write_model(const std::filesystem::path& file, const Model& model) {
+void write_model(const std::filesystem::path& file, const Model& model, WeightType weights) {
   write_atomically(file, [&](const std::filesystem::path& path) {
     Hdf5File out = Hdf5File::create(path);
-    write_model_to(out, model);
+    write_model_to(out, model, weights);
     out.close();
   });
 }
@@ -498,8 +503,8 @@ Model read_model(const std::filesystem::path& file) {
   return with_file(file, [&] { return read_model_from(Hdf5File::open(file)); });
 }
 
-void write_training(const std::filesystem::path& folder, const Model& model) {
-  write_model(folder / "model.ptyche", model);
+void write_training(const std::filesystem::path& folder, const Model& model, WeightType weights) {
+  write_model(folder / "model.ptyche", model, weights);
   const bool validated = !model.history.empty() && model.history.front().validation_loss;
   std::string table = fmt::format("epoch,loss,object_contrast,probe_change,learning_rate{}\n",
                                   validated ? ",validation_loss" : "");

@@ -152,11 +152,18 @@ class Autocast {
   bool active_;
 };
 
-/// Writes the model atomically. The same model gives the same bytes: no times, no paths.
-void write_model(const std::filesystem::path& file, const Model& model);
+/// The numbers in which a file holds a network's weights; they are read as float32.
+enum class WeightType { float32, float16 };
+std::vector<std::pair<std::string, WeightType>> weight_type_names();
+
+/// Writes the model atomically. The same model gives the same bytes: no times, no paths. Throws
+/// InvalidInput for a weight that the type cannot hold.
+void write_model(const std::filesystem::path& file, const Model& model,
+                 WeightType weights = WeightType::float32);
 
 /// model.ptyche and history.csv, one line per epoch, into a folder.
-void write_training(const std::filesystem::path& folder, const Model& model);
+void write_training(const std::filesystem::path& folder, const Model& model,
+                    WeightType weights = WeightType::float32);
 
 /// Throws InvalidInput if the file is not a model, of another format version, or incomplete, and
 /// for arrays of another shape or type than the model's, numbers that are not finite or out of
@@ -164,7 +171,8 @@ void write_training(const std::filesystem::path& folder, const Model& model);
 Model read_model(const std::filesystem::path& file);
 
 /// The same into and from an open file, beside other things (a checkpoint's training state).
-void write_model_to(Hdf5File& file, const Model& model);
+void write_model_to(Hdf5File& file, const Model& model,
+                    WeightType weights = WeightType::float32);
 Model read_model_from(const Hdf5File& file);
 
 }  // namespace ptyche

@@ -16,6 +16,7 @@
 #include "ptyche/io/result.h"
 #include "ptyche/prepare/examine.h"
 #include "ptyche/prepare/position_search.h"
+#include "ptyche/prepare/short_solve.h"
 #include "ptyche/storage/hdf5.h"
 #include "ptyche/storage/layout.h"
 #include "ptyche/storage/numpy.h"
@@ -247,6 +248,13 @@ FirstProbe with_first_probe(const Scan& scan, const ProbeChoice& choice, const K
                                ? probe_of_optics(choice.probe, choice.optics, scan)
                                : probe_of_file(choice.probe, scan);
   return {with_context("--probe", [&] { return calibrated(scan, probe); })};
+}
+
+Scan with_refined_probe(const Scan& scan) {
+  const Chain chain{{"rpie", 10}, {"lbfgs", 20}};
+  const std::optional<ShortSolve> solve =
+      solve_shortly(middle_of(scan, 512), scan.probe(), chain);
+  return solve && solve->fit.explained() > 0 ? calibrated(scan, solve->probe) : scan;
 }
 
 std::optional<ProbeScore> score_of(const FirstProbe& first) {

@@ -47,6 +47,11 @@ struct KeepProbe {
 FirstProbe with_first_probe(const Scan& scan, const ProbeChoice& choice, const KeepProbe& keep = {},
                             const std::optional<ExamineOptions>& positions = {});
 
+/// The scan with its probe as a short solve of the 512 patterns around the middle refines it: for a
+/// network, which takes a probe as it is, while a solver mends it on its way. As it is where such a
+/// solve diverges or explains no more than the mean pattern.
+Scan with_refined_probe(const Scan& scan);
+
 /// What its search came to; nothing where there was none.
 std::optional<ProbeScore> score_of(const FirstProbe& first);
 

@@ -163,6 +163,17 @@ Hdf5File Hdf5File::open(const fs::path& file, SealCheck when) {
   return {std::move(id), file};
 }
 
+Hdf5File Hdf5File::from_memory(std::string_view bytes, const std::string& name) {
+  silence_library();
+  const Hdf5Id access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
+  H5Pset_fapl_core(access.get(), bytes.size(), /*backing_store=*/false);
+  // Copied by the library, which writes to none of it.
+  H5Pset_file_image(access.get(), const_cast<char*>(bytes.data()), bytes.size());
+  Hdf5Id id(H5Fopen(name.c_str(), H5F_ACC_RDONLY, access.get()), H5Fclose);
+  require_success(id.valid(), name + ": expected a whole HDF5 file, found a damaged one");
+  return {std::move(id), name};
+}
+
 Hdf5File Hdf5File::create(const fs::path& file) {
   constexpr std::size_t kGrowth = 1 << 24;
   silence_library();

@@ -123,8 +123,23 @@ Hdf5Reading reading_of(hid_t file_type) {
   }
 }
 
+namespace {
+
+/// IEEE 754 binary16, for which the library has no name of its own.
+Hdf5Id half_type() {
+  Hdf5Id type = copy_of(H5T_NATIVE_FLOAT);
+  H5Tset_fields(type.get(), 15, 10, 5, 0, 10);
+  H5Tset_size(type.get(), 2);
+  H5Tset_ebias(type.get(), 15);
+  return type;
+}
+
+}  // namespace
+
 Hdf5Id writing_of(at::ScalarType type) {
   switch (type) {
+    case at::kHalf:
+      return half_type();
     case at::kBool:
       return bool_type();
     case at::kByte:

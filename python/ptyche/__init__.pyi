@@ -533,6 +533,7 @@ class _Train(Protocol):
     preset: ptychopinn: train as PtychoPINN does (network, loss, merge, learning rate, scale); other options change that ('none' | 'ptychopinn', default 'none')
     scan_list: file with a scan in each line, and perhaps how many times an epoch goes over it (1) (default '')
     universe: TOML file that says what scans are simulated without end, instead of SCAN: for a network that knows any scan; an epoch is 100 steps of --groups-per-batch scans (default '')
+    stored_weights: numbers in which model.ptyche holds the network's weights; float16 takes half the space ('float32' | 'float16', default 'float32')
     output_dir: folder for the model (required)
     overwrite: where the output folder holds results, move them to FOLDER.old and start anew (default False)
     probe: what the solver starts from: auto (the file's, or one found from the patterns where the file has none or that one explains more), scan (the file's), zone-plate, electron, disk, gaussian (by their own options), or the path of a result or of an .npy file (default 'auto')
@@ -636,6 +637,7 @@ class _Train(Protocol):
         preset: Literal['none', 'ptychopinn'] | bool | None = ...,
         scan_list: _File | None = ...,
         universe: _File | None = ...,
+        stored_weights: Literal['float32', 'float16'] | None = ...,
         output_dir: _File | None = ...,
         overwrite: bool | None = ...,
         probe: str | _File | None = ...,
@@ -740,6 +742,7 @@ class _Train(Protocol):
         preset: Literal['none', 'ptychopinn'] | bool | None = ...,
         scan_list: _File | None = ...,
         universe: _File | None = ...,
+        stored_weights: Literal['float32', 'float16'] | None = ...,
         output_dir: _File | None = ...,
         overwrite: bool | None = ...,
         probe: str | _File | None = ...,
@@ -843,13 +846,14 @@ train: _Train
 class _Infer(Protocol):
     """The image of a scan by a model that is already trained.
 
-    model: model.ptyche written by train or reconstruct, or its folder (required)
-    probe: auto (the model's, where it was trained on one scan or on this one; else the scan's), model, scan, or the path of a result or of an .npy file (default 'auto')
+    model: model.ptyche written by train or reconstruct, or its folder; without it the network that comes with the program (default '')
+    probe: auto (the model's, where it was trained on one scan or on this one; else the scan's; by a network for any scan refined by a short solve), model, scan, or the path of a result or of an .npy file (default 'auto')
     output_dir: folder for all results (required)
     overwrite: where the output folder holds results, move them to FOLDER.old and start anew (default False)
     test_data_file: the scan, instead of SCAN; with --ptychopinn-pictures (default '')
     seed: draws the hold-out (default 1)
     batch: patterns at a time at inference; no influence on the image (1..1e+06, patterns, default 64)
+    background: fit a background per detector pixel to the image, where the model has none (default False)
     engine: how the physics is computed (ptyche info --engines) ('fused' | 'reference', default 'fused')
     precision: of the network's arithmetic; auto = bfloat16 where the processor is faster with it ('auto' | 'float32' | 'bfloat16', default 'auto')
     n_subsample: how many patterns are used at all; 0 = every one (0..1e+09, patterns, default 0)
@@ -910,6 +914,7 @@ class _Infer(Protocol):
         test_data_file: _File | None = ...,
         seed: SupportsIndex | None = ...,
         batch: SupportsIndex | None = ...,
+        background: bool | None = ...,
         engine: Literal['fused', 'reference'] | None = ...,
         precision: Literal['auto', 'float32', 'bfloat16'] | None = ...,
         n_subsample: SupportsIndex | None = ...,
@@ -971,6 +976,7 @@ class _Infer(Protocol):
         test_data_file: _File | None = ...,
         seed: SupportsIndex | None = ...,
         batch: SupportsIndex | None = ...,
+        background: bool | None = ...,
         engine: Literal['fused', 'reference'] | None = ...,
         precision: Literal['auto', 'float32', 'bfloat16'] | None = ...,
         n_subsample: SupportsIndex | None = ...,

@@ -8,6 +8,7 @@
 #include "ptyche/group/fixed_groups.h"
 #include "ptyche/group/make_groups.h"
 #include "ptyche/simulate/simulate.h"
+#include "ptyche/stitch/stitch.h"
 #include "ptyche/train/train.h"
 #include "tests/support/checks.h"
 #include "tests/support/small_scan.h"
@@ -31,6 +32,19 @@ TEST(Infer, GivesTheSamePatchesForAnyBatch) {
     EXPECT_LT((infer(model, scan, {.batch = batch}).patches - whole).abs().max().item<double>(),
               1e-5)
         << batch;
+}
+
+TEST(BestBackground, IsTheOneThatWasAddedAndNoneWhereThereIsNone) {
+  ScanFields fields = small_scan(60).fields();
+  const at::Tensor added =
+      (at::arange(16, at::kFloat).view({1, 16}) - 4).clamp_min(0).expand({16, 16}) / 4;
+  fields.counts = fields.counts + added;
+  const Scan scan(fields);
+  Reconstruction truth = empty_reconstruction(scan, Interpolation::probe_fourier);
+  truth.object = scan.truth();
+  truth.origin_row = truth.origin_col = 0;
+  const at::Tensor found = best_background(truth, scan);
+  EXPECT_LT((found - added).abs().max().item<double>(), 0.02);
 }
 
 TEST(Infer, TakesPatternsOfAnyEvenSize) {

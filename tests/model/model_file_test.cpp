@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "ptyche/core/error.h"
 #include "ptyche/model/model.h"
 #include "ptyche/nn/patch_network.h"
 #include "tests/support/checks.h"
@@ -79,6 +80,29 @@ TEST_F(ModelFiles, OfAnOlderProgramAreReadWithDefaults) {
       random_tensor({2, model.network_options.channels, 64, 64}, at::kFloat, 2);
   EXPECT_TRUE(at::equal(copy.network->forward(input), model.network->forward(input)));
   EXPECT_EQ(copy.network_options.filters_scale, NetworkOptions().filters_scale);
+}
+
+TEST_F(ModelFiles, WithWeightsOfSixteenBitsTakeHalfTheSpaceAndRoundByNoMore) {
+  const at::NoGradGuard no_grad;
+  const Model model = model_of({.name = "unet"}, 64);
+  write_model(file_, model);
+  const auto whole = std::filesystem::file_size(file_);
+  write_model(file_, model, WeightType::float16);
+  EXPECT_LT(std::filesystem::file_size(file_), 0.85 * static_cast<double>(whole));
+  const Model copy = read_model(file_);
+  for (const auto& weight : model.network->named_parameters()) {
+    const at::Tensor kept = copy.network->named_parameters()[weight.key()];
+    EXPECT_EQ(kept.scalar_type(), at::kFloat);
+    EXPECT_TRUE(at::equal(kept, weight.value().to(at::kHalf).to(at::kFloat))) << weight.key();
+  }
+}
+
+TEST_F(ModelFiles, RefuseAWeightThatSixteenBitsCannotHold) {
+  const at::NoGradGuard no_grad;
+  const Model model = model_of({.name = "unet"}, 64);
+  model.network->parameters().front().view(-1)[0] = 1e6;
+  write_model(file_, model);
+  EXPECT_THROW(write_model(file_, model, WeightType::float16), InvalidInput);
 }
 
 }  // namespace
