@@ -156,7 +156,8 @@ Command declare(const std::shared_ptr<InferVerbOptions>& options) {
                          {threads_option(options->threads)}}),
       .references = {},
       .run = [options] { run_infer(*options, options_as_json(declare(options))); },
-      .basic = {"model", "probe", "background", "output-dir", "overwrite", "mask", "crop", "batch", "threads"}};
+      .basic = {"model", "probe", "background", "output-dir", "overwrite", "mask", "crop", "batch",
+                "threads"}};
 }
 
 }  // namespace

@@ -26,7 +26,7 @@ Scan only(const Scan& scan, FrameUse use) {
 /// Side of the middle of a patch that PtychoPINN stitches (its M).
 constexpr std::int64_t kPtychoPinnStitched_px = 20;
 constexpr std::int64_t kBackgroundPatterns = 1024;
-constexpr int kBackgroundSteps = 30;  // doubled at most by each, from the least on
+constexpr int kBackgroundSteps = 30;       // doubled at most by each, from the least on
 constexpr float kLeastBackground = 1e-4F;  // counts
 
 /// The patterns in the order in which the network sees them.

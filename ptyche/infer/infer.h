@@ -18,7 +18,7 @@ struct InferOptions {
   FrameUse frames = FrameUse::used;  ///< which patterns
   Precision precision = Precision::automatic;
   Engine engine = Engine::fused;  ///< of the network's input; the image is the same to rounding
-  bool background = false;  ///< fit one to the stitched image, where the model has none
+  bool background = false;        ///< fit one to the stitched image, where the model has none
 };
 std::vector<Field> fields(InferOptions& options);
 

@@ -171,8 +171,7 @@ void write_training(const std::filesystem::path& folder, const Model& model,
 Model read_model(const std::filesystem::path& file);
 
 /// The same into and from an open file, beside other things (a checkpoint's training state).
-void write_model_to(Hdf5File& file, const Model& model,
-                    WeightType weights = WeightType::float32);
+void write_model_to(Hdf5File& file, const Model& model, WeightType weights = WeightType::float32);
 Model read_model_from(const Hdf5File& file);
 
 }  // namespace ptyche

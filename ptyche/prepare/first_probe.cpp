@@ -252,8 +252,7 @@ FirstProbe with_first_probe(const Scan& scan, const ProbeChoice& choice, const K
 
 Scan with_refined_probe(const Scan& scan) {
   const Chain chain{{"rpie", 10}, {"lbfgs", 20}};
-  const std::optional<ShortSolve> solve =
-      solve_shortly(middle_of(scan, 512), scan.probe(), chain);
+  const std::optional<ShortSolve> solve = solve_shortly(middle_of(scan, 512), scan.probe(), chain);
   return solve && solve->fit.explained() > 0 ? calibrated(scan, solve->probe) : scan;
 }
 

@@ -188,6 +188,14 @@ class Automatic {
     return options;
   }
 
+  /// The scan with the positions that the start has found, where they are to be held.
+  static Scan placed(const Scan& scan, const Choice& choice,
+                     const std::optional<Reconstruction>& start) {
+    return choice.holds_positions && start && start->positions.defined()
+               ? scan.with_positions(start->positions)
+               : scan;
+  }
+
   /// Runs the chain, or finds what an earlier run has kept of it; what came of it is written down,
   /// but is not the best image yet.
   Candidate attempt(const std::string& what, const Scan& scan, const Choice& choice,
@@ -198,7 +206,7 @@ class Automatic {
       done = *found;
       seconds_before_ += done.seconds;
     } else {
-      done = made(number, what, scan, options_for(choice, chain), start);
+      done = made(number, what, placed(scan, choice, start), options_for(choice, chain), start);
     }
     if (!done.refused.empty()) throw InvalidInput(done.refused);
     attempts_.push_back({.what = what,

@@ -57,8 +57,8 @@ class Hdf5File {
   /// Read only. A file with our seal (seal.h) is opened if every byte is as it was written; any
   /// other one after a trial in a process of its own (trial.h).
   static Hdf5File open(const std::filesystem::path& file, SealCheck when = SealCheck::first);
-  /// Read only, a file of ours as it lies in memory: our own bytes, which are trusted. `name` is for
-  /// messages.
+  /// Read only, a file of ours as it lies in memory: our own bytes, which are trusted. `name` is
+  /// for messages.
   static Hdf5File from_memory(std::string_view bytes, const std::string& name);
   /// Replaces what is there. The content is held in memory until `close` writes and seals it: the
   /// library crashes when a disk fills up under it.

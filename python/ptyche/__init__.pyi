@@ -1050,6 +1050,7 @@ class _Live(Protocol):
     view: show the run on a web page: PORT (on this machine alone) or ADDRESS:PORT (default '')
     token: what the page must know to stop, keep or pause; a new one is printed where it is not given (default '')
     batch: patterns at a time at inference; no influence on the image (1..1e+06, patterns, default 64)
+    background: fit a background per detector pixel to the image, where the model has none (default False)
     engine: how the physics is computed (ptyche info --engines) ('fused' | 'reference', default 'fused')
     precision: of the network's arithmetic; auto = bfloat16 where the processor is faster with it ('auto' | 'float32' | 'bfloat16', default 'auto')
     probe: what the solver starts from: auto (the file's, or one found from the patterns where the file has none or that one explains more), scan (the file's), zone-plate, electron, disk, gaussian (by their own options), or the path of a result or of an .npy file (default 'auto')
@@ -1103,6 +1104,7 @@ class _Live(Protocol):
         view: str | _File | bool | None = ...,
         token: str | _File | None = ...,
         batch: SupportsIndex | None = ...,
+        background: bool | None = ...,
         engine: Literal['fused', 'reference'] | None = ...,
         precision: Literal['auto', 'float32', 'bfloat16'] | None = ...,
         probe: str | _File | None = ...,
@@ -1157,6 +1159,7 @@ class _Live(Protocol):
         view: str | _File | bool | None = ...,
         token: str | _File | None = ...,
         batch: SupportsIndex | None = ...,
+        background: bool | None = ...,
         engine: Literal['fused', 'reference'] | None = ...,
         precision: Literal['auto', 'float32', 'bfloat16'] | None = ...,
         probe: str | _File | None = ...,
