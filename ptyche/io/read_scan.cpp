@@ -171,9 +171,9 @@ Scan read_scan(const ReadOptions& options, const std::vector<Reader>& formats) {
   });
 }
 
-Scan scan_of(RawScan raw, const ReadOptions& options, Arrays arrays) {
+Scan scan_of(RawScan raw, const ReadOptions& options, ScanShare share) {
   require_in_range(options);
-  const Extent extent = arrays == Arrays::whole_scan ? Extent::all : Extent::part;
+  const Extent extent = share == ScanShare::whole ? Extent::all : Extent::part;
   Prepared prepared = prepare(std::move(raw), options, extent);
   prepared.fields.source = options.file.string();
   return Scan(std::move(prepared.fields));

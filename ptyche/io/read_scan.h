@@ -73,10 +73,10 @@ Scan read_scan(const ReadOptions& options, const std::vector<Reader>& formats);
 
 /// What the arrays that scan_of is given are: a whole scan, or some patterns of one, of which none
 /// is rejected or held out.
-enum class Arrays { whole_scan, part };
+enum class ScanShare { whole, part };
 
 /// The same as read_scan of a file with these arrays; `options.file` is what messages call them.
-Scan scan_of(RawScan raw, const ReadOptions& options, Arrays arrays = Arrays::whole_scan);
+Scan scan_of(RawScan raw, const ReadOptions& options, ScanShare share = ScanShare::whole);
 
 /// The numbers of the scans that the file holds (NPZ with an array scan_index), ascending; empty
 /// where it does not number them. Reads no pattern where the format allows it.

@@ -99,7 +99,7 @@ Scan part_of_scan(const LiveFrames& frames, const LiveBasis& basis, const ReadOp
   unmirrored.flip_x = unmirrored.flip_y = false;
   unmirrored.hold_out = 0.0;
   unmirrored.photons = basis.probe_calibrated ? 0 : options.photons;
-  const Scan scan = scan_of(raw_of(frames, basis), unmirrored, Arrays::part);
+  const Scan scan = scan_of(raw_of(frames, basis), unmirrored, ScanShare::part);
   if (!options.flip_x && !options.flip_y) return scan;
   const at::Tensor sign =
       at::tensor({options.flip_y ? -1.0 : 1.0, options.flip_x ? -1.0 : 1.0}, at::kDouble);
