@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # ./run pretrain [HOURS]: trains the network for every scan on the universe beside this file. HOURS
 # (default 4) are hours of two cores that do nothing else; they set the number of epochs, so that
-# the same HOURS give the same network wherever it is trained. What was stopped goes on.
+# the same HOURS give the same network on any machine with as many threads. What was stopped goes on.
 set -euo pipefail
 
 epochs_per_hour=180

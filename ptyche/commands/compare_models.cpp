@@ -43,7 +43,7 @@ bool is_model(const std::filesystem::path& file) {
 LabelledImage labelled_image(const std::filesystem::path& path, const Scan& scan) {
   const std::filesystem::path file = file_meant_by(path);
   const std::string label = path.has_filename() ? path.string() : path.parent_path().string();
-  if (is_model(file)) return {label, network_image(read_model(file), scan, {})};
+  if (is_model(file)) return {label, network_image(model_for(scan, read_model(file)), scan, {})};
   return {label, read_object_file(file)};
 }
 

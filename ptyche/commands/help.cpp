@@ -165,12 +165,11 @@ std::vector<OptionEntry> option_entries(const Command& command) {
 
 std::string program_help(const std::vector<Command>& commands) {
   std::string page = "usage: ptyche COMMAND [ARGUMENTS] [OPTIONS]\n";
-  page += fmt::format("Ptyche {}.\n\n", kWhatItDoes);
+  page += fmt::format("Ptyche {}.\n", kWhatItDoes);
   for (const Command& command : commands)
     if (!command.hidden) page += fmt::format("  {:<14} {}\n", command.name, command.summary);
   return page +
-         "\n  ptyche COMMAND --help       arguments and basic options; --help-all: every one\n"
-         "  ptyche --version            version and commit\n";
+         "\n  ptyche COMMAND --help: arguments, basic options (--help-all: all); --version\n";
 }
 
 namespace {

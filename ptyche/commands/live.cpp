@@ -204,6 +204,9 @@ void require_sense(const LiveVerbOptions& options) {
     throw UsageError("--at-end infer: it is the image of a network; --model names it");
   if (options.resume && options.record.empty())
     throw UsageError("--resume: it replays what --record has kept; name that file");
+  require(options.record.empty() || options.resume || !fs::exists(options.record),
+          "--record {}: expected a new file, found one that is there; --resume goes on with it",
+          options.record.string());
 }
 
 /// The sources; before them what earlier runs have recorded, which this one records again.
@@ -220,7 +223,12 @@ std::vector<SourceUrl> sources_of(const LiveVerbOptions& options, std::vector<fs
   }
   for (const fs::path& each : earlier)
     urls.push_back({.text = each.string(), .scheme = "file", .place = each.string()});
-  for (const fs::path& each : options.sources) urls.push_back(source_url(each.string()));
+  for (const fs::path& each : options.sources) {
+    urls.push_back(source_url(each.string()));
+    // Records hold raw messages, which are to be understood as those that still come.
+    for (std::size_t i = 0; i < earlier.size(); ++i)
+      urls[i].options.merge(std::map(urls.back().options));
+  }
   return urls;
 }
 
@@ -259,8 +267,10 @@ void run_live_verb(const LiveVerbOptions& options, const std::string& options_js
   const LiveEnd end =
       run_live(urls, basis, model, options.infer, {.read = options.read, .probe = options.probe},
                options.live, options.output, recorder.get(), board, {.keep = keep});
+  const bool whole = recorder && recorder->whole();
   recorder.reset();
-  if (end.stopped_by.empty()) remove_if_possible(earlier);  // the new record has it all
+  if (whole && end.stopped_by.empty() && end.faults.empty())
+    remove_if_possible(earlier);  // the new record has it all
   finish(options, end, model, board, record, watch);
   if (end.stopped_by == "interrupt")
     throw Interrupted("stopped; all that came is kept in " + options.output.string());

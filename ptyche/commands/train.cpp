@@ -51,7 +51,6 @@ void leave_out_probe_scale(TrainOptions& train) {
 /// Values that follow from others.
 void resolve(TrainVerbOptions& options) {
   if (options.scans.empty() && !options.scan.file.empty()) options.scans = {options.scan.file};
-  if (std::filesystem::is_directory(options.train.start)) options.train.start /= "model.ptyche";
   const bool some = !options.scans.empty() || !options.list.empty();
   if (some && !options.universe.empty())
     throw UsageError("--universe: its scans are simulated; give it or SCAN, not both");
@@ -78,9 +77,10 @@ void write_stitched(const TrainVerbOptions& options, const Scan& scan, const Mod
   ReadOptions test = options.scan;
   test.file = options.test_file;
   const Scan seen = options.test_file.empty() ? scan : read_turned_scan(test);
+  const Model lit = model_for(seen, model);
   Reconstruction image = network_image(
-      model, seen, {.precision = options.train.precision, .engine = options.train.engine});
-  record.stamp(image, model, {});
+      lit, seen, {.precision = options.train.precision, .engine = options.train.engine});
+  record.stamp(image, lit, {});
   write_image(options.output, image, seen, {.seconds = watch.seconds()}, {});
   write_ptychopinn_pictures(options.output, image, seen, options.pictures);
 }

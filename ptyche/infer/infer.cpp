@@ -25,7 +25,7 @@ Scan only(const Scan& scan, FrameUse use) {
 
 /// Side of the middle of a patch that PtychoPINN stitches (its M).
 constexpr std::int64_t kPtychoPinnStitched_px = 20;
-constexpr std::int64_t kBackgroundPatterns = 1024;
+constexpr std::int64_t kBackgroundPatterns = 1024, kBackgroundPixels = std::int64_t{1} << 24;
 constexpr int kBackgroundSteps = 30;       // doubled at most by each, from the least on
 constexpr float kLeastBackground = 1e-4F;  // counts
 
@@ -95,7 +95,9 @@ Patches infer(const Model& model, const Scan& scan, const InferOptions& options)
 at::Tensor best_background(const Reconstruction& image, const Scan& scan) {
   const at::NoGradGuard no_grad;
   const at::Tensor used = scan.frames_with(FrameUse::used);
-  const std::int64_t every = (used.size(0) + kBackgroundPatterns - 1) / kBackgroundPatterns;
+  const std::int64_t most = std::clamp<std::int64_t>(
+      kBackgroundPixels / (scan.pattern_size() * scan.pattern_size()), 64, kBackgroundPatterns);
+  const std::int64_t every = (used.size(0) + most - 1) / most;
   const at::Tensor frames = used.slice(0, 0, used.size(0), std::max<std::int64_t>(every, 1));
   Reconstruction clean = image;
   clean.background = at::Tensor();

@@ -31,7 +31,8 @@ Patches infer(const Model& model, const Scan& scan, const InferOptions& options)
 /// The background, (N, N) float32 counts, zero frequency at N/2, with which the image explains the
 /// scan's used patterns best, object, probe and positions held: in each pixel the b >= 0 at which
 /// the Poisson likelihood's slope, mean_k n_k / (I_k + b) - 1, is 0, by Newton's steps from below,
-/// for the slope is convex. From at most 1024 patterns out of the whole scan. 0 where the mask is
+/// for the slope is convex. From at most 1024 patterns out of the whole scan, fewer where they
+/// are large. 0 where the mask is
 /// false.
 at::Tensor best_background(const Reconstruction& image, const Scan& scan);
 

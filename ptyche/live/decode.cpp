@@ -25,12 +25,13 @@ struct PixelType {
   bool is_unsigned, is_integer;
 };
 
-constexpr std::array<PixelType, 8> kTypes = {{{"uint8", at::kByte, false, true},
+constexpr std::array<PixelType, 9> kTypes = {{{"uint8", at::kByte, false, true},
                                               {"int8", at::kChar, false, true},
                                               {"uint16", at::kShort, true, true},
                                               {"int16", at::kShort, false, true},
                                               {"uint32", at::kInt, true, true},
                                               {"int32", at::kInt, false, true},
+                                              {"int64", at::kLong, false, true},
                                               {"float32", at::kFloat, false, false},
                                               {"float64", at::kDouble, false, false}}};
 
@@ -38,7 +39,7 @@ const PixelType& pixel_type(const std::string& name) {
   const auto* const found =
       std::ranges::find_if(kTypes, [&](const PixelType& t) { return name == t.name; });
   require(found != kTypes.end(),
-          "pixels of type '{}': known are uint8 to uint32, int8 to int32, "
+          "pixels of type '{}': known are uint8 to uint32, int8 to int64, "
           "float32 and float64",
           name.substr(0, 40));
   return *found;
@@ -205,6 +206,8 @@ FrameMessage frame_ours(const Header& header, const std::vector<std::string_view
                      .index = whole_at(header, "index", 0)};
   frame.counts = image_of(part(parts, 1), text_at(header, "encoding", "<"), text_at(header, "type"),
                           rows, cols, &frame.ceiling);
+  // What a record keeps of a frame that was read from a file, whose type may have been another.
+  if (header.contains("ceiling")) frame.ceiling = number_at(header, "ceiling");
   return frame;
 }
 
@@ -369,11 +372,9 @@ RawMessage encoded(const FrameMessage& frame) {
   const auto* const type = std::ranges::find_if(
       kTypes, [&](const PixelType& t) { return t.type == counts.scalar_type() && !t.is_unsigned; });
   require(type != kTypes.end(), "a frame of a type that no message has");
-  const Header header = {{"htype", "ptyche-frame-1.0"},
-                         {"series", frame.series},
-                         {"index", frame.index},
-                         {"shape", {counts.size(0), counts.size(1)}},
-                         {"type", type->name}};
+  const Header header = {{"htype", "ptyche-frame-1.0"}, {"series", frame.series},
+                         {"index", frame.index},        {"shape", {counts.size(0), counts.size(1)}},
+                         {"type", type->name},          {"ceiling", frame.ceiling}};
   return {"json", {header.dump(), bytes_text(counts)}};
 }
 

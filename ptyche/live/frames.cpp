@@ -89,21 +89,46 @@ LiveFrames frames_of(const Joiner& joiner, const std::vector<JoinedFrame>& place
   return frames;
 }
 
-Scan whole_scan(const LiveFrames& frames, const LiveBasis& basis, const ReadOptions& options) {
-  return scan_of(raw_of(frames, basis), named(options, basis));
-}
+namespace {
 
-Scan part_of_scan(const LiveFrames& frames, const LiveBasis& basis, const ReadOptions& options) {
-  const Silence silence;
-  ReadOptions unmirrored = named(options, basis);
-  unmirrored.flip_x = unmirrored.flip_y = false;
-  unmirrored.hold_out = 0.0;
-  unmirrored.photons = basis.probe_calibrated ? 0 : options.photons;
-  const Scan scan = scan_of(raw_of(frames, basis), unmirrored, ScanShare::part);
+/// By the sign alone: the middle about which a scan's positions are mirrored is not known while it
+/// runs, and the whole is to lie where its parts lie.
+Scan mirrored(const Scan& scan, const ReadOptions& options) {
   if (!options.flip_x && !options.flip_y) return scan;
   const at::Tensor sign =
       at::tensor({options.flip_y ? -1.0 : 1.0, options.flip_x ? -1.0 : 1.0}, at::kDouble);
   return scan.with_positions(scan.positions() * sign);
+}
+
+ReadOptions unmirrored(const ReadOptions& options, const LiveBasis& basis) {
+  ReadOptions plain = named(options, basis);
+  plain.flip_x = plain.flip_y = false;
+  return plain;
+}
+
+/// Pixels at the type's largest value are gaps of the detector. Of one pattern alone a reader does
+/// not say so; a stream of single ones must not take them for photons.
+void mask_gaps_of_one(RawScan& raw) {
+  if (raw.patterns.size(0) != 1 || raw.ceiling <= 0) return;
+  const at::Tensor seen = raw.patterns[0].to(at::kDouble).lt(raw.ceiling);
+  if (seen.all().item<bool>()) return;
+  raw.mask = raw.mask.defined() ? raw.mask.logical_and(seen) : seen;
+}
+
+}  // namespace
+
+Scan whole_scan(const LiveFrames& frames, const LiveBasis& basis, const ReadOptions& options) {
+  return mirrored(scan_of(raw_of(frames, basis), unmirrored(options, basis)), options);
+}
+
+Scan part_of_scan(const LiveFrames& frames, const LiveBasis& basis, const ReadOptions& options) {
+  const Silence silence;
+  ReadOptions plain = unmirrored(options, basis);
+  plain.hold_out = 0.0;
+  plain.photons = basis.probe_calibrated ? 0 : options.photons;
+  RawScan raw = raw_of(frames, basis);
+  mask_gaps_of_one(raw);
+  return mirrored(scan_of(std::move(raw), plain, ScanShare::part), options);
 }
 
 bool is_held_out(std::uint64_t seed, std::int64_t index) {

@@ -89,10 +89,11 @@ class GrowingTable {
     const bool good = values.size() >= 2 && index >= 0 && index < kLargestIndex &&
                       index == std::floor(index) && std::isfinite(values[x]) &&
                       std::isfinite(values[x + 1]);
-    if (!good)
-      return pass_on(sink,
-                     DamagedMessage{fmt::format("{}: line of pattern {}", url_.place, next_)}),
-             false;
+    if (!good) {
+      pass_on(sink, DamagedMessage{fmt::format("{}: line of pattern {}", url_.place, next_)});
+      if (values.size() == 2) ++next_;  // its pattern was measured all the same
+      return false;
+    }
     const double scale = unit_ == "um" ? 1e-6 : 1;
     next_ = static_cast<std::int64_t>(index) + 1;
     return pass_on(
@@ -302,16 +303,30 @@ class GrowingHdf5 {
       count = std::min(count, size[0]);
     }
     if (count <= places_) return;
-    for (const Hdf5Id& set : sets)
-      columns.push_back(rows_of(set.get(), places_, count - places_).to(at::kDouble));
+    for (const Hdf5Id& set : sets) {
+      const at::Tensor rows = rows_of(set.get(), places_, count - places_);
+      if (!rows.defined()) return;
+      columns.push_back(rows.to(at::kDouble));
+    }
     const at::Tensor xy = columns.size() == 2
                               ? at::stack({columns[0].flatten(), columns[1].flatten()}, 1)
                               : columns[0];
-    if (xy.dim() != 2 || xy.size(1) < 2 || !at::isfinite(xy).all().item<bool>()) return;
-    found.push_back(PositionsMessage{
-        static_cast<std::int64_t>(places_),
-        xy.narrow(1, 0, 2).flip(1).contiguous() * (unit_ == "um" ? 1e-6 : 1), unit_ != "px"});
-    places_ = count;
+    if (xy.dim() != 2 || xy.size(1) < 2) return;
+    const at::Tensor row_col = xy.narrow(1, 0, 2).flip(1).contiguous();
+    const at::Tensor finite = at::isfinite(row_col).all(1);
+    // What is allocated and not yet written reads as NaN, and so does a lost position between
+    // others.
+    const at::Tensor written = at::nonzero(finite).flatten();
+    const std::int64_t rows = written.numel();
+    if (rows == 0) return;
+    const auto* const row = written.const_data_ptr<std::int64_t>();
+    for (std::int64_t first = 0, last = 0; first < rows; first = last) {
+      for (last = first + 1; last < rows && row[last] == row[last - 1] + 1;) ++last;
+      found.push_back(PositionsMessage{
+          static_cast<std::int64_t>(places_) + row[first],
+          row_col.narrow(0, row[first], last - first) * (unit_ == "um" ? 1e-6 : 1), unit_ != "px"});
+    }
+    places_ += static_cast<hsize_t>(row[rows - 1]) + 1;
   }
 
   SourceUrl url_;
@@ -338,10 +353,11 @@ SourceWork open_growing(const SourceUrl& url) {
       poll(sink, url, false, true, [&] { return table->look(sink); });
     };
   if (is_record(url.place))
-    return [url](SourceSink& sink) {
+    return [url, options = dialect_options(url)](SourceSink& sink) {
       DialectState state;
-      read_record(url.place,
-                  [&](const RawMessage& raw, double) { return pass_on(sink, raw, {}, state); });
+      read_record(url.place, [&](const RawMessage& raw, double) {
+        return pass_on(sink, raw, options, state);
+      });
     };
   const std::string ending = fs::path(url.place).extension().string();
   require(is_hdf5(url.place) || ending == ".h5" || ending == ".hdf5" || ending == ".nxs" ||

@@ -8,6 +8,10 @@ std::int64_t bytes_of(const LiveMessage& message) {
     return kItself + static_cast<std::int64_t>(frame->counts.nbytes());
   if (const auto* places = std::get_if<PositionsMessage>(&message))
     return kItself + static_cast<std::int64_t>(places->positions.nbytes());
+  if (const auto* start = std::get_if<SeriesStart>(&message))
+    return kItself +
+           static_cast<std::int64_t>((start->mask.defined() ? start->mask.nbytes() : 0) +
+                                     (start->probe.defined() ? start->probe.nbytes() : 0));
   return kItself;
 }
 

@@ -186,6 +186,12 @@ void Recorder::add(const RawMessage& message) {
   if (bytes_.size() > kFlushBytes || watch_.seconds() - flushed_ > kFlushSeconds) append_locked();
 }
 
+bool Recorder::whole() {
+  const std::lock_guard guard(mutex_);
+  append_locked();
+  return !full_;
+}
+
 void Recorder::flush() {
   const std::lock_guard guard(mutex_);
   append_locked();
@@ -213,7 +219,11 @@ void Recorder::append_locked() {
       table_->messages.append(static_cast<hsize_t>(written_messages_), times_.size(),
                               messages_.data()) &&
       table_->messages.flush();
-  check_hdf5(good, file_);
+  if (!good) {
+    full_ = true;
+    warn("{}: it cannot be written; no more messages are recorded", file_.string());
+    return;
+  }
   written_bytes_ += static_cast<std::int64_t>(bytes_.size());
   written_parts_ += static_cast<std::int64_t>(parts_.size());
   written_messages_ += static_cast<std::int64_t>(times_.size());

@@ -39,6 +39,8 @@ class Recorder {
   void add(const RawMessage& message);
   /// To the disk, all of it; also done twice a second by `add`.
   void flush();
+  /// Whether all that was added is on the disk, now that it has been flushed.
+  bool whole();
   std::int64_t messages() const { return written_messages_; }
 
  private:

@@ -9,6 +9,7 @@
 
 #include "ptyche/core/error.h"
 #include "ptyche/core/random.h"
+#include "ptyche/live/record.h"
 #include "ptyche/live/source.h"
 #include "ptyche/prepare/scan_rotation.h"
 
@@ -109,15 +110,17 @@ ReplayPlan plan_of(const SourceUrl& url) {
 SourceWork open_replay(const SourceUrl& url) {
   const ReplayPlan plan = plan_of(url);
   if (is_record(url.place))
-    return [url, plan](SourceSink& sink) {
+    return [url, plan, options = dialect_options(url)](SourceSink& sink) {
       const Stopwatch watch;
       DialectState state;
       read_record(url.place, [&](const RawMessage& raw, double time) {
-        return (plan.rate == 0 || wait_until(sink, watch, time)) && pass_on(sink, raw, {}, state);
+        return (plan.rate == 0 || wait_until(sink, watch, time)) &&
+               pass_on(sink, raw, options, state);
       });
     };
   // Here and not in the thread: reading a file takes the HDF5 library.
   ReadOptions options{.file = url.place};
+  const std::lock_guard guard(hdf5_lock());
   const Scan scan = read_turned_scan(options);
   return [scan, plan](SourceSink& sink) { replay_scan(scan, plan, sink); };
 }

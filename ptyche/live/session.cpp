@@ -154,6 +154,7 @@ class Session {
  private:
   void wait_for_image(const JoinedFrame& joined);
   void show_network(double now);
+  void keep_shown(const LiveImage& shown);
   std::vector<JoinedFrame> frames_to_offer() const;
   void say_once(const std::string& what, bool& said);
 
@@ -217,7 +218,7 @@ void Session::take(LiveMessage message, double now) {
   } else if (const auto* last = std::get_if<SeriesEnd>(&message)) {
     if (!last->of_frames)
       positions_ended_ = true;
-    else if (joiner_.series().value_or(last->series) == last->series && frames_ended_ < 0)
+    else if (joiner_.series() == last->series && frames_ended_ < 0)
       frames_ended_ = now;
   } else if (const auto* damaged = std::get_if<DamagedMessage>(&message)) {
     joiner_.add(*damaged);
@@ -358,7 +359,16 @@ void Session::publish(double now, const std::string& state, std::size_t waiting_
   const bool due = options_.keep_every_s > 0 && now - kept_ > options_.keep_every_s;
   if ((due || board_.keep.exchange(false)) && watch_.keep) {
     kept_ = now;
-    if (const SharedImage shown = board_.shown()) watch_.keep(*shown);
+    if (const SharedImage shown = board_.shown()) keep_shown(*shown);
+  }
+}
+
+/// A disk that is full now may not be at the end.
+void Session::keep_shown(const LiveImage& shown) {
+  try {
+    watch_.keep(shown);
+  } catch (const std::exception& error) {
+    warn("the image on show could not be kept: {}", error.what());
   }
 }
 
@@ -387,6 +397,26 @@ LiveEnd Session::end(double now, const std::vector<std::unique_ptr<RunningSource
   return end;
 }
 
+/// Until the run ends; what is in the queue then is taken too.
+void listen(Session& session, MessageQueue& queue,
+            const std::vector<std::unique_ptr<RunningSource>>& sources, const Stopwatch& clock) {
+  bool done = false;
+  while (!done) {
+    const auto wait = std::chrono::milliseconds(session.waiting() > 0 ? 0 : 20);
+    // Asked before the queue is: what a source put into it before its end is still taken.
+    const bool last_look = session.ended(sources, clock.seconds());
+    std::vector<LiveMessage> messages = queue.take(wait, kMessagesAtOnce);
+    for (LiveMessage& message : messages) session.take(std::move(message), clock.seconds());
+    const bool shown = session.show_some(clock.seconds());
+    session.publish(clock.seconds(), "running", queue.size());
+    done = (last_look && messages.empty() && !shown) || session.stop_reached() || interrupted();
+  }
+  session.publish(clock.seconds(), "ending", queue.size());
+  queue.close();
+  for (std::vector<LiveMessage> rest; !(rest = queue.take({}, kMessagesAtOnce)).empty();)
+    for (LiveMessage& message : rest) session.take(std::move(message), clock.seconds());
+}
+
 }  // namespace
 
 LiveEnd run_live(const std::vector<SourceUrl>& urls, const LiveBasis& basis,
@@ -413,20 +443,20 @@ LiveEnd run_live(const std::vector<SourceUrl>& urls, const LiveBasis& basis,
     throw;
   }
   const Closing closing{queue};
-  bool done = false;
-  while (!done) {
-    const auto wait = std::chrono::milliseconds(session.waiting() > 0 ? 0 : 20);
-    // Asked before the queue is: what a source put into it before its end is still taken.
-    const bool last_look = session.ended(sources, clock.seconds());
-    std::vector<LiveMessage> messages = queue.take(wait, kMessagesAtOnce);
-    for (LiveMessage& message : messages) session.take(std::move(message), clock.seconds());
-    const bool shown = session.show_some(clock.seconds());
-    session.publish(clock.seconds(), "running", queue.size());
-    done = (last_look && messages.empty() && !shown) || session.stop_reached() || interrupted();
+  std::string fault;
+  try {
+    listen(session, queue, sources, clock);
+  } catch (const std::exception& error) {  // what came is kept all the same
+    fault = error.what();
+    warn("the live image ends: {}", fault);
   }
-  session.publish(clock.seconds(), "ending", queue.size());
   queue.close();
-  return session.end(clock.seconds(), sources);
+  LiveEnd end = session.end(clock.seconds(), sources);
+  if (!fault.empty()) {
+    end.faults.push_back(fault);
+    end.stopped_by = "fault";
+  }
+  return end;
 }
 
 }  // namespace ptyche

@@ -61,6 +61,14 @@ std::map<std::string, std::string> options_in(const std::string& text, const Sou
 
 }  // namespace
 
+DialectOptions dialect_options(const SourceUrl& url) {
+  return {.channel = url.word("channel", ""),
+          .x = url.word("x", ""),
+          .y = url.word("y", ""),
+          .scale = url.number("scale", 1, -1e12, 1e12),
+          .upsample = static_cast<std::int64_t>(url.number("upsample", 1, 1, 1e6))};
+}
+
 SourceUrl source_url(const std::string& text) {
   SourceUrl url{.text = text, .scheme = "file"};
   std::string rest = text;

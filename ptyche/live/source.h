@@ -34,6 +34,9 @@ struct SourceUrl {
 /// the scheme does not know.
 SourceUrl source_url(const std::string& text);
 
+/// How the messages of a source, or those that a record has kept of it, are to be understood.
+DialectOptions dialect_options(const SourceUrl& url);
+
 /// What source threads share with the run.
 struct SourceSink {
   MessageQueue& queue;

@@ -277,6 +277,10 @@ void ViewServer::Server::declare_routes() {
   http.set_read_timeout(kSeconds).set_write_timeout(kSeconds).set_keep_alive_timeout(2);
   http.set_keep_alive_max_count(100);
   http.set_tcp_nodelay(true);
+  http.set_socket_options([](socket_t socket) {  // not SO_REUSEPORT: two runs would share a port
+    const int yes = 1;
+    setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+  });
   http.set_default_headers({{"X-Content-Type-Options", "nosniff"},
                             {"X-Frame-Options", "DENY"},
                             {"Cache-Control", "no-store"},
@@ -286,8 +290,13 @@ void ViewServer::Server::declare_routes() {
                              "'unsafe-inline'; img-src data:; connect-src 'self'; "
                              "frame-ancestors 'none'"}});
   http.set_pre_routing_handler([this](const Request& request, Response& response) {
-    if (is_allowed(request)) return httplib::Server::HandlerResponse::Unhandled;
-    response.status = 403;
+    // No order has a body and nobody needs parts of an answer; the library bounds neither.
+    const bool reads = request.method == "GET" || request.method == "HEAD";
+    const std::string length = request.get_header_value("Content-Length");
+    const bool small = request.ranges.empty() && !request.has_header("Transfer-Encoding") &&
+                       (reads || length.empty() || length == "0");
+    if (small && is_allowed(request)) return httplib::Server::HandlerResponse::Unhandled;
+    response.status = small ? 403 : 413;
     return httplib::Server::HandlerResponse::Handled;
   });
   http.Get("/", [](const Request&, Response& response) {

@@ -71,16 +71,11 @@ SourceWork open_zmq(const SourceUrl& url) {
           kind);
   require(url.place.find(':') != std::string::npos, "{}: expected HOST:PORT, found '{}'", url.text,
           url.place);
-  const ZmqPlan plan{
-      .dialect = url.scheme.substr(4),
-      .address = "tcp://" + url.place,
-      .bind = url.number("bind", 0, 0, 1) > 0,
-      .subscribes = kind == "sub",
-      .options = {.channel = url.word("channel", ""),
-                  .x = url.word("x", ""),
-                  .y = url.word("y", ""),
-                  .scale = url.number("scale", 1, -1e12, 1e12),
-                  .upsample = static_cast<std::int64_t>(url.number("upsample", 1, 1, 1e6))}};
+  const ZmqPlan plan{.dialect = url.scheme.substr(4),
+                     .address = "tcp://" + url.place,
+                     .bind = url.number("bind", 0, 0, 1) > 0,
+                     .subscribes = kind == "sub",
+                     .options = dialect_options(url)};
   return [plan](SourceSink& sink) { listen(plan, sink); };
 }
 

@@ -133,7 +133,11 @@ bool knows_one_scan(const Model& model) { return model.more.empty() && !model.an
 }  // namespace
 
 Model model_for(const Scan& scan, Model model, ProbeSource source) {
-  if (source == ProbeSource::model) return model;
+  if (source == ProbeSource::model) {
+    require(!model.any_scan, "--probe model: expected a network of one's own scans, found {}",
+            "one for any scan, which has no probe of its own");
+    return model;
+  }
   if (source == ProbeSource::automatic) {
     if (knows_one_scan(model)) return model;
     if (const LearnedScan* learned = learned_of(model, scan)) {

@@ -156,7 +156,8 @@ FirstProbe with_better_positions(const Scan& scan, FirstProbe first,
   return other;
 }
 
-/// Where the file's probe was put aside, but fits positions of another scale.
+/// Where the file's probe was put aside, or explained much only by a solve that was long enough to
+/// bend it, but fits positions of another scale.
 void doubt_scale(const Scan& scan, FirstProbe& first) {
   const std::vector<PositionTrial> trials = try_scales(scan, first.found->probe);
   for (const PositionTrial& each : trials)
@@ -177,8 +178,8 @@ FirstProbe searched(const Scan& scan, const KeepProbe& keep,
   }
   FirstProbe first = found_probe(scan);
   if (positions) first = with_better_positions(scan, std::move(first), *positions);
-  if (positions && scan.probe_given() && !first.found->of_scan && !first.turn)
-    doubt_scale(scan, first);
+  const bool trusted = first.found->of_scan && !first.found->on_second_look;
+  if (positions && scan.probe_given() && !trusted && !first.turn) doubt_scale(scan, first);
   say(*first.found);
   first.seconds = watch.seconds();
   if (!keep.file.empty()) keep_probe(keep.file, scan, first);

@@ -45,6 +45,7 @@ std::string evidence(const PositionTrial& best, const PositionTrial& given) {
 }  // namespace
 
 std::vector<PositionTrial> try_positions(const Scan& scan) {
+  const CatchInterrupts catching;
   const Scan part = middle_of(scan, kTrialPatterns);
   std::vector<PositionTrial> all = changes(scan.probe_given()), good;
   std::vector<std::optional<ShortSolve>> solves(all.size());
@@ -78,6 +79,7 @@ std::optional<Finding> finding_of(const std::vector<PositionTrial>& trials,
 }
 
 std::vector<PositionTrial> try_scales(const Scan& scan, const at::Tensor& found) {
+  const CatchInterrupts catching;
   const Scan part = middle_of(scan, kTrialPatterns);
   std::vector<PositionTrial> all{{"as given, by the probe that was found", std::nullopt, {}},
                                  {"as given", std::nullopt, {}}};
@@ -85,13 +87,16 @@ std::vector<PositionTrial> try_scales(const Scan& scan, const at::Tensor& found)
     all.push_back({fmt::format("{:.2g} times as far apart as they should be", 1 / scale),
                    TurnPositions{{{scale, 0}, {0, scale}}},
                    {}});
+  const bool own = at::equal(found, scan.probe());  // then the first two are one
   side_by_side(static_cast<std::int64_t>(all.size()), [&](std::int64_t i) {
+    if (own && i == 0) return;
     PositionTrial& trial = all[static_cast<std::size_t>(i)];
     const Scan changed = trial.change ? mended(part, *trial.change, {}) : part;
     const auto solved =
         solve_shortly(changed, i == 0 ? found : scan.probe(), chain_from(kScaleChain));
     trial.fit = solved ? solved->fit : HeldOutFit{1, 0, 1};
   });
+  if (own) all[0].fit = all[1].fit;
   if (interrupted()) throw Interrupted("stopped while positions were tried");
   return all;
 }

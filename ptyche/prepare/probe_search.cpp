@@ -107,7 +107,11 @@ class Search {
         return found(first[0]);
       // Least squares are slow where much is incoherent or one batch sees little of the object.
       const std::vector<Ranked> more = solved(few_, {{of_scan(), chain_from("rpie:10,lbfgs:20")}});
-      if (!more.empty() && more[0].fit.explained() > kOwnLeadsOn) return found(more[0]);
+      if (!more.empty() && more[0].fit.explained() > kOwnLeadsOn) {
+        FoundProbe own = found(more[0]);
+        own.on_second_look = true;
+        return own;
+      }
     }
     std::vector<Ranked> ranked = finals(decided(heats(starts())));
     polish(ranked);

@@ -23,6 +23,8 @@ struct FoundProbe {
   std::string what;      ///< the start that won: "defocus -30.7 rad at the detector's edge"
   bool of_scan = false;  ///< it is the scan's own, refined or as it was
   bool sure = false;     ///< photons enough, and more than half explained
+  bool on_second_look =
+      false;  ///< the scan's own, which the first short solve explained too little by
   HeldOutFit fit;
   double strength = 0;             ///< standard errors of the strongest shadow peak; 0 = none
   std::vector<ProbeTrial> trials;  ///< all short solves, in their order

@@ -248,6 +248,7 @@ bool is_sure(const Trial& best) { return best.explained() > kSomethingExplained;
 /// Deviance of held-out patterns after a short solve with the raster turned by each.
 std::vector<double> deviances(const Scan& part, const Trial& best,
                               const std::vector<double>& turns) {
+  const CatchInterrupts catching;
   std::vector<double> all(turns.size(), std::numeric_limits<double>::infinity());
   side_by_side(static_cast<std::int64_t>(turns.size()), [&](std::int64_t i) {
     const auto place = static_cast<std::size_t>(i);
@@ -265,7 +266,7 @@ double least_of_five(const std::vector<double>& values) {
   const double slope = (2 * values[4] + values[3] - values[1] - 2 * values[0]) / 10;
   const double bend = (2 * values[4] - values[3] - 2 * values[2] - values[1] + 2 * values[0]) / 14;
   const auto least = std::ranges::min_element(values) - values.begin();
-  if (!(bend > 0)) return static_cast<double>(least - 2);
+  if (!(bend > 0) || !std::isfinite(bend)) return static_cast<double>(least - 2);
   return std::clamp(-slope / (2 * bend), -2.0, 2.0);
 }
 

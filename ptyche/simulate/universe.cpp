@@ -105,8 +105,9 @@ ProbePair draw_lens(const Universe& universe, const std::string& kind, Draws& dr
   const ProbeOptions lens = lens_of(universe, kind, draws);
   ProbeOptions wrong = lens;
   const double most = 0.5 * static_cast<double>(lens.pattern_size) / lens.diameter_px;
+  const double side = draws.sign();  // drawn first whatever the compiler
   wrong.defocus =
-      std::clamp(lens.defocus * (1 + draws.sign() * draws.in(universe.wrong_defocus)), -most, most);
+      std::clamp(lens.defocus * (1 + side * draws.in(universe.wrong_defocus)), -most, most);
   const double strength = draws.in(universe.structure);
   return {with_structure(make_any_probe(lens), strength, draws), make_any_probe(wrong)};
 }
@@ -124,7 +125,8 @@ ProbePair draw_flat(const Universe& universe, const std::string& kind, Draws& dr
     return flat * at::polar(at::ones_like(phase), phase).to(at::kComplexFloat);
   };
   const double curvature = draws.in(universe.curvature) / std::pow(scale_of(universe), 2);
-  const double wrong = draws.sign() * draws.in(universe.wrong_defocus);
+  const double side = draws.sign();
+  const double wrong = side * draws.in(universe.wrong_defocus);
   return {curved(curvature), curved(curvature * (1 + wrong))};
 }
 

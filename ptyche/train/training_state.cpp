@@ -175,6 +175,13 @@ StartNetwork network_to_start_from(const TrainOptions& options) {
 void take_weights(Model& model, const std::vector<at::Tensor>& weights) {
   const at::NoGradGuard no_grad;
   const std::vector<at::Tensor> own = model.network->parameters();
+  const auto alike = [](const at::Tensor& a, const at::Tensor& b) {
+    return a.sizes() == b.sizes();
+  };
+  require(
+      weights.empty() || std::ranges::equal(own, weights, alike),
+      "--start: expected a network for patterns of {0} x {0} pixels, found one of another shape",
+      model.pattern_size());
   for (std::size_t i = 0; i < weights.size(); ++i) own[i].copy_(weights[i]);
 }
 

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -27,10 +28,17 @@ class TerminalAsStderr {
     if (controller_ >= 0) close(controller_);
   }
   bool works() const { return isatty(STDERR_FILENO) != 0; }
+  /// All that was written: the kernel hands it over in parts and a little later.
   std::string written() const {
+    std::string text;
     std::array<char, 4096> buffer{};
-    const ssize_t size = read(controller_, buffer.data(), buffer.size());
-    return {buffer.data(), static_cast<std::size_t>(std::max<ssize_t>(size, 0))};
+    pollfd ready{controller_, POLLIN, 0};
+    while (poll(&ready, 1, /*milliseconds=*/100) > 0) {
+      const ssize_t size = read(controller_, buffer.data(), buffer.size());
+      if (size <= 0) break;
+      text.append(buffer.data(), static_cast<std::size_t>(size));
+    }
+    return text;
   }
 
  private:

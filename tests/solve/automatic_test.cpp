@@ -106,6 +106,19 @@ TEST(Automatic, TriesBatchesWhereEvenUsedPatternsContradictTheImage) {
   EXPECT_EQ(result.options.positions, PositionFreedom::jitter);
 }
 
+TEST(Automatic, HoldsInItsLastPassesThePositionsThatItHasFound) {
+  Scan scan = smeared(leaves());
+  for (std::int64_t frame = 5; frame < scan.frames(); frame += 12)
+    scan = with_held_out(scan, frame);  // so that no pattern joins after the last passes
+  const AutomaticResult result = solve_automatically(scan, {});
+  const auto last = std::ranges::find(result.attempts, "polish", &Attempt::what);
+  ASSERT_NE(last, result.attempts.end());
+  ASSERT_TRUE(last->kept);
+  const at::Tensor moves = (result.image.positions - scan.positions()).abs();
+  EXPECT_GT(moves.index_select(0, scan.frames_with(FrameUse::used)).max().item<double>(), 1e-3);
+  EXPECT_EQ(moves.index_select(0, scan.frames_with(FrameUse::held_out)).max().item<double>(), 0);
+}
+
 TEST(Automatic, LeavesOutPatternsThatBelongElsewhereAndOnlyThose) {
   const Scan& scan = leaves();
   const at::Tensor wrong = at::tensor({24, 38, 55, 71}, at::kLong);
