@@ -353,9 +353,12 @@ double told_share(const VerdictEvidence& evidence) {
   return evidence.told / std::max(evidence.told_again, kTold);
 }
 
+/// An image that leaves less than photon noise describes its patterns, however well others may.
+bool is_contradicted(const VerdictEvidence& evidence) {
+  return evidence.misfit > 0 && misfit_beyond(evidence) > kMisfitFailed;
+}
 bool is_wrong(const VerdictEvidence& evidence) {
-  return misfit_beyond(evidence) > kMisfitFailed || told_share(evidence) < kToldFailed ||
-         evidence.told < kTold;
+  return is_contradicted(evidence) || told_share(evidence) < kToldFailed || evidence.told < kTold;
 }
 bool lacks_something(const VerdictEvidence& evidence) {
   return misfit_beyond(evidence) > kMisfitGood || told_share(evidence) < kToldGood;
@@ -363,7 +366,7 @@ bool lacks_something(const VerdictEvidence& evidence) {
 
 std::string misfit_reason(const VerdictEvidence& evidence) {
   const double percent = 100 * misfit_beyond(evidence);
-  if (!is_wrong(evidence))
+  if (!is_contradicted(evidence))
     return fmt::format(
         "the model lacks something: {:.1f} % of what the mean pattern leaves is left beyond what a "
         "right model would leave (usual: below {:.0f} %), though the image stands; probe modes, a "

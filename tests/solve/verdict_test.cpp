@@ -69,6 +69,16 @@ TEST(VerdictRule, CallsASmallMisfitOfAnImageThatStandsAModelThatLacksSomething) 
   EXPECT_NE(verdict.reasons.at(0).find("the model lacks something"), std::string::npos);
 }
 
+TEST(VerdictRule, NoPatternContradictsAnImageThatFitsThemBelowPhotonNoise) {
+  VerdictEvidence evidence = good_evidence();
+  evidence.misfit = -0.05;
+  evidence.misfit_again = -0.2;
+  EXPECT_EQ(verdict_of(evidence).word, VerdictWord::doubtful);
+  evidence.misfit = 0.05;
+  evidence.misfit_again = -0.1;
+  EXPECT_EQ(verdict_of(evidence).word, VerdictWord::failed);
+}
+
 TEST(VerdictRule, TheExpectedErrorGrowsWithEveryDistance) {
   const VerdictEvidence middle = good_evidence();
   for (double VerdictEvidence::*each :
