@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <chrono>
 #include <cstring>
 #include <thread>
 #include <utility>
@@ -180,7 +181,7 @@ struct ViewServer::Server {
   std::string token, address;
   ImagePyramids pyramids;
   std::atomic<std::size_t> listeners{0};
-  std::atomic<bool> stopping{false};
+  std::atomic<bool> stopping{false}, ended{false};
   httplib::Server http;
   std::thread thread;
 
@@ -342,7 +343,14 @@ ViewServer::ViewServer(LiveBoard& board, const ViewOptions& options)
             server.place.port);
   }
   server.address = fmt::format("http://{}:{}/", server.place.host, server.place.port);
-  server.thread = std::thread([&server] { server.http.listen_after_bind(); });
+  server.thread = std::thread([&server] {
+    server.http.listen_after_bind();
+    server.ended = true;
+  });
+  // The library's stop() does nothing before it listens: a run that ended at once would wait for
+  // this thread for ever.
+  while (!server.http.is_running() && !server.ended)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
 }
 
 ViewServer::~ViewServer() {

@@ -101,6 +101,11 @@ TEST_F(ViewServerTest, ListensOnLoopbackAlone) {
   EXPECT_TRUE(server.address().starts_with("http://127.0.0.1:"));
 }
 
+TEST(ViewServer, EndsAlsoWhereItEndsAtOnce) {
+  LiveBoard board;
+  for (int i = 0; i < 30; ++i) const ViewServer server(board, {.view = "0", .token = "secret"});
+}
+
 TEST(ViewPage, AsksNoOtherHost) {
   const std::string page = view_page();
   EXPECT_GT(page.size(), 10'000u);
