@@ -144,7 +144,8 @@ Counts take_counts(RawScan& raw, const ReadOptions& options) {
   const bool amplitude = settle_domain(raw, options, kind).domain == Domain::amplitude;
   if (amplitude) raw.ceiling = 0;  // it was that of the amplitudes
   const CountRules how = count_rules(values, amplitude);
-  const bool as_it_is = !amplitude && !values.cleared && raw.patterns.scalar_type() == how.type;
+  const bool no_wider = raw.patterns.scalar_type() == how.type || raw.in_memory_file;
+  const bool as_it_is = !amplitude && !values.cleared && no_wider;
   Counts counts{as_it_is ? raw.patterns : converted(raw.patterns, rules, how),
                 !amplitude || kind.whole_squares};
   raw.patterns = at::Tensor();

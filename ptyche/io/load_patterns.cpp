@@ -154,8 +154,17 @@ bool may_be_roots(const RawScan& raw, const ReadOptions& options) {
   return as_they_are && options.domain != "counts" && raw.domain != Domain::counts;
 }
 
+/// All patterns, whole, of one or two bytes a pixel: a narrower copy would be more and not less.
+bool costs_nothing(const FrameStack& stack, const at::Tensor& numbers, const Window& window) {
+  const StackShape& shape = stack.shape();
+  return numbers.size(0) == shape.frames && window == Window{0, shape.rows, 0, shape.cols} &&
+         (shape.type == at::kByte || shape.type == at::kShort) && stack.in_memory();
+}
+
 at::Tensor read_unrolled(RawScan& raw, const ReadOptions& options, const at::Tensor& numbers,
                          const Window& window) {
+  raw.in_memory_file = costs_nothing(*raw.stack, numbers, window);
+  if (raw.in_memory_file) return read_frames(*raw.stack, numbers, window);
   const bool floats = at::isFloatingType(raw.stack->shape().type);
   const auto narrow =
       read_narrow(*raw.stack, numbers, window, {floats && may_be_roots(raw, options), raw.ceiling});

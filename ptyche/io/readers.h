@@ -37,6 +37,8 @@ struct RawScan {
   at::Tensor patterns;  ///< (n, rows, cols) any real type, zero frequency in the middle
   /// The file's numbers are no integers: `patterns` are, their values or the squares of them.
   Narrowed narrowed = Narrowed::no;
+  /// `patterns` are the pages of a memory file that others hold: they cost nothing as they are.
+  bool in_memory_file = false;
   /// The patterns before they are read: `patterns` is undefined then, and load_patterns reads them.
   std::shared_ptr<FrameStack> stack;
   at::Tensor chosen;     ///< (n) int64 ascending: those of `stack` that are wanted; undefined = all

@@ -27,6 +27,26 @@ constexpr double kBeamTail = 0.06, kBeamFluctuates = 0.15;
 constexpr std::int64_t kBatch = 64, kMedianFrames = 150;
 constexpr std::int64_t kMostValues = 100'000'000;  // .3 s
 
+/// What `work` makes of the counts (b, N, N) float32 of some frames at a time, (b, ...), of all
+/// (k, ...) float64. The whole is there before the batches: small results between large ones would
+/// keep their memory from being used again.
+template <class Work>
+at::Tensor of_batches(const Scan& scan, const at::Tensor& frames, const Work& work) {
+  at::Tensor all;
+  for (std::int64_t first = 0; first < frames.size(0); first += kBatch) {
+    const std::int64_t length = std::min(kBatch, frames.size(0) - first);
+    const at::Tensor batch = frames.narrow(0, first, length);
+    const at::Tensor part = work(scan.counts().index_select(0, batch).to(at::kFloat));
+    if (!all.defined()) {
+      std::vector<std::int64_t> sizes = part.sizes().vec();
+      sizes.at(0) = frames.size(0);
+      all = at::empty(sizes, at::kDouble);
+    }
+    all.narrow(0, first, length).copy_(part);
+  }
+  return all;
+}
+
 /// Of every frame (k): its total, and a sum with weights that no two frames share by chance.
 struct Sums {
   at::Tensor totals, prints;  // (k) float64
@@ -38,12 +58,8 @@ Sums sums_of(const Scan& scan, const at::Tensor& frames) {
       {at::ones({pixels}, at::kFloat),
        (at::arange(1, pixels + 1, at::kDouble) * 0.618033988749895).frac().to(at::kFloat)},
       1);
-  std::vector<at::Tensor> parts;
-  for (std::int64_t first = 0; first < frames.size(0); first += kBatch) {
-    const at::Tensor batch = frames.narrow(0, first, std::min(kBatch, frames.size(0) - first));
-    parts.push_back(scan.counts().index_select(0, batch).to(at::kFloat).flatten(1).matmul(weights));
-  }
-  const at::Tensor sums = at::cat(parts).to(at::kDouble);
+  const at::Tensor sums = of_batches(
+      scan, frames, [&](const at::Tensor& counts) { return counts.flatten(1).matmul(weights); });
   return {sums.select(1, 0).contiguous(), sums.select(1, 1).contiguous()};
 }
 
@@ -115,29 +131,16 @@ at::Tensor median_direction(const at::Tensor& all) {
 at::Tensor angles_of(const Scan& scan, const at::Tensor& frames, const Patterns& patterns) {
   const at::Tensor own = directions(patterns.counts, patterns.mask), middle = median_direction(own);
   if (frames.size(0) == patterns.size()) return 1 - own.matmul(middle).to(at::kDouble);
-  std::vector<at::Tensor> parts;
-  for (std::int64_t first = 0; first < frames.size(0); first += kBatch) {
-    const at::Tensor batch = frames.narrow(0, first, std::min(kBatch, frames.size(0) - first));
-    const at::Tensor counts =
-        scan.counts().index_select(0, batch).to(at::kFloat).mul_(patterns.mask);
-    parts.push_back(1 - directions(counts, patterns.mask).matmul(middle).to(at::kDouble));
-  }
-  return at::cat(parts);
+  return 1 - of_batches(scan, frames, [&](const at::Tensor& counts) {
+           return directions(counts.mul_(patterns.mask), patterns.mask).matmul(middle);
+         });
 }
 
 at::Tensor totals_of(const Scan& scan, const at::Tensor& frames, const Patterns& patterns) {
   if (frames.size(0) == patterns.size()) return patterns.totals;
-  std::vector<at::Tensor> parts;
-  for (std::int64_t first = 0; first < frames.size(0); first += kBatch) {
-    const at::Tensor batch = frames.narrow(0, first, std::min(kBatch, frames.size(0) - first));
-    parts.push_back(scan.counts()
-                        .index_select(0, batch)
-                        .to(at::kFloat)
-                        .mul_(patterns.mask)
-                        .flatten(1)
-                        .sum(1, false, at::kDouble));
-  }
-  return at::cat(parts);
+  return of_batches(scan, frames, [&](const at::Tensor& counts) {
+    return counts.mul_(patterns.mask).flatten(1).sum(1, false, at::kDouble);
+  });
 }
 
 /// Those of the flagged frames that are far more unlike than the frames beside them.

@@ -53,6 +53,19 @@ void SharedFile::read(std::int64_t offset, std::int64_t bytes, void* to) const {
   }
 }
 
+std::shared_ptr<void> SharedFile::in_memory(std::int64_t offset, std::int64_t bytes) const {
+  constexpr int kForGood = F_SEAL_SHRINK | F_SEAL_WRITE;
+  const int seals = fcntl(file_, F_GET_SEALS);
+  if (seals < 0 || (seals & kForGood) != kForGood) return nullptr;
+  if (offset < 0 || bytes <= 0 || offset > size_ - bytes) return nullptr;
+  const std::int64_t ahead = offset % sysconf(_SC_PAGESIZE);
+  const auto length = static_cast<std::size_t>(ahead + bytes);
+  void* const pages =
+      mmap(nullptr, length, PROT_READ | PROT_WRITE, MAP_PRIVATE, file_, offset - ahead);
+  if (pages == MAP_FAILED) return nullptr;
+  return {static_cast<char*>(pages) + ahead, [pages, length](void*) { munmap(pages, length); }};
+}
+
 void on_all_cores(std::int64_t count, const std::function<void(std::int64_t)>& work) {
   std::atomic<std::int64_t> next{0};
   const std::int64_t threads = std::min<std::int64_t>(count, at::get_num_threads());
@@ -130,8 +143,10 @@ at::Tensor read_frames(const FrameStack& stack, const at::Tensor& numbers, const
   const bool all = numbers.size(0) == shape.frames;
   const bool uncut = window == Window{0, shape.rows, 0, shape.cols};
   if (all && (uncut || shape.frames * shape.frame_bytes() <= kSmall))
-    if (const at::Tensor whole = stack.whole(); whole.defined())
+    if (const at::Tensor whole = stack.whole(); whole.defined()) {
+      if (stack.in_memory()) stack.check();
       return narrowed(cut(whole, window).contiguous(), shape);
+    }
   at::Tensor frames = at::empty(sizes, shape.type);
   use_large_pages(frames);
   std::int64_t done = 0;
@@ -206,8 +221,23 @@ class PlainStack : public FrameStack {
   }
   bool in_order_only() const override { return where_.bytes->in_order_only(); }
   std::int64_t read_together() override { return in_order_only() ? 0 : 1; }
+  bool in_memory() const override { return bytes_in_memory() != nullptr; }
+  at::Tensor whole() const override {
+    const std::shared_ptr<void> bytes = bytes_in_memory();
+    if (!bytes) return {};
+    return at::from_blob(
+        bytes.get(), {shape_.frames, shape_.rows, shape_.cols}, [bytes](void*) {}, shape_.type);
+  }
 
  private:
+  /// Nothing where they are not numbers as this machine has them.
+  std::shared_ptr<void> bytes_in_memory() const {
+    if (where_.big_endian || where_.stride != shape_.frame_bytes()) return nullptr;
+    const auto bytes = where_.bytes->in_memory(where_.offset, shape_.frames * where_.stride);
+    const auto place = reinterpret_cast<std::uintptr_t>(bytes.get());
+    return place % static_cast<std::uintptr_t>(shape_.item_bytes()) == 0 ? bytes : nullptr;
+  }
+
   std::int64_t window_bytes(const Window& window) const {
     return window.rows() * window.cols() * shape_.item_bytes();
   }

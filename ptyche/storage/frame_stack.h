@@ -43,6 +43,9 @@ class FrameStack {
   /// All frames, whole, where there is a faster way to all of them; else undefined.
   virtual at::Tensor whole() const { return {}; }
 
+  /// Whether whole() makes no copy of them.
+  virtual bool in_memory() const { return false; }
+
   /// Compares what the file says about all of its bytes (a checksum), where `read` does not: called
   /// once all of them were read. Throws InvalidInput for damage.
   virtual void check() const {}
@@ -96,6 +99,11 @@ class ByteReader {
   /// Whether only what lies behind what was read is reached without starting anew; such a reader is
   /// used by one thread.
   virtual bool in_order_only() const { return false; }
+  /// The bytes where they lie, for as long as the pointer lives, if that is memory which nobody can
+  /// change any more (they are copied where they are written to); else nothing.
+  virtual std::shared_ptr<void> in_memory(std::int64_t /*offset*/, std::int64_t /*bytes*/) const {
+    return nullptr;
+  }
 };
 
 /// A file that is read by many threads at once.
@@ -110,6 +118,9 @@ class SharedFile : public ByteReader {
   SharedFile& operator=(const SharedFile&) = delete;
   std::int64_t size() const { return size_; }
   void read(std::int64_t offset, std::int64_t bytes, void* to) const override;
+  /// Of a sealed memory file (memfd_create(2), F_SEAL_WRITE): another could be cut or changed under
+  /// the reader's feet.
+  std::shared_ptr<void> in_memory(std::int64_t offset, std::int64_t bytes) const override;
 
  private:
   void measure();

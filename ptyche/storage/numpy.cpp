@@ -362,7 +362,7 @@ zip_stat_t checked_stat(zip_t* archive, const std::string& entry) {
 }
 
 /// A member's frames. A stored member is checked once all of it was read, a deflated one has a
-/// faster way to all of it.
+/// faster way to all of it (`whole`, which checks).
 class MemberStack : public FrameStack {
  public:
   MemberStack(std::unique_ptr<FrameStack> frames, std::shared_ptr<const SharedFile> file,
@@ -382,8 +382,10 @@ class MemberStack : public FrameStack {
   void check() const override {
     if (!member_.deflated) check_stored_member(*file_, member_);
   }
+  bool in_memory() const override { return frames_->in_memory(); }
   at::Tensor whole() const override {
-    if (!member_.deflated || header_bytes_ % shape_.item_bytes() != 0) return {};
+    if (!member_.deflated) return frames_->whole();
+    if (header_bytes_ % shape_.item_bytes() != 0) return {};
     checked_bytes({member_.bytes}, 1);
     const at::Tensor bytes = at::empty({member_.bytes}, at::kByte);
     char* const data = static_cast<char*>(bytes.mutable_data_ptr());

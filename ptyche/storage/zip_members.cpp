@@ -135,6 +135,10 @@ class StoredMember : public ByteReader {
             offset + bytes, member_.bytes);
     file_->read(member_.at + offset, bytes, to);
   }
+  std::shared_ptr<void> in_memory(std::int64_t offset, std::int64_t bytes) const override {
+    if (offset + bytes > member_.bytes) return nullptr;
+    return file_->in_memory(member_.at + offset, bytes);
+  }
 
  private:
   std::shared_ptr<const SharedFile> file_;

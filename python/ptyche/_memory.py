@@ -2,7 +2,9 @@
 frees them with the last process that holds them, however that ends."""
 from __future__ import annotations
 
+import fcntl
 import os
+import struct
 import weakref
 import zipfile
 from collections.abc import Iterator, Mapping
@@ -13,6 +15,9 @@ import numpy.typing as npt
 
 CHUNK = 64 << 20
 CPU = 1  # DLPack's number
+ALIGNMENT = 64  # of arrays in an archive, so that they can be used where they lie
+# Nobody can change or cut what lies in memory any more: a child need not copy it.
+SEALS = fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_WRITE | fcntl.F_SEAL_SEAL
 
 
 def is_array(value: Any) -> bool:
@@ -57,16 +62,29 @@ def _write_npy(to: IO[bytes], array: npt.NDArray[Any]) -> None:
         to.write(piece)
 
 
+def _member(name: str, at: int) -> zipfile.ZipInfo:
+    """One whose bytes begin at a multiple of ALIGNMENT when its header is written at `at`."""
+    member = zipfile.ZipInfo(name)
+    begin = at + 30 + len(name) + 20 + 4  # the header, the long sizes that zipfile adds, a field's head
+    padding = -begin % ALIGNMENT
+    member.extra = struct.pack("<HH", 0xD935, padding) + bytes(padding)
+    return member
+
+
 class MemoryFile:
     """Open for as long as the object lives; a child that is given the descriptor opens `path`."""
 
     def __init__(self, name: str = "ptyche") -> None:
-        self.descriptor = os.memfd_create(name, os.MFD_CLOEXEC)
+        self.descriptor = os.memfd_create(name, os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
         self.path = f"/proc/self/fd/{self.descriptor}"
         self._closing = weakref.finalize(self, os.close, self.descriptor)
 
     def nbytes(self) -> int:
         return os.fstat(self.descriptor).st_size
+
+    def _sealed(self) -> MemoryFile:
+        fcntl.fcntl(self.descriptor, *SEALS)
+        return self
 
     def _stream(self) -> IO[bytes]:
         return os.fdopen(os.dup(self.descriptor), "wb", buffering=0)
@@ -77,7 +95,7 @@ class MemoryFile:
         file = cls()
         with file._stream() as stream:
             _write_npy(stream, as_numpy(value))
-        return file
+        return file._sealed()
 
     @classmethod
     def of_arrays(cls, arrays: Mapping[str, Any]) -> MemoryFile:
@@ -85,6 +103,6 @@ class MemoryFile:
         file = cls()
         with file._stream() as stream, zipfile.ZipFile(stream, "w", zipfile.ZIP_STORED) as archive:
             for name, value in arrays.items():
-                with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
+                with archive.open(_member(f"{name}.npy", stream.tell()), "w", force_zip64=True) as member:
                     _write_npy(member, as_numpy(value))
-        return file
+        return file._sealed()

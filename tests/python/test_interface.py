@@ -130,6 +130,15 @@ def test_any_kind_of_array_goes_in_as_it_is(arrays, wrap):
     assert "150" in ptyche.Scan(wrap(counts), positions).info()
 
 
+@pytest.mark.parametrize("dtype", [np.uint8, np.int8, np.uint16, np.int16, np.int64, np.float32, ">i2"])
+def test_an_image_does_not_depend_on_the_arrays_type(arrays, dtype):
+    counts, positions, probe = arrays
+    few = np.minimum(counts, 100)
+    images = [ptyche.solve(ptyche.Scan(few.astype(kind), positions, probe=probe), "ml:2", no_verdict=True)
+              for kind in (np.int32, dtype)]
+    np.testing.assert_array_equal(images[0].object, images[1].object)
+
+
 def test_arrays_are_copied_in_pieces(monkeypatch):
     monkeypatch.setattr(_memory, "CHUNK", 1000)
     for array in (np.arange(30000, dtype=np.int32).reshape(30, 100, 10), np.array(3.5),

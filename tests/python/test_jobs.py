@@ -298,16 +298,26 @@ def test_nothing_is_left_of_many_jobs(arrays, rounds):
 
 
 def test_a_large_scan_is_copied_once(tmp_path):
-    """256 MB of counts: the interpreter's own memory stays as it is, the memory file is their size."""
+    """512 MB of counts: the interpreter's own memory stays as it is, the memory file is their size, and
+    the program uses them where they lie."""
     code = """
         import resource, numpy as np, ptyche
-        counts = np.ones((8192, 128, 128), np.uint16)
+        place = np.indices((128, 128)) - 64
+        beam = 4000 * np.exp(-np.square(place).sum(0) / 200)
+        counts = np.random.default_rng(1).poisson(beam, (256, 128, 128)).astype(np.uint16)
+        counts = np.concatenate([np.roll(counts, number, 0) + np.uint16(number) for number in range(64)])
+        positions = np.random.default_rng(2).uniform(0, 2000, (len(counts), 2))
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        scan = ptyche.Scan(counts, np.zeros((8192, 2)))
+        scan = ptyche.Scan(counts, positions)
         after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         print((after - before) * 1024, scan.nbytes - counts.nbytes)
+        ptyche.Scan(counts[:300], positions[:300]).check()
+        small = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+        scan.check()
+        print((resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss - small) * 1024 / counts.nbytes)
     """
     other = in_another_interpreter(code, tmp_path)
-    out, error = other.communicate(timeout=60)
-    more, beside = map(int, out.split() or [1 << 40, 0])
+    out, error = other.communicate(timeout=120)
+    more, beside, child = map(float, out.split() or [1 << 40, 0, 0])
     assert more < 32 << 20 and beside < 1 << 20, (out, error)
+    assert child < 1.1, (out, error)  # all of it is what the pages of the memory file count
