@@ -62,6 +62,10 @@ int main(int argc, char** argv) {
   hear_interrupts(argc - 1, argv + 1);
   std::error_code unknown;
   const std::filesystem::path own = std::filesystem::read_symlink("/proc/self/exe", unknown);
+  if (unknown) {
+    std::fputs("ptyche: error: /proc/self/exe cannot be read; is /proc mounted?\n", stderr);
+    return 1;
+  }
   const std::string program = own.parent_path() / "ptyche-program";
   execv(program.c_str(), argv);
   std::fprintf(stderr, "ptyche: error: %s: %s; it belongs beside %s\n", program.c_str(),

@@ -329,6 +329,7 @@ class TestPatched:
         source = star_folder(patched, environment, tmp_path / "input")
         result = ptyche.solve(source, "ml:5", no_verdict=True)
         picture = pathlib.Path(os.environ.get("PTYCHE_PICTURES", tmp_path)) / "ptychodus.png"
+        picture.parent.mkdir(parents=True, exist_ok=True)
         found = inside(patched, environment, "window", result.path, source / "diffraction.h5", picture)
         assert found["algorithms"] == ["ptyche_reconstruct", "ptyche_solve", "ptyche_infer"]
         assert "Ptyche" in found["workflows"]
