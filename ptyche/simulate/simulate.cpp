@@ -115,9 +115,10 @@ at::Tensor object_under(const at::Tensor& positions, const SimulateOptions& opti
 }
 
 at::Tensor probe_at(const SimulateOptions& options, double defocus) {
+  const auto size = static_cast<double>(options.pattern_size);
   return make_probe({.shape = options.probe,
                      .pattern_size = options.pattern_size,
-                     .diameter_px = options.probe_diameter_px,
+                     .diameter_px = options.probe_diameter_px.value_or(std::min(22.0, 0.4 * size)),
                      .defocus = defocus,
                      .photons = options.photons,
                      .zernike_rad = options.zernike_rad});
@@ -320,7 +321,7 @@ std::vector<Field> fields(SimulateOptions& options) {
       {.name = "probe-diameter",
        .target = &options.probe_diameter_px,
        .unit = "px",
-       .help = "at defocus 1",
+       .help = "at defocus 1; auto = 22, or .4 of a small pattern",
        .range = {2, 512}},
       {.name = "relative-defocus",
        .target = &options.defocus,

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -53,8 +54,9 @@ struct SimulateOptions {
   double jitter = 0.3;   ///< of the step, uniform in +-, `jittered` only
   double photons = 1e5;  ///< per pattern through an empty sample, at most 1e10
   double amplitude_min = 0.5, amplitude_max = 1.0;
-  double phase_range_rad = 1.2;      ///< phases lie in +-half of it
-  double probe_diameter_px = 22;     ///< at defocus 1 (see probes.h), at most N / 2
+  double phase_range_rad = 1.2;  ///< phases lie in +-half of it
+  /// At defocus 1 (see probes.h), at most N / 2; empty = 22, or .4 N where that is less.
+  std::optional<double> probe_diameter_px = {};
   double defocus = 1.0;              ///< relative to the default defocus; 0 = in focus
   double probe_defocus_error = 0;    ///< relative error of the defocus in the probe that is given
   double position_error_px = 0;      ///< root mean square per axis, normal, of the given positions

@@ -1255,7 +1255,7 @@ class _Simulate(Protocol):
     amplitude_min: of the object (0..1, default 0.5)
     amplitude_max: of the object (0..2, default 1.0)
     phase_range: phases lie in +- half of it (0..6.28, rad, default 1.2)
-    probe_diameter: at defocus 1 (2..512, px, default 22.0)
+    probe_diameter: at defocus 1; auto = 22, or .4 of a small pattern (2..512, px, default 'auto')
     relative_defocus: over the default one; 0 = in focus (-10..10, default 1.0)
     probe_defocus_error: relative error of the defocus in the probe that the file gives (-1..10, default 0.0)
     position_error: of the positions that the file gives, root mean square per axis (0..100, px, default 0.0)

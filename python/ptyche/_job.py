@@ -21,6 +21,7 @@ import numpy.typing as npt
 
 from . import errors
 from ._folder import Folder
+from ._memory import without_paths
 from ._program import Words, program
 
 Result = TypeVar("Result")
@@ -298,7 +299,7 @@ class Job(Generic[Result]):
         told = str(end["message"]) if end is not None else ""
         words = self._last_words()
         said = told or words.removeprefix("ptyche: ").removeprefix("error: ")
-        said = said.split("\nptyche ")[0]  # where help is found in a terminal
+        said = without_paths(said.split("\nptyche ")[0])  # where help is found in a terminal
         stopped = self._cancelled and code in (-signal.SIGINT, -signal.SIGTERM, -signal.SIGKILL)
         error: errors.Error
         if code == 130 or stopped or (self._cancelled and code == 0):
@@ -330,7 +331,7 @@ class Job(Generic[Result]):
         self._warned = True
         for event in self._events:
             if event["event"] == "warning":
-                warnings.warn(event["message"], errors.PtycheWarning, stacklevel=4)
+                warnings.warn(without_paths(event["message"]), errors.PtycheWarning, stacklevel=4)
             elif event["event"] == "finished" and event["exit_code"] == 4:
                 warnings.warn(f"the image failed: {event['message']}", errors.PtycheWarning,
                               stacklevel=4)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import re
 import struct
 import weakref
 import zipfile
@@ -18,6 +19,11 @@ CPU = 1  # DLPack's number
 ALIGNMENT = 64  # of arrays in an archive, so that they can be used where they lie
 # Nobody can change or cut what lies in memory any more: a child need not copy it.
 SEALS = fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_WRITE | fcntl.F_SEAL_SEAL
+
+
+def without_paths(message: str) -> str:
+    """A message of the program that speaks of arrays, not of the files that they lie in."""
+    return re.sub(r"/proc/self/fd/\d+", "the given array", message)
 
 
 def is_array(value: Any) -> bool:

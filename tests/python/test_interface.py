@@ -139,6 +139,13 @@ def test_an_image_does_not_depend_on_the_arrays_type(arrays, dtype):
     np.testing.assert_array_equal(images[0].object, images[1].object)
 
 
+def test_messages_speak_of_the_array_and_not_of_its_file(arrays):
+    counts, positions, _ = arrays
+    with pytest.raises(ptyche.InvalidInput, match="^the given array: ") as said:
+        ptyche.Scan(np.where(counts > 3, np.nan, counts), positions).check()
+    assert "/proc" not in str(said.value)
+
+
 def test_arrays_are_copied_in_pieces(monkeypatch):
     monkeypatch.setattr(_memory, "CHUNK", 1000)
     for array in (np.arange(30000, dtype=np.int32).reshape(30, 100, 10), np.array(3.5),

@@ -323,5 +323,10 @@ TEST(SimulateLike, RefusesAScanWithoutATruthAndATruthThatIsTooSmall) {
             std::string::npos);
 }
 
+TEST(Simulate, PatternsOfAnySizeHaveAProbeThatFits) {
+  for (const std::int64_t size : {16, 30, 32, 1024})
+    EXPECT_NO_THROW(simulate({.pattern_size = size, .frames = 4})) << size;
+}
+
 }  // namespace
 }  // namespace ptyche
