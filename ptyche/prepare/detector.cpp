@@ -17,6 +17,10 @@ constexpr double kUsualLight = 0.99;  // of the pixels: brighter ones, perhaps h
 // Variance over the pixels of the mean pattern, over Poisson's: >= 2.9 (18000 photons in all, N =
 // 128), mostly > 100 | <= 1.03 (noise only).
 constexpr double kFlat = 1.5;
+// The same of blocks of pixels: 27 (48 photons a pattern, 36 patterns, N = 256) | .8 .. 1.3
+// (noise).
+constexpr double kFlatBlocks = 2;
+constexpr std::int64_t kBlocks = 16;  // a side
 // Share of all counts in the lines opposite to lines without any: <= 2e-5 | 1.0.
 constexpr double kDeadShare = 0.05;
 // Brightest quadrant over the median one: <= 2.2 | 5.5 .. 11; jump of ln(counts) on its borders:
@@ -51,6 +55,23 @@ void judge_mask(Diagnosis& diagnosis, const Scan& scan, const Patterns& patterns
 
 namespace {
 
+/// Variance over Poisson's of the light in 16 x 16 blocks of the mean pattern, of those that the
+/// mask leaves whole: few photons on many pixels are even as noise pixel by pixel. 0 where blocks
+/// are few.
+double unevenness_of_blocks(const Patterns& patterns, const at::Tensor& mean) {
+  const std::int64_t side = patterns.pixels() / kBlocks;
+  if (side < 2) return 0;
+  const std::vector<std::int64_t> shape{kBlocks, side, kBlocks, side};
+  const auto in_blocks = [&](const at::Tensor& image) {
+    return image.narrow(0, 0, kBlocks * side).narrow(1, 0, kBlocks * side).reshape(shape);
+  };
+  const at::Tensor whole = in_blocks(patterns.mask).all(3).all(1);
+  const at::Tensor light = in_blocks(mean).sum({1, 3}).masked_select(whole);
+  if (light.numel() < kBlocks * kBlocks / 4) return 0;
+  const double noise = light.mean().item<double>() / static_cast<double>(patterns.size());
+  return light.var(false).item<double>() / (noise + 1e-12);
+}
+
 /// Whether the mean pattern is as even as noise.
 bool is_noise_only(Diagnosis& diagnosis, const Patterns& patterns, const at::Tensor& mean) {
   const at::Tensor seen = mean.masked_select(patterns.mask);
@@ -58,7 +79,7 @@ bool is_noise_only(Diagnosis& diagnosis, const Patterns& patterns, const at::Ten
   const double noise = seen.mean().item<double>() / static_cast<double>(patterns.size());
   const double ratio = seen.var(false).item<double>() / (noise + 1e-12);
   diagnosis.numbers["mean_over_noise"] = ratio;
-  return ratio < kFlat;
+  return ratio < kFlat && unevenness_of_blocks(patterns, mean) < kFlatBlocks;
 }
 
 /// Lines of a detector from one edge inwards that count nothing although the mask lets them.

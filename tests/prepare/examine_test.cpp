@@ -142,6 +142,12 @@ TEST(Examine, NamesEachFault) {
   }
 }
 
+TEST(Examine, RefusesNoDiffractionOfFewPhotonsOnManyPixels) {
+  const Scan dim = simulate({.pattern_size = 256, .frames = 16, .photons = 60});
+  EXPECT_FALSE(examine(dim).has("detector: noise only"));
+  EXPECT_TRUE(examine(with_counts(dim, noise_like(dim))).has("detector: noise only"));
+}
+
 TEST(Examine, LooksAtNothingThatNeedsAPatternInScansThatAreTooSmall) {
   SimulateOptions small = usual_scan();
   small.pattern_size = 16;
