@@ -42,6 +42,8 @@ constexpr double kLongObjectStep = 0.1;
 constexpr double kPoor = 3;  // times the deviance of photon noise: perhaps a false minimum
 constexpr double kPriorMatters = 0.1;  // its curvature over that of the light
 constexpr double kSlope = 0.1;         // of the prior, see add_smoothness
+// A prior that spares edges is stiffer between them. `tune`, `report`: docs/solvers.md.
+constexpr double kEdge = 0.06, kSlopeBetweenEdges = 0.7;
 constexpr std::int64_t kModes = 3;
 constexpr std::int64_t kMostPasses = 40;
 constexpr double kStill = 0.02, kStillInMuchLight = 0.003;
@@ -58,7 +60,7 @@ struct Choice {
   std::int64_t modes = 1;
   PositionFreedom positions = PositionFreedom::none;
   bool fixed_probe = false, background = true;
-  double stiffness = 1;  ///< of the amplitude in the prior
+  double stiffness = 1, edge = 0;  ///< of the prior
   double still = kStill;
   bool holds_positions = false;  ///< as the image from which it begins has them
 };
@@ -119,7 +121,7 @@ class Automatic {
   AutomaticResult run(const std::optional<Reconstruction>& start) {
     const SolverProblem problem = make_problem(scan_, {});
     const double counts = problem.photons / static_cast<double>(problem.patterns());
-    const bool few = counts < kFewPhotons;
+    const bool few = counts < few_photons(start_state(problem, start).probe);
     detail("{:.3g} counts a pattern: {}", counts,
            few ? "few, so the probe is held at first" : "enough to find probe and background");
     begin(start, few);
@@ -129,6 +131,7 @@ class Automatic {
     if (goes_on() && !few && dim && !has_faults()) try_slopes();
     if (goes_on() && !few) go_on_until_still();
     if (goes_on() && !few) leave_out_misfits(start);
+    if (goes_on() && !few && !has_faults()) try_edges();
     if (goes_on() && !few && !explains_all()) give_freedom(start);
     if (goes_on() && !dim) polish();
     AutomaticResult result;
@@ -182,6 +185,7 @@ class Automatic {
         .seed = options_.seed};
     set_if_looked_at(options, "object-slope", choice.slope);
     set_if_looked_at(options, "amplitude-stiffness", choice.stiffness);
+    set_if_looked_at(options, "object-edge", choice.edge);
     set_if_looked_at(options, "still", choice.still);
     set_if_looked_at(options, "object-step", kLongObjectStep);
     take_engine_for(scan_.pattern_size(), options);
@@ -310,6 +314,14 @@ class Automatic {
       choices.emplace_back(fmt::format("prior of slope {:g}", choice.slope), choice);
     }
     race(choices, kOfPrior);
+  }
+
+  /// For samples with sharp borders: the changes that noise makes are smoothed more, theirs less.
+  void try_edges() {
+    Choice choice = best_.choice;
+    choice.edge = kEdge;
+    choice.slope *= kSlopeBetweenEdges;
+    try_whole("prior that spares edges", choice, {{"lbfgs", kMostPasses}}, best_.image);
   }
 
   void go_on_until_still() {
@@ -462,6 +474,14 @@ class Automatic {
 };
 
 }  // namespace
+
+double few_photons(const at::Tensor& probe) {
+  constexpr double kFew = 5e3, kUsualArea_px = 400;  // of the scans by which it was chosen
+  const at::Tensor light = mode_power(probe).to(at::kDouble);
+  const double squares = light.square().sum().item<double>();
+  const double area = squares > 0 ? std::pow(light.sum().item<double>(), 2) / squares : 0;
+  return kFew * std::max(1.0, area / kUsualArea_px);
+}
 
 AutomaticResult solve_automatically(const Scan& scan, const std::optional<Reconstruction>& start,
                                     const AutomaticOptions& options, const ImageWatch& better,

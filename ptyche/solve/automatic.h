@@ -56,7 +56,7 @@ using ImageWatch = std::function<void(const Reconstruction&)>;
 ///    probe modes; modes and positions; the same from the difference map where the fit is poor;
 ///    more passes where there is much light;
 /// 5. the patterns that were set apart come back for the last passes.
-/// With fewer than kFewPhotons counts a pattern instead of 1 to 4: L-BFGS from a flat object with
+/// With fewer than few_photons counts a pattern instead of 1 to 4: L-BFGS from a flat object with
 /// the probe held and a prior that is stiffer for the amplitude, then once with a background and
 /// once with a free probe, which must foretell much better. Throws InvalidInput like `solve`.
 /// With `keep` every attempt that has come to its end is kept, and the one under way every half
@@ -69,7 +69,11 @@ AutomaticResult solve_automatically(const Scan& scan, const std::optional<Recons
 /// Its image alone. Throws Interrupted after Ctrl-C, InvalidInput where the chain diverges.
 Reconstruction automatic_image(const Scan& scan, const AutomaticOptions& options = {});
 
-inline constexpr double kFewPhotons = 5e3;
+/// Counts a pattern below which they are few: 5000, and more for a probe on more than 400 object
+/// pixels, in proportion: it is light on a pixel that an image is made of.
+///   probe  (modes, N, N) complex64
+double few_photons(const at::Tensor& probe);
+
 inline constexpr std::int64_t kTrialPasses = 8;
 
 }  // namespace ptyche

@@ -136,11 +136,28 @@ double add_amplitude_smoothness(const at::Tensor& object, double weight, at::Ten
   return weight * value;
 }
 
-}  // namespace
+/// weight sum 2 edge^2 [ sqrt(1 + q / edge^2) - 1 ], q as in the header; its gradient is added.
+double add_edges(const at::Tensor& object, double weight, double edge, at::Tensor& gradient) {
+  const at::Tensor rows = object.diff(1, 0), cols = object.diff(1, 1);
+  const auto squares = [](const at::Tensor& values) {
+    return at::view_as_real(values).square().sum(-1);
+  };
+  at::Tensor root = at::ones(object.sizes(), at::kFloat);
+  root.narrow(0, 0, rows.size(0)).add_(squares(rows), 1 / (edge * edge));
+  root.narrow(1, 0, cols.size(1)).add_(squares(cols), 1 / (edge * edge));
+  root.sqrt_();
+  for (const std::int64_t axis : {0, 1}) {
+    const at::Tensor& change = axis == 0 ? rows : cols;
+    const std::int64_t length = change.size(axis);
+    const at::Tensor pull = change / root.narrow(axis, 0, length);
+    gradient.narrow(axis, 1, length).add_(pull, 2 * weight);
+    gradient.narrow(axis, 0, length).sub_(pull, 2 * weight);
+  }
+  return 2 * weight * edge * edge * (root - 1).sum(at::kDouble).item<double>();
+}
 
-double add_smoothness(const at::Tensor& object, double slope, double share, at::Tensor& gradient,
-                      double stiffness) {
-  const double weight = share / (2 * slope * slope);
+/// weight sum |O(x) - O(x + 1)|^2 over rows and columns; its gradient is added.
+double add_squares(const at::Tensor& object, double weight, at::Tensor& gradient) {
   const at::Tensor from = object.contiguous();
   const std::int64_t rows = from.size(0), cols = from.size(1);
   const Pixel* values = from.const_data_ptr<Pixel>();
@@ -153,8 +170,18 @@ double add_smoothness(const at::Tensor& object, double slope, double share, at::
         return sum;
       },
       std::plus<double>());
-  return weight * squares +
-         (stiffness != 1 ? add_amplitude_smoothness(from, weight * (stiffness - 1), gradient) : 0);
+  return weight * squares;
+}
+
+}  // namespace
+
+double add_smoothness(const at::Tensor& object, const SmoothnessPrior& prior, double share,
+                      at::Tensor& gradient) {
+  const double weight = share / (2 * prior.slope * prior.slope);
+  const double value = prior.edge > 0 ? add_edges(object, weight, prior.edge, gradient)
+                                      : add_squares(object, weight, gradient);
+  if (prior.stiffness == 1) return value;
+  return value + add_amplitude_smoothness(object, weight * (prior.stiffness - 1), gradient);
 }
 
 double smoothness_curvature(double slope) { return 4 / (slope * slope); }

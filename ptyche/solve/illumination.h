@@ -34,17 +34,26 @@ double mean_light(const SolverProblem& problem, const SolverState& state);
 double image_movement(const SolverProblem& problem, const SolverState& state,
                       const at::Tensor& before);
 
-/// Negative logarithm of a Gaussian prior, over rows and columns
-///   sum [ |O(x) - O(x + 1)|^2 + (stiffness - 1) (|O(x)| - |O(x + 1)|)^2 ] / (2 slope^2),
-/// and its gradient (dL/dRe + i dL/dIm) added to `gradient` times `share`.
-///   object, gradient  (rows, cols) complex64, the gradient contiguous
-///   slope             root mean square change of the object from pixel to pixel, > 0
-///   stiffness         of the amplitude over that of the phase, >= 0
-/// Returns the value times `share`.
-double add_smoothness(const at::Tensor& object, double slope, double share, at::Tensor& gradient,
-                      double stiffness = 1);
+/// What is expected of the object's changes from pixel to pixel.
+struct SmoothnessPrior {
+  double slope = 0.1;    ///< root mean square of them, > 0
+  double stiffness = 1;  ///< of the amplitude over that of the phase, >= 0
+  double edge = 0;       ///< changes above it are edges and cost less; 0 = none are
+};
 
-/// The curvature of that prior by one pixel: 4 / slope^2, from its four neighbours.
+/// Negative logarithm of the prior. Without edges it is Gaussian, over rows and columns
+///   sum [ |O(x) - O(x + 1)|^2 + (stiffness - 1) (|O(x)| - |O(x + 1)|)^2 ] / (2 slope^2);
+/// with them, with q the sum of a pixel's two |O(x) - O(x + 1)|^2, their part of it is
+///   sum (edge / slope)^2 [ sqrt(1 + q / edge^2) - 1 ],
+/// total variation that is smoothed near 0 (the hypersurface potential of Charbonnier et al. 1997,
+/// IEEE Trans. Image Process. 6, 298). Its gradient (dL/dRe + i dL/dIm) is added to `gradient`
+/// times `share`.
+///   object, gradient  (rows, cols) complex64, the gradient contiguous
+/// Returns the value times `share`.
+double add_smoothness(const at::Tensor& object, const SmoothnessPrior& prior, double share,
+                      at::Tensor& gradient);
+
+/// The curvature of that prior by one pixel: 4 / slope^2, from its four neighbours; less at edges.
 double smoothness_curvature(double slope);
 
 /// The prior's curvature is 8 / (2 slope^2) or less, that of the counts 2 `light` where `light`

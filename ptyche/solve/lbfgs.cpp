@@ -109,19 +109,24 @@ at::Tensor units_of(const SolverProblem& problem, const SolverState& state, doub
 
 struct LbfgsOptions {
   GradientOptions gradient = {};
-  double object_slope = 0.1;  ///< see add_smoothness; 0 = no prior
-  double stiffness = 1;       ///< of the amplitude in it
-  double plateau = 1e-5;      ///< 0..1; 0 = all passes are made
-  double still = 0;           ///< see Plateau
+  SmoothnessPrior prior = {};  ///< a slope of 0 = no prior
+  double plateau = 1e-5;       ///< 0..1; 0 = all passes are made
+  double still = 0;            ///< see Plateau
 };
 
 std::vector<Field> fields(LbfgsOptions& o, const SolverOptions& common) {
   (void)common;
   return joined(
       {fields(o.gradient),
-       {object_slope_field(o.object_slope),
+       {object_slope_field(o.prior.slope),
+        {.name = "object-edge",
+         .target = &o.prior.edge,
+         .unit = "|object|/px",
+         .help = "changes of the object that are larger are edges, which the prior spares; 0 = it "
+                 "knows no edges",
+         .range = {0, 1e6}},
         {.name = "amplitude-stiffness",
-         .target = &o.stiffness,
+         .target = &o.prior.stiffness,
          .help = "how many times less the prior expects the amplitude to change than the phase, "
                  "squared; 3 where photons are few",
          .range = {0, 1e3}},
@@ -231,7 +236,7 @@ class Lbfgs : public Solver {
   void start(const SolverProblem& problem, const SolverState& state) {
     steps_.clear();
     changes_.clear();
-    units_ = units_of(problem, state, options_.object_slope);
+    units_ = units_of(problem, state, options_.prior.slope);
     slow_ = slow_waves(state);
     power_ = probe_power(state.probe);
     point_ = constrained(problem, line_of(state) / units_, state);
@@ -267,9 +272,8 @@ class Lbfgs : public Solver {
     SolverGradient slope = gradient(problem, state, all_patterns(problem), options_.gradient);
     slope.probe = problem.options.fixed_probe ? at::zeros_like(slope.probe)
                                               : at_equal_power(slope.probe, state.probe);
-    const double prior = options_.object_slope > 0
-                             ? add_smoothness(state.object, options_.object_slope, 1, slope.object,
-                                              options_.stiffness)
+    const double prior = options_.prior.slope > 0
+                             ? add_smoothness(state.object, options_.prior, 1, slope.object)
                              : 0;
     const at::Tensor corrections = allowed_corrections(
         slope.positions.to(at::kDouble), problem.positions, problem.options.positions);

@@ -59,7 +59,8 @@ class Ml : public Solver {
       SolverGradient slope = gradient(problem, state, batch, options_.batches.gradient);
       loss += slope.loss;
       if (slope_prior > 0)
-        add_smoothness(state.object, slope_prior, share_of(problem, batch), slope.object);
+        add_smoothness(state.object, {.slope = slope_prior}, share_of(problem, batch),
+                       slope.object);
       adam_step(state.object, slope.object, object_, options_.object_step * factor);
       if (move_probe) step_probe(state, slope.probe, options_.probe_step * factor);
       auxiliary_.after_batch(problem, state, batch, slope, pass.total > 0 ? factor : 0);

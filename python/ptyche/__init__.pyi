@@ -311,6 +311,7 @@ class _Solve(Protocol):
     object_slope: expected change of the object from pixel to pixel, root mean square; smooths where photons are few; 0 = no such prior (ml, lbfgs: 0.1) (0..1e+06, |object|/px, default 'auto')
     plateau: where ten passes lower the loss by less than this share, half of the passes left are skipped, so that the steps become short sooner; 0 = never (ml, epie, rpie: 0); where ten passes lower the loss by less than this share, the solver ends; 0 = never (lbfgs, lsqml: 1e-05) (0..1, default 'auto')
     slow_momentum: momentum coefficient, from pass to pass, of the phase's waves that are longer than the probe, which the steps leave behind; 0 = none (ml: 0.8; lsqml, epie, rpie: 0.5) (0..0.99, default 'auto')
+    object_edge: changes of the object that are larger are edges, which the prior spares; 0 = it knows no edges (lbfgs: 0) (0..1e+06, |object|/px, default 'auto')
     amplitude_stiffness: how many times less the prior expects the amplitude to change than the phase, squared; 3 where photons are few (lbfgs: 1) (0..1000, default 'auto')
     still: where five passes move the image by less than this share of its contrast, the solver ends; 0 = never (lbfgs: 0) (0..1, contrast, default 'auto')
     momentum: momentum coefficient: share of the last update that is added to the next one (lsqml: 0.5; epie, rpie: 0) (0..0.99, default 'auto')
@@ -390,6 +391,7 @@ class _Solve(Protocol):
         object_slope: SupportsFloat | str | None = ...,
         plateau: SupportsFloat | str | None = ...,
         slow_momentum: SupportsFloat | str | None = ...,
+        object_edge: SupportsFloat | str | None = ...,
         amplitude_stiffness: SupportsFloat | str | None = ...,
         still: SupportsFloat | str | None = ...,
         momentum: SupportsFloat | str | None = ...,
@@ -470,6 +472,7 @@ class _Solve(Protocol):
         object_slope: SupportsFloat | str | None = ...,
         plateau: SupportsFloat | str | None = ...,
         slow_momentum: SupportsFloat | str | None = ...,
+        object_edge: SupportsFloat | str | None = ...,
         amplitude_stiffness: SupportsFloat | str | None = ...,
         still: SupportsFloat | str | None = ...,
         momentum: SupportsFloat | str | None = ...,

@@ -86,6 +86,27 @@ Scan smeared(const Scan& scan) {
   return Scan(fields);
 }
 
+TEST(Automatic, PhotonsAreFewWhereAWideProbeSpreadsThem) {
+  const auto limit = [](std::int64_t size) {
+    return few_photons(at::ones({1, size, size}, at::kComplexFloat));
+  };
+  EXPECT_EQ(limit(10), 5e3);
+  EXPECT_EQ(limit(20), 5e3);
+  EXPECT_NEAR(limit(80) / limit(40), 4, 1e-6);
+  const Scan wide =
+      simulate({.pattern_size = 128, .frames = 30, .photons = 1e4, .probe_diameter_px = 44});
+  EXPECT_TRUE(tried(solve_automatically(wide, {}, {}), "probe held"));
+}
+
+TEST(Automatic, SparesTheEdgesOfASampleThatHasThem) {
+  const Scan leaves = simulate({.frames = 80, .step_px = 6, .photons = 1e5});
+  const AutomaticResult result = solve_automatically(leaves, {}, {});
+  const auto edges = std::ranges::find(result.attempts, "prior that spares edges", &Attempt::what);
+  ASSERT_NE(edges, result.attempts.end());
+  EXPECT_TRUE(edges->kept);
+  EXPECT_LT(edges->held_out_deviance, std::prev(edges)->held_out_deviance);
+}
+
 TEST(Automatic, TriesNoMoreFreedomWhereHeldOutPatternsAreExplained) {
   ScanFields fields = leaves().fields();
   fields.counts = (leaves().counts().to(at::kFloat) / 5).round();

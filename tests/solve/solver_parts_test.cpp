@@ -153,18 +153,32 @@ TEST(Illumination, GatheringIsTheAdjointOfSpreading) {
   EXPECT_LT(difference.abs().item<float>(), 1e-3);
 }
 
-TEST(Smoothness, GradientIsThatOfItsValueAlsoWhereTheAmplitudeIsStiffer) {
+TEST(Smoothness, GradientIsThatOfItsValueWithStifferAmplitudeAndWithEdges) {
   const at::Tensor object = noise({6, 7}), along = noise({7, 6}).t().contiguous();
-  for (const double stiffness : {1.0, 3.0}) {
+  for (const SmoothnessPrior& prior :
+       {SmoothnessPrior{.slope = 0.5}, SmoothnessPrior{.slope = 0.5, .stiffness = 3},
+        SmoothnessPrior{.slope = 0.5, .edge = 0.4},
+        SmoothnessPrior{.slope = 0.5, .stiffness = 3, .edge = 0.4}}) {
     at::Tensor gradient = at::zeros_like(object), ignored = at::zeros_like(object);
-    add_smoothness(object, 0.5, 0.3, gradient, stiffness);
+    add_smoothness(object, prior, 0.3, gradient);
     const double step = 1e-3;
-    const double rise = add_smoothness(object + step * along, 0.5, 0.3, ignored, stiffness) -
-                        add_smoothness(object - step * along, 0.5, 0.3, ignored, stiffness);
+    const double rise = add_smoothness(object + step * along, prior, 0.3, ignored) -
+                        add_smoothness(object - step * along, prior, 0.3, ignored);
     const double slope =
         (at::view_as_real(gradient) * at::view_as_real(along)).sum().item<double>();
-    EXPECT_NEAR(rise / (2 * step) / slope, 1, 5e-3) << stiffness;
+    EXPECT_NEAR(rise / (2 * step) / slope, 1, 5e-3) << prior.stiffness << " " << prior.edge;
   }
+}
+
+TEST(Smoothness, AnEdgeCostsItsHeightAndNotItsSquareAndNoiseAsMuchAsWithoutEdges) {
+  const auto cost = [](double height, double edge) {
+    at::Tensor object = at::zeros({4, 8}, at::kComplexFloat), ignored = at::zeros_like(object);
+    object.narrow(1, 4, 4).fill_(height);
+    return add_smoothness(object, {.slope = 0.1, .edge = edge}, 1, ignored);
+  };
+  EXPECT_NEAR(cost(2, 0.01) / cost(1, 0.01), 2, 0.02);
+  EXPECT_NEAR(cost(2, 0) / cost(1, 0), 4, 1e-3);
+  EXPECT_NEAR(cost(0.001, 0.1) / cost(0.001, 0), 1, 1e-2);
 }
 
 }  // namespace
