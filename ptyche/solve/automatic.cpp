@@ -121,7 +121,7 @@ class Automatic {
   AutomaticResult run(const std::optional<Reconstruction>& start) {
     const SolverProblem problem = make_problem(scan_, {});
     const double counts = problem.photons / static_cast<double>(problem.patterns());
-    const bool few = counts < few_photons(start_state(problem, start).probe);
+    const bool few = counts < few_photons(start_state(problem, start).probe, scan_.probe_given());
     detail("{:.3g} counts a pattern: {}", counts,
            few ? "few, so the probe is held at first" : "enough to find probe and background");
     begin(start, few);
@@ -475,8 +475,9 @@ class Automatic {
 
 }  // namespace
 
-double few_photons(const at::Tensor& probe) {
+double few_photons(const at::Tensor& probe, bool given) {
   constexpr double kFew = 5e3, kUsualArea_px = 400;  // of the scans by which it was chosen
+  if (!given) return kFew;
   const at::Tensor light = mode_power(probe).to(at::kDouble);
   const double squares = light.square().sum().item<double>();
   const double area = squares > 0 ? std::pow(light.sum().item<double>(), 2) / squares : 0;

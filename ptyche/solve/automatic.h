@@ -69,10 +69,11 @@ AutomaticResult solve_automatically(const Scan& scan, const std::optional<Recons
 /// Its image alone. Throws Interrupted after Ctrl-C, InvalidInput where the chain diverges.
 Reconstruction automatic_image(const Scan& scan, const AutomaticOptions& options = {});
 
-/// Counts a pattern below which they are few: 5000, and more for a probe on more than 400 object
-/// pixels, in proportion: it is light on a pixel that an image is made of.
+/// Counts a pattern below which they are few: 5000, and more where the file gives a probe that lies
+/// on more than 400 object pixels, in proportion: it is light on a pixel that an image is made of.
+/// A probe that was found is not held so early: it is seldom good enough.
 ///   probe  (modes, N, N) complex64
-double few_photons(const at::Tensor& probe);
+double few_photons(const at::Tensor& probe, bool given);
 
 inline constexpr std::int64_t kTrialPasses = 8;
 

@@ -88,8 +88,9 @@ Scan smeared(const Scan& scan) {
 
 TEST(Automatic, PhotonsAreFewWhereAWideProbeSpreadsThem) {
   const auto limit = [](std::int64_t size) {
-    return few_photons(at::ones({1, size, size}, at::kComplexFloat));
+    return few_photons(at::ones({1, size, size}, at::kComplexFloat), /*given=*/true);
   };
+  EXPECT_EQ(few_photons(at::ones({1, 80, 80}, at::kComplexFloat), /*given=*/false), 5e3);
   EXPECT_EQ(limit(10), 5e3);
   EXPECT_EQ(limit(20), 5e3);
   EXPECT_NEAR(limit(80) / limit(40), 4, 1e-6);
