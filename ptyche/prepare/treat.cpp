@@ -45,6 +45,16 @@ at::Tensor moved(const at::Tensor& images, const ShiftPatterns& shift) {
   return turned;
 }
 
+/// Some at a time: rolling along two axes makes a copy between.
+at::Tensor all_moved(const at::Tensor& patterns, const ShiftPatterns& shift) {
+  at::Tensor all = at::empty_like(patterns);
+  for (std::int64_t first = 0; first < patterns.size(0); first += kFramesPerBatch) {
+    const std::int64_t length = std::min(kFramesPerBatch, patterns.size(0) - first);
+    all.narrow(0, first, length).copy_(moved(patterns.narrow(0, first, length), shift));
+  }
+  return all;
+}
+
 /// Changes the fields; one operator for each remedy.
 struct Change {
   ScanFields& fields;
@@ -59,7 +69,7 @@ struct Change {
     fields.counts = in_smallest_exact_type(at::cat(parts));
   }
   void operator()(const ShiftPatterns& shift) const {
-    fields.counts = moved(fields.counts, shift);
+    fields.counts = all_moved(fields.counts, shift);
     fields.mask = moved(fields.mask, shift);
   }
   void operator()(const ChangeMask& change) const {
