@@ -59,14 +59,15 @@ def measured(program, scan, folder):
                 found[name + key] = [round(error(truth, folder / "out" / image), 4), took]
 
     result = {"": "reconstruction.h5"}
+    both = {"": "network.h5", ", refined": "reconstruction.h5"}
     default = ("reconstruct", file, "-o", folder / "out", "--no-verdict")
     arm("default", result, *default)
     for chain in CHAINS:
         arm(chain, result, "solve", file, "-o", folder / "out", "--no-verdict", "--solver", chain)
-    arm("trained", {"": "network.h5", ", refined": "reconstruction.h5"}, *default, "--train", EPOCHS)
+    arm("trained", both, *default, "--train", EPOCHS)
     if "default" in found and "trained" in found:
         epochs = max(1, int(EPOCHS * found["default"][1] / found["trained"][1]))
-        arm("equal time", {"": "network.h5", ", refined": "reconstruction.h5"}, *default, "--train", epochs)
+        arm("equal time", both, *default, "--train", epochs)
     arm("shipped", result, "infer", file, "-o", folder / "out")
     return found
 

@@ -42,7 +42,8 @@ constexpr double kLongObjectStep = 0.1;
 constexpr double kPoor = 3;  // times the deviance of photon noise: perhaps a false minimum
 constexpr double kPriorMatters = 0.1;  // its curvature over that of the light
 constexpr double kSlope = 0.1;         // of the prior, see add_smoothness
-// A prior that spares edges is stiffer between them. `tune`, `report`: docs/solvers.md.
+// A prior that spares edges can be stiffer between them; both by 12 simulated scans, the `tune`
+// half of `./run bench defaults`.
 constexpr double kEdge = 0.06, kSlopeBetweenEdges = 0.7;
 constexpr std::int64_t kModes = 3;
 constexpr std::int64_t kMostPasses = 40;
@@ -476,12 +477,12 @@ class Automatic {
 }  // namespace
 
 double few_photons(const at::Tensor& probe, bool given) {
-  constexpr double kFew = 5e3, kUsualArea_px = 400;  // of the scans by which it was chosen
-  if (!given) return kFew;
+  constexpr double kCounts = 5e3, kUsualArea_px = 400;  // of the scans by which it was chosen
+  if (!given) return kCounts;
   const at::Tensor light = mode_power(probe).to(at::kDouble);
   const double squares = light.square().sum().item<double>();
   const double area = squares > 0 ? std::pow(light.sum().item<double>(), 2) / squares : 0;
-  return kFew * std::max(1.0, area / kUsualArea_px);
+  return kCounts * std::max(1.0, area / kUsualArea_px);
 }
 
 AutomaticResult solve_automatically(const Scan& scan, const std::optional<Reconstruction>& start,

@@ -143,10 +143,8 @@ at::Tensor read_frames(const FrameStack& stack, const at::Tensor& numbers, const
   const bool all = numbers.size(0) == shape.frames;
   const bool uncut = window == Window{0, shape.rows, 0, shape.cols};
   if (all && (uncut || shape.frames * shape.frame_bytes() <= kSmall))
-    if (const at::Tensor whole = stack.whole(); whole.defined()) {
-      if (stack.in_memory()) stack.check();
+    if (const at::Tensor whole = stack.whole(); whole.defined())
       return narrowed(cut(whole, window).contiguous(), shape);
-    }
   at::Tensor frames = at::empty(sizes, shape.type);
   use_large_pages(frames);
   std::int64_t done = 0;

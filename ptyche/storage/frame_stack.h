@@ -40,7 +40,7 @@ class FrameStack {
   /// allows it. Throws InvalidInput for what cannot be read.
   virtual void read(std::int64_t first, const Window& window, at::Tensor to) const = 0;
 
-  /// All frames, whole, where there is a faster way to all of them; else undefined.
+  /// All frames, whole and checked, where there is a faster way to all of them; else undefined.
   virtual at::Tensor whole() const { return {}; }
 
   /// Whether whole() makes no copy of them.

@@ -361,8 +361,8 @@ zip_stat_t checked_stat(zip_t* archive, const std::string& entry) {
   return stat;
 }
 
-/// A member's frames. A stored member is checked once all of it was read, a deflated one has a
-/// faster way to all of it (`whole`, which checks).
+/// A member's frames. A stored member is checked once all of it was read; `whole`, a faster way to
+/// all of it for a deflated member and for one in memory, checks by itself.
 class MemberStack : public FrameStack {
  public:
   MemberStack(std::unique_ptr<FrameStack> frames, std::shared_ptr<const SharedFile> file,
@@ -384,7 +384,11 @@ class MemberStack : public FrameStack {
   }
   bool in_memory() const override { return frames_->in_memory(); }
   at::Tensor whole() const override {
-    if (!member_.deflated) return frames_->whole();
+    if (!member_.deflated) {
+      const at::Tensor frames = frames_->whole();
+      if (frames.defined()) check();
+      return frames;
+    }
     if (header_bytes_ % shape_.item_bytes() != 0) return {};
     checked_bytes({member_.bytes}, 1);
     const at::Tensor bytes = at::empty({member_.bytes}, at::kByte);
