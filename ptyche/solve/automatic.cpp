@@ -64,6 +64,7 @@ struct Choice {
   double stiffness = 1, edge = 0;  ///< of the prior
   double still = kStill;
   bool holds_positions = false;  ///< as the image from which it begins has them
+  bool slow_phase = true;        ///< corrected before L-BFGS begins
 };
 
 /// Where photons are few: the file's probe as it is, no background that stands in for what is not
@@ -188,6 +189,7 @@ class Automatic {
     set_if_looked_at(options, "amplitude-stiffness", choice.stiffness);
     set_if_looked_at(options, "object-edge", choice.edge);
     set_if_looked_at(options, "still", choice.still);
+    set_if_looked_at(options, "slow-phase", choice.slow_phase ? 1 : 0);
     set_if_looked_at(options, "object-step", kLongObjectStep);
     take_engine_for(scan_.pattern_size(), options);
     return options;
@@ -277,8 +279,10 @@ class Automatic {
     const Reconstruction start = best_.image;
     std::optional<Candidate> winner;
     std::size_t row = 0;
-    for (const auto& [what, choice] : choices) {
+    for (auto [what, choice] : choices) {
+      choice.slow_phase = false;  // what all of them would gain by it decides nothing
       Candidate tried = attempt(what, scan_, choice, {{"lbfgs", kTrialPasses}}, start);
+      tried.choice.slow_phase = true;
       if (tried.end == ChainEnd::interrupted) return void(best_.end = tried.end);
       if (tried.end == ChainEnd::diverged || (winner && !wins(tried.fit, winner->fit, margin))) {
         kept_.drop_image(tried.number);
