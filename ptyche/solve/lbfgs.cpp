@@ -10,6 +10,7 @@
 #include "ptyche/solve/auxiliary_updates.h"
 #include "ptyche/solve/illumination.h"
 #include "ptyche/solve/intensities.h"
+#include "ptyche/solve/slow_phase.h"
 #include "ptyche/solve/slow_waves.h"
 #include "ptyche/storage/layout.h"
 
@@ -109,9 +110,10 @@ at::Tensor units_of(const SolverProblem& problem, const SolverState& state, doub
 
 struct LbfgsOptions {
   GradientOptions gradient = {};
-  SmoothnessPrior prior = {};  ///< a slope of 0 = no prior
-  double plateau = 1e-5;       ///< 0..1; 0 = all passes are made
-  double still = 0;            ///< see Plateau
+  SmoothnessPrior prior = {};   ///< a slope of 0 = no prior
+  double plateau = 1e-5;        ///< 0..1; 0 = all passes are made
+  double still = 0;             ///< see Plateau
+  std::int64_t slow_phase = 1;  ///< corrections by slow_phase before the first pass
 };
 
 std::vector<Field> fields(LbfgsOptions& o, const SolverOptions& common) {
@@ -136,7 +138,13 @@ std::vector<Field> fields(LbfgsOptions& o, const SolverOptions& common) {
          .unit = "contrast",
          .help = "where five passes move the image by less than this share of its contrast, the "
                  "solver ends; 0 = never",
-         .range = {0, 1}}}});
+         .range = {0, 1}},
+        {.name = "slow-phase",
+         .target = &o.slow_phase,
+         .unit = "corrections",
+         .help = "before the first pass, of waves of the phase that are longer than the probe, by "
+                 "the tilt of each pattern's exit wave; kept where they lower the loss",
+         .range = {0, 100}}}});
 }
 
 class Lbfgs : public Solver {
@@ -233,7 +241,7 @@ class Lbfgs : public Solver {
                    state.intensities.defined() ? state.intensities.log() : at::Tensor());
   }
 
-  void start(const SolverProblem& problem, const SolverState& state) {
+  void start(const SolverProblem& problem, SolverState& state) {
     steps_.clear();
     changes_.clear();
     units_ = units_of(problem, state, options_.prior.slope);
@@ -241,6 +249,23 @@ class Lbfgs : public Solver {
     power_ = probe_power(state.probe);
     point_ = constrained(problem, line_of(state) / units_, state);
     here_ = evaluate(problem, state, point_);
+    for (std::int64_t i = 0; i < options_.slow_phase; ++i)
+      if (is_near_field(problem.propagation) || !turns_slow_phase(problem, state)) return;
+  }
+
+  /// Whether a correction of the phase's slow waves lowers the loss; then it is kept.
+  bool turns_slow_phase(const SolverProblem& problem, SolverState& state) {
+    const at::Tensor turn = slow_phase(problem, state);
+    SolverState turned = from_point(problem, point_, state);
+    turned.object = turned.object * at::polar(at::ones_like(turn), turn);
+    const at::Tensor point = line_of(turned) / units_;
+    const Value there = evaluate(problem, turned, point);
+    if (!(there.loss < here_.loss)) return false;
+    point_ = point;
+    here_ = there;
+    state = turned;
+    slow_ = slow_waves(state);
+    return true;
   }
 
   /// Its probe has the power that the link began with, whatever the point's.

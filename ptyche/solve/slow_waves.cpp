@@ -19,7 +19,8 @@ constexpr double kReach =
 constexpr double kSlowestCycles = 2;
 constexpr double kLeastAmplitude = 1e-6;
 
-/// Root mean square distance from the centre of gravity along one axis, px.
+}  // namespace
+
 double rms_radius(const at::Tensor& power) {
   const at::Tensor axis = at::arange(power.size(0), at::kDouble);
   double variance = 0;
@@ -30,8 +31,6 @@ double rms_radius(const at::Tensor& power) {
   }
   return std::sqrt(variance);
 }
-
-}  // namespace
 
 SlowWaves slow_waves(const SolverState& state) {
   const std::int64_t rows = state.object.size(0), cols = state.object.size(1);

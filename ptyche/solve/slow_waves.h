@@ -25,6 +25,9 @@ struct SlowWaves {
   at::Tensor gain;       ///< g, (rows, cols / 2 + 1) float32, as rfft2 orders it
 };
 
+/// Root mean square distance of a power (N, N) from its centre of gravity along one axis, px.
+double rms_radius(const at::Tensor& power);
+
 /// For the state's object and probe.
 SlowWaves slow_waves(const SolverState& state);
 

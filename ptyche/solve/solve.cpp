@@ -43,8 +43,9 @@ constexpr std::int64_t kStillPasses = 5;
 // Passes after which the image tells whether the beam changes; again at the end of every link.
 constexpr std::int64_t kPassesBeforeIntensities = 10;
 // intensity_spread then: at most .028 in 12 good scans, at least .045 where the beam changes by 15
-// %.
-constexpr double kBeamChanges = 0.035;
+// %. With few counts an image that lacks much spreads them, too (a blurred disk's patterns of 3000
+// counts: .05).
+constexpr double kBeamChanges = 0.035, kBeamChangesByNoise = 3;  // over that of the counts
 
 constexpr const char* kGroup = "chain";
 constexpr const char* kSolver = "chain/solver";
@@ -330,7 +331,8 @@ class ChainRun {
       return;
     const Engine engine = chain_.solver->gradient_options().engine;
     const double spread = intensity_spread(problem_, chain_.state, engine);
-    if (spread < kBeamChanges) return;
+    const double counts = problem_.photons / static_cast<double>(problem_.patterns());
+    if (spread < std::max(kBeamChanges, kBeamChangesByNoise / std::sqrt(counts))) return;
     note("the beam changes by {:.0f} % from pattern to pattern: its intensity is fitted in each",
          100 * spread);
     free_intensities(problem_, chain_.state, engine);

@@ -9,6 +9,7 @@
 #include "ptyche/data/probe.h"
 #include "ptyche/solve/illumination.h"
 #include "ptyche/solve/problem.h"
+#include "ptyche/solve/slow_phase.h"
 #include "ptyche/solve/solve.h"
 #include "tests/support/plain_solver.h"
 #include "tests/support/small_scan.h"
@@ -101,6 +102,73 @@ TEST(LongWaves, OfOneLengthConvergeInPassesThatDoNotGrowWithTheCanvas) {
   const std::int64_t small = passes_to_truth(144, 1), large = passes_to_truth(576, 2);
   EXPECT_LE(small, 15);
   EXPECT_LE(static_cast<double>(large), 1.3 * static_cast<double>(small) + 1);
+}
+
+TEST(LongWaves, OneOverTheWholeCanvasConvergesInPassesThatDoNotGrowWithIt) {
+  const std::int64_t small = passes_to_truth(144, 1), large = passes_to_truth(576, 1);
+  EXPECT_LE(small, 8);
+  EXPECT_LE(static_cast<double>(large), 1.2 * static_cast<double>(small) + 1);
+}
+
+/// Root mean square of a phase (rows, cols) less its mean, where patterns overlap.
+double rms_inside(const at::Tensor& phase) {
+  const std::int64_t inset = 16;
+  const at::Tensor window =
+      phase.narrow(0, inset, phase.size(0) - 2 * inset).narrow(1, inset, phase.size(1) - 2 * inset);
+  return (window - window.mean()).square().mean().sqrt().item<double>();
+}
+
+struct WaveState {
+  SolverProblem problem;
+  SolverState state;   ///< with a flat object
+  at::Tensor lacking;  ///< (rows, cols) rad, on its canvas
+};
+
+WaveState flat_before_a_wave() {
+  const Scan scan = scan_of_wave(144, 1);
+  SolverProblem problem = make_problem(scan, plain({{"lbfgs", 1}}));
+  SolverState state = start_state(problem, {});
+  const at::Tensor truth = at::angle(scan.truth());
+  at::Tensor lacking = at::zeros(state.object.sizes());
+  const std::int64_t rows = std::min(truth.size(0) - state.origin_row, lacking.size(0));
+  const std::int64_t cols = std::min(truth.size(1) - state.origin_col, lacking.size(1));
+  lacking.narrow(0, 0, rows)
+      .narrow(1, 0, cols)
+      .copy_(truth.narrow(0, state.origin_row, rows).narrow(1, state.origin_col, cols));
+  return {std::move(problem), std::move(state), std::move(lacking)};
+}
+
+TEST(LongWavesAtOnce, OfAFlatObjectIsTheWaveThatItLacks) {
+  const WaveState wave = flat_before_a_wave();
+  const double error = rms_inside(slow_phase(wave.problem, wave.state) - wave.lacking);
+  EXPECT_LT(error, 0.3 * rms_inside(wave.lacking));
+}
+
+TEST(LongWavesAtOnce, OfTheRightObjectIsNone) {
+  WaveState wave = flat_before_a_wave();
+  wave.state.object = at::polar(at::ones_like(wave.lacking), wave.lacking);
+  EXPECT_LT(rms_inside(slow_phase(wave.problem, wave.state)), 0.05 * rms_inside(wave.lacking));
+}
+
+TEST(LongWavesAtOnce, DoesNotDependOnTheBeamWhereItsIntensitiesAreKnown) {
+  WaveState wave = flat_before_a_wave();
+  const at::Tensor before = slow_phase(wave.problem, wave.state);
+  wave.state.probe = wave.state.probe / 2;
+  wave.state.intensities = at::full({wave.problem.patterns()}, 4.0, at::kDouble);
+  EXPECT_TRUE(at::allclose(slow_phase(wave.problem, wave.state), before, 1e-3, 1e-4));
+}
+
+TEST(LongWavesAtOnce, ThatWouldRaiseTheLossIsNotTaken) {
+  WaveState wave = flat_before_a_wave();
+  wave.state.object = at::polar(at::ones_like(wave.lacking), wave.lacking);
+  const auto first_loss = [&](const char* corrections) {
+    SolverOptions options = plain({{"lbfgs", 1}});
+    set_option(options, "slow-phase", corrections);
+    set_option(options, "object-slope", "0");
+    SolverState state = wave.state.clone();
+    return options.chain[0].make()->pass(wave.problem, state, {});
+  };
+  EXPECT_LE(first_loss("3"), first_loss("0"));
 }
 
 class LongWaveMomentum : public testing::TestWithParam<const char*> {};

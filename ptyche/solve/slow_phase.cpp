@@ -1,0 +1,212 @@
+#include "ptyche/solve/slow_phase.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+#include <vector>
+
+#include "ptyche/data/probe.h"
+#include "ptyche/physics/canvas.h"
+#include "ptyche/physics/forward_model.h"
+#include "ptyche/solve/slow_waves.h"
+
+namespace ptyche {
+namespace {
+
+// Between nodes, in root mean square radii of the probe: at 1.5 noise and what the object lacks in
+// short waves leak in (leaves, error .38 for .36), at 6 waves of 50 to 100 px are missed (.39).
+constexpr double kApart = 3, kLeastApart_px = 4;
+// Of the mean information of a node, and the rad^-2 of what is expected of neighbours.
+constexpr double kSmoothness = 0.1, kExpected = 4;
+constexpr double kLeastCounts = 0.05;
+constexpr std::int64_t kWavePixels = std::int64_t{1} << 18;  // of patterns that are waves at once
+constexpr int kMostSteps = 200;
+constexpr double kSolved = 1e-3;  // of the first residual
+
+/// The grid of nodes; node (0, 0) lies under pixel (0, 0) of the canvas.
+struct Nodes {
+  double apart = 1;                 ///< px
+  std::int64_t rows, cols, across;  ///< across: those along an axis that a pattern touches
+
+  std::int64_t count() const { return rows * cols; }
+};
+
+Nodes nodes_for(const SolverState& state) {
+  const double apart = std::max(kApart * rms_radius(mode_power(state.probe)), kLeastApart_px);
+  const auto over = [&](std::int64_t pixels) {
+    return static_cast<std::int64_t>(std::ceil(static_cast<double>(pixels) / apart)) + 2;
+  };
+  // A pattern at the last corner of the canvas touches no node beyond these.
+  const std::int64_t across = over(state.probe.size(-1));
+  return {apart, over(state.object.size(0)) + across, over(state.object.size(1)) + across, across};
+}
+
+/// What n patterns see of the nodes, and what they ask for.
+struct Sight {
+  at::Tensor index;              ///< (n, k) int64, the nodes that each pattern touches
+  at::Tensor slope;              ///< (n, 2, k) float64, K_j, 1/px
+  at::Tensor tilt, information;  ///< (n, 2) float64
+};
+
+/// Exit waves of a batch, what is expected of them, and the misfit.
+struct Exits {
+  at::Tensor waves, at_detector;  ///< (b, modes, N, N)
+  at::Tensor misfit;              ///< (b, N, N), a - A where the mask lets light through
+  at::Tensor per_wave;            ///< (b, N, N), dA over sum_m Re Psi_m* dPsi_m
+  at::Tensor corners;             ///< (b, 2) float64, whole
+};
+
+Exits exits_of(const SolverProblem& problem, const SolverState& state, const at::Tensor& batch) {
+  const auto [whole, rest] =
+      split_positions(corners_of(problem, state, batch), Interpolation::probe_fourier);
+  Exits exits{.corners = whole};
+  exits.waves = exit_wave(fourier_shift(state.probe, rest),
+                          extract_patches(state.object, whole, problem.pattern_size()));
+  exits.at_detector = propagate(exits.waves, problem.propagation);
+  at::Tensor beam = at::ones({batch.size(0), 1, 1});
+  if (state.intensities.defined())
+    beam = state.intensities.index_select(0, batch).to(at::kFloat).view({-1, 1, 1});
+  at::Tensor background;
+  if (state.background_root.defined()) background = state.background_root.square();
+  const at::Tensor expected =
+      (beam * expected_counts(exits.at_detector, background)).clamp_min(kLeastCounts).sqrt();
+  const at::Tensor counts =
+      counts_in_fft_order(problem.scan, problem.frames.index_select(0, batch));
+  exits.misfit = (counts.sqrt() - expected) * problem.mask;
+  exits.per_wave = beam / expected * problem.mask;
+  return exits;
+}
+
+/// Tilt and information (b) along the axis on which `distance`, broadcast to (N, N), is measured.
+std::pair<at::Tensor, at::Tensor> tilts_along(const at::Tensor& distance, const Exits& exits,
+                                              const Propagation& propagation) {
+  const at::Tensor turned = exits.waves * (distance * c10::complex<float>(0, 1));
+  const at::Tensor along = at::real(exits.at_detector.conj() * propagate(turned, propagation));
+  const at::Tensor change = along.sum(1) * exits.per_wave;  // dA
+  const at::Tensor power = change.square().sum({1, 2}, false, at::kDouble).clamp_min(1e-30);
+  return {(exits.misfit * change).sum({1, 2}, false, at::kDouble) / power, 4 * power};
+}
+
+/// For pixels at `places` (b, N), in node distances from a pattern's first node: the share
+/// (b, N, across) of each node in each pixel, and its derivative by the pixel.
+std::pair<at::Tensor, at::Tensor> hats(const at::Tensor& places, const Nodes& nodes) {
+  const at::Tensor away = places.unsqueeze(2) - at::arange(nodes.across, at::kDouble);
+  const at::Tensor share = (1 - away.abs()).clamp_min(0);
+  return {share.to(at::kFloat), (-away.sign() * share.gt(0) / nodes.apart).to(at::kFloat)};
+}
+
+/// Nodes and slopes of exit waves.
+void look(const Exits& exits, const Nodes& nodes, Sight& sight) {
+  const at::Tensor light = mode_power(exits.waves);
+  const at::Tensor weight = light / light.sum({1, 2}, true).clamp_min(1e-30);
+  const at::Tensor corner = exits.corners / nodes.apart, first = corner.floor();
+  const at::Tensor pixels = at::arange(light.size(-1), at::kDouble) / nodes.apart;
+  const at::Tensor places = (corner - first).unsqueeze(2) + pixels;
+  const auto [row_share, row_slope] = hats(places.select(1, 0), nodes);
+  const auto [col_share, col_slope] = hats(places.select(1, 1), nodes);
+  const auto down = row_slope.transpose(1, 2).bmm(weight).bmm(col_share);
+  const auto right = row_share.transpose(1, 2).bmm(weight).bmm(col_slope);
+  sight.slope = at::stack({down.flatten(1), right.flatten(1)}, 1).to(at::kDouble);
+  const at::Tensor node = at::arange(nodes.across, at::kLong);
+  const at::Tensor from = first.to(at::kLong).unsqueeze(2) + node;  // (b, 2, across)
+  sight.index =
+      (from.select(1, 0).unsqueeze(2) * nodes.cols + from.select(1, 1).unsqueeze(1)).flatten(1);
+}
+
+Sight sight_of(const SolverProblem& problem, const SolverState& state, const Nodes& nodes,
+               const at::Tensor& batch) {
+  const Exits exits = exits_of(problem, state, batch);
+  const at::Tensor axis = at::arange(problem.pattern_size(), at::kFloat) -
+                          static_cast<double>(problem.pattern_size() / 2);
+  const auto [down, of_down] = tilts_along(axis.unsqueeze(1), exits, problem.propagation);
+  const auto [right, of_right] = tilts_along(axis, exits, problem.propagation);
+  Sight sight{.tilt = at::stack({down, right}, 1),
+              .information = at::stack({of_down, of_right}, 1)};
+  look(exits, nodes, sight);
+  return sight;
+}
+
+Sight sight_of(const SolverProblem& problem, const SolverState& state, const Nodes& nodes) {
+  const std::int64_t pixels = problem.pattern_size() * problem.pattern_size();
+  std::vector<at::Tensor> index, slope, tilt, information;
+  for (const at::Tensor& batch : at::arange(problem.patterns(), at::kLong)
+                                     .split(std::max<std::int64_t>(kWavePixels / pixels, 1))) {
+    const Sight part = sight_of(problem, state, nodes, batch);
+    index.push_back(part.index);
+    slope.push_back(part.slope);
+    tilt.push_back(part.tilt);
+    information.push_back(part.information);
+  }
+  return {at::cat(index), at::cat(slope), at::cat(tilt), at::cat(information)};
+}
+
+/// sum_j of `values` (n, k) at the nodes: (nodes).
+at::Tensor at_nodes(const Sight& sight, const at::Tensor& values, const Nodes& nodes) {
+  return at::zeros({nodes.count()}, at::kDouble)
+      .index_add_(0, sight.index.flatten(), values.flatten());
+}
+
+/// sum_j K_j^T F_j (K_j c or theta_j): (nodes).
+at::Tensor asked(const Sight& sight, const at::Tensor& tilt, const Nodes& nodes) {
+  return at_nodes(sight, (sight.slope * (tilt * sight.information).unsqueeze(2)).sum(1), nodes);
+}
+
+at::Tensor seen(const Sight& sight, const at::Tensor& phases) {
+  const at::Tensor each = phases.index_select(0, sight.index.flatten()).view_as(sight.index);
+  return (sight.slope * each.unsqueeze(1)).sum(2);
+}
+
+/// Half the gradient of the sum of squared differences of neighbours: (nodes).
+at::Tensor roughness(const at::Tensor& phases, const Nodes& nodes) {
+  const at::Tensor grid = phases.view({nodes.rows, nodes.cols});
+  at::Tensor result = at::zeros_like(grid);
+  for (const std::int64_t axis : {0, 1}) {
+    const at::Tensor step = grid.diff(1, axis);
+    result.narrow(axis, 1, step.size(axis)).add_(step);
+    result.narrow(axis, 0, step.size(axis)).sub_(step);
+  }
+  return result.flatten();
+}
+
+/// The phases (nodes) that the patterns ask for.
+at::Tensor node_phases(const Sight& sight, const Nodes& nodes) {
+  const at::Tensor stiffness =
+      at_nodes(sight, (sight.slope.square() * sight.information.unsqueeze(2)).sum(1), nodes);
+  const double mean = (stiffness.sum() / stiffness.gt(0).sum()).item<double>();
+  const double smoothness = kSmoothness * mean + kExpected;
+  const at::Tensor unit = (stiffness + 4 * smoothness).reciprocal();
+  at::Tensor phases = at::zeros_like(stiffness), left = asked(sight, sight.tilt, nodes);
+  at::Tensor scaled = left * unit, along = scaled;
+  double now = left.dot(scaled).item<double>();
+  const double enough = kSolved * kSolved * now;
+  for (int step = 0; step < kMostSteps && now > enough; ++step) {
+    const at::Tensor curvature =
+        asked(sight, seen(sight, along), nodes) + smoothness * roughness(along, nodes);
+    const double length = now / along.dot(curvature).item<double>();
+    phases.add_(along, length);
+    left.sub_(curvature, length);
+    scaled = left * unit;
+    const double before = std::exchange(now, left.dot(scaled).item<double>());
+    along = scaled + (now / before) * along;
+  }
+  return phases;
+}
+
+/// The share (pixels, count) of each node of a line in each pixel.
+at::Tensor shares(std::int64_t pixels, std::int64_t count, const Nodes& nodes) {
+  const at::Tensor places = at::arange(pixels, at::kDouble) / nodes.apart;
+  return (1 - (places.unsqueeze(1) - at::arange(count, at::kDouble)).abs()).clamp_min(0);
+}
+
+}  // namespace
+
+at::Tensor slow_phase(const SolverProblem& problem, const SolverState& state) {
+  const Nodes nodes = nodes_for(state);
+  const at::Tensor phases = node_phases(sight_of(problem, state, nodes), nodes);
+  return shares(state.object.size(0), nodes.rows, nodes)
+      .matmul(phases.view({nodes.rows, nodes.cols}))
+      .matmul(shares(state.object.size(1), nodes.cols, nodes).t())
+      .to(at::kFloat);
+}
+
+}  // namespace ptyche
