@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 
+#include "ptyche/data/array.h"
 #include "ptyche/data/probe.h"
 #include "ptyche/group/make_groups.h"
 #include "ptyche/io/prepare.h"
@@ -95,7 +96,7 @@ std::vector<Fact> facts_of(const Described& one) {
   return {
       {"content", "scan"},
       {"patterns", fmt::format("{} of {} x {} px, {}", one.frames(), scan.pattern_size(),
-                               scan.pattern_size(), c10::toString(scan.counts().scalar_type()))},
+                               scan.pattern_size(), type_name(scan.counts().scalar_type()))},
       {"rejected", one.whole() ? fmt::format("{}", scan.frames_with(FrameUse::rejected).size(0))
                                : "not looked for (--check reads all patterns)"},
       {"counts per pattern", fmt::format("{:.0f} in the mean{}", counts.mean_per_pattern, of_some)},

@@ -301,12 +301,12 @@ Command declare(const std::shared_ptr<LiveVerbOptions>& options) {
             overwrite_option(options->overwrite),
             {.name = "model",
              .target = &options->model,
-             .help = "model.ptyche by train, or its folder; none = what its first layer, which "
-                     "is physics, says",
+             .help = "model.ptyche by train, or its folder; none = images of single patterns by "
+                     "physics alone, without a network",
              .short_name = "m"},
             {.name = "like",
              .target = &options->like,
-             .help = "an earlier result: its probe, energy, distance and pixels"},
+             .help = "earlier result that gives probe, energy, distance and pixels"},
             {.name = "record",
              .target = &options->record,
              .help = "keep all messages with their times in this HDF5 file, for replay:FILE",

@@ -84,7 +84,7 @@ RunFiles joined(RunFiles first, const RunFiles& second) {
 Field threads_option(std::int64_t& threads) {
   return {.name = "threads",
           .target = &threads,
-          .help = "0 = one per core",
+          .help = "threads; 0 = one per core",
           .range = {0, 4096},
           .affects_result = false};  // but for rounding
 }
@@ -163,8 +163,9 @@ LossKind LossWeights::kind() const {
 std::vector<Field> fields(LossWeights& weights) {
   const bool poisson = weights.otherwise == LossKind::poisson;
   const auto help = [](const char* what, bool is_default) {
-    return fmt::format("above 0: {} is trained on{}; with both above 0 on both, in this ratio",
-                       what, is_default ? " (so without both)" : "");
+    return fmt::format(
+        "weight of {} in the loss{}; where both weights are above 0 their ratio counts", what,
+        is_default ? ", which is all of it where neither weight is given" : "");
   };
   return {{.name = "nll-weight",
            .target = &weights.nll,

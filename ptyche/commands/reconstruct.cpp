@@ -199,7 +199,7 @@ void reconstruct_by_training(ReconstructOptions options, const std::string& opti
   auto [image, stopped] = refined(scan, before, options, gain);
   const bool is_refined = gain.passes > 0 && !gain.undone;
   if (is_refined) record.stamp(image, model, {attempt_of(gain)});
-  Scores scores{.probe = score_of(first), .seconds = watch.seconds()};
+  Scores scores{.probe = score_of(first), .seconds = model.seconds_before + watch.seconds()};
   if (gain.passes > 0) scores.refinement = gain;
   if (options.half_sets && !stopped) {
     write_reconstruction(options.output / "reconstruction.h5", image);  // before more long work

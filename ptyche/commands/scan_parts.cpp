@@ -50,7 +50,7 @@ std::vector<Field> fields(PartOptions& options) {
          .target = &options.axis,
          .help = "along which it is split; none: the share of the patterns, in their order",
          .choices = {"y", "x", "none"}},
-        {.name = "seed", .target = &options.seed, .help = "of --shuffle"}}});
+        {.name = "seed", .target = &options.seed, .help = "seed of --shuffle"}}});
 }
 
 std::vector<ScanPart> parts_of(const Scan& scan, const PartOptions& options) {

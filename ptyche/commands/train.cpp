@@ -81,7 +81,7 @@ void write_stitched(const TrainVerbOptions& options, const Scan& scan, const Mod
   Reconstruction image = network_image(
       lit, seen, {.precision = options.train.precision, .engine = options.train.engine});
   record.stamp(image, lit, {});
-  write_image(options.output, image, seen, {.seconds = watch.seconds()}, {});
+  write_image(options.output, image, seen, {.seconds = model.seconds_before + watch.seconds()}, {});
   write_ptychopinn_pictures(options.output, image, seen, options.pictures);
 }
 

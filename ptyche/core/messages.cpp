@@ -109,11 +109,13 @@ void begin_messages(const MessageOptions& options) {
   all.level = options.quiet     ? MessageLevel::warning
               : options.verbose ? MessageLevel::debug
                                 : MessageLevel::info;
+  all.log_level = MessageLevel::debug;  // the first line is there at any level
+  if (!options.log.empty()) {
+    all.log = opened_log(options.log);
+    to_log(MessageLevel::info,
+           fmt::format("ptyche {} ({}): {}", version(), commit(), command_line()));
+  }
   all.log_level = options.log_level;
-  if (options.log.empty()) return;
-  all.log = opened_log(options.log);
-  to_log(MessageLevel::info,
-         fmt::format("ptyche {} ({}): {}", version(), commit(), command_line()));
 }
 
 bool shows(MessageLevel level) { return level <= voice().level; }

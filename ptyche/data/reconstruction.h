@@ -97,7 +97,7 @@ struct Reconstruction {
   Interpolation interpolation = Interpolation::probe_fourier;
   Geometry geometry;
   Provenance provenance;
-  std::vector<double> loss;  ///< mean training loss per epoch, per photon
+  std::vector<double> loss;  ///< mean of each pass or epoch, per photon: all kept attempts in turn
 };
 
 }  // namespace ptyche

@@ -221,6 +221,7 @@ std::optional<ComparedImages> compared_with_truth(const at::Tensor& truth,
   }
   Reconstruction reference;
   reference.object = truth;
+  reference.geometry = image.geometry;  // the truth is given in the scan's pixels
   return compare(image, reference, window);
 }
 

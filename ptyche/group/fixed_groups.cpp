@@ -227,13 +227,13 @@ std::vector<Field> fields(FixedGroupOptions& options) {
       {.name = "n-groups",
        .target = &options.count,
        .unit = "groups",
-       .help = "how many groups; 0 = patterns / gridsize^2",
+       .help = "number of groups; 0 = patterns / gridsize^2",
        .range = {0, 1e9},
        .aliases = {"n-images"}},
       {.name = "neighbor-count",
        .target = &options.neighbours,
        .unit = "patterns",
-       .help = "nearest patterns that the others of a group are drawn from",
+       .help = "number of nearest patterns from which the rest of a group is drawn",
        .range = {1, 4096}},
       {.name = "grouping",
        .target = choice(options.own_seed, {{"nearest", true}, {"ptychopinn", false}}),
@@ -247,7 +247,8 @@ std::vector<Field> fields(FixedGroupOptions& options) {
       {.name = "neighbor-pool-size",
        .target = &options.neighbour_pool,
        .unit = "patterns",
-       .help = "nearest patterns that these draw from; 0 = as --neighbor-count",
+       .help = "number of nearest patterns from which --enable-oversampling draws; 0 = as "
+               "--neighbor-count",
        .range = {0, 4096}},
       {.name = "fixed-group-seed", .target = &options.seed, .internal = true}};
 }

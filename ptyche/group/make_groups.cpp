@@ -33,9 +33,11 @@ std::vector<Field> fields(SubsampleOptions& options) {
   return {{.name = "n-subsample",
            .target = &options.count,
            .unit = "patterns",
-           .help = "how many patterns are used at all; 0 = every one",
+           .help = "number of patterns that are used, drawn at random; 0 = all",
            .range = {0, 1e9}},
-          {.name = "subsample-seed", .target = &options.seed, .help = "draws these"},
+          {.name = "subsample-seed",
+           .target = &options.seed,
+           .help = "seed of the choice of --n-subsample"},
           {.name = "subsample-first", .target = &options.first, .internal = true}};
 }
 
@@ -197,12 +199,12 @@ std::vector<Field> fields(GroupOptions& options) {
   return {{.name = "group-size",
            .target = &options.size,
            .unit = "patterns",
-           .help = "neighbours that one merged object must predict",
+           .help = "number of neighbouring patterns that one merged object must predict",
            .range = {1, 64}},
           {.name = "merged",
            .target = &options.merged,
            .unit = "patterns",
-           .help = "how many of a group are merged, drawn anew each time; 0 = half",
+           .help = "number of patterns of a group that are merged, drawn anew each time; 0 = half",
            .range = {0, 64}},
           {.name = "group-seed", .target = &options.seed, .internal = true}};
 }

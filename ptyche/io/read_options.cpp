@@ -54,7 +54,7 @@ std::vector<Field> fields(ReadOptions& options) {
       {.name = "scan-step",
        .target = &options.scan_step_m,
        .unit = "m",
-       .help = "from one point of that raster to the next",
+       .help = "step from one point of that raster to the next",
        .range = {0}},
       {.name = "flyback",
        .target = &options.flyback,
@@ -64,10 +64,9 @@ std::vector<Field> fields(ReadOptions& options) {
        .aliases = {"skip-columns"}},
       {.name = "scan-rotation",
        .target = &options.scan_rotation,
-       .help =
-           "degrees, of the raster's columns against the detector's, towards its rows; auto: found "
-           "from how shadows move and light is deflected, and by short solves, a transposed "
-           "detector too"},
+       .help = "angle in degrees from the detector's columns to the raster's, towards the rows; "
+               "auto: found from the patterns (how the shadow moves, where light is deflected) and "
+               "by short solves, for a transposed detector too"},
       {.name = "voltage",
        .target = &options.voltage_v,
        .unit = "V",
@@ -81,12 +80,12 @@ std::vector<Field> fields(ReadOptions& options) {
        .range = {0, 0.5}},
       {.name = "orientation",
        .target = &options.orientation,
-       .help = "turns the patterns: 4 transpose + 2 rows reversed + 1 columns reversed, as PtyPy "
-               "counts; -1 = as the file says",
+       .help = "flips of the patterns, a sum: 4 = transposed, 2 = rows reversed, 1 = columns "
+               "reversed, as PtyPy counts; -1 = as the file says",
        .range = {-1, 7}},
       {.name = "domain",
        .target = &options.domain,
-       .help = "what the file's patterns are, where it does not say",
+       .help = "whether the file's patterns are counts or amplitudes, where it does not say",
        .choices = {"auto", "counts", "amplitude"}},
       {.name = "mask",
        .target = &options.mask,
@@ -94,7 +93,8 @@ std::vector<Field> fields(ReadOptions& options) {
            "file, none (every pixel counts), or a .npy/.npz file of bool (N, N), true = counted"},
       {.name = "scan-index",
        .target = &options.scan_index,
-       .help = "which scan, where the file's array scan_index numbers several; -1 = there is one",
+       .help = "number of the scan, where the file's array scan_index tells several apart; -1 = "
+               "there is one",
        .range = {-1, 1e9}},
       {.name = "frames",
        .target = &options.frames,
@@ -137,19 +137,15 @@ std::vector<Field> fields(ReadOptions& options) {
        .unit = "m",
        .help = "near field: focus to sample; 0 = from the file, or parallel light",
        .range = {0}},
-      {.name = "flip-x",
-       .target = &options.flip_x,
-       .help = "columns of the positions run the other way"},
-      {.name = "flip-y",
-       .target = &options.flip_y,
-       .help = "rows of the positions run the other way"},
+      {.name = "flip-x", .target = &options.flip_x, .help = "mirror the columns of the positions"},
+      {.name = "flip-y", .target = &options.flip_y, .help = "mirror the rows of the positions"},
       {.name = "swap-xy",
        .target = &options.swap_xy,
        .help = "exchange rows and columns of the positions"},
       {.name = "photons",
        .target = &options.photons,
        .unit = "photons",
-       .help = "per pattern through an empty sample; 0 = from the mean counts",
+       .help = "photons per pattern through an empty sample; 0 = from the mean counts",
        .range = {0}},
       {.name = "nphotons",
        .target = &options.nphotons,
@@ -158,16 +154,16 @@ std::vector<Field> fields(ReadOptions& options) {
        .range = {0}},
       {.name = "hold-out",
        .target = &options.hold_out,
-       .help =
-           "share of patterns kept out of everything, to score the image on; auto = a twentieth, "
-           "at least 8, none of fewer than 80; 0 = none",
+       .help = "share of patterns kept out of everything, to score the image on; auto = a "
+               "twentieth, at least 8, but none where there are fewer than 80; 0 = none",
        .range = {0, 0.5}},
       {.name = "hold-out-file",
        .target = &options.hold_out_file,
        .help = "JSON file with heldout_indices, instead of --hold-out"},
       {.name = "unseen-half",
        .target = &options.unseen_half,
-       .help = "half of the scan kept from training and inferred in single passes",
+       .help = "half of the scan that is kept from training, then inferred in single passes of the "
+               "network",
        .choices = {"none", "upper", "lower"}},
       {.name = "hold-out-seed", .target = &options.seed, .internal = true}};
 }

@@ -26,19 +26,20 @@ std::vector<Field> fields(LiveOptions& options) {
       {.name = "keep-every",
        .target = &options.keep_every_s,
        .unit = "s",
-       .help = "between two writings of reconstruction.h5 while the scan runs; 0 = at the end only",
+       .help = "time between two writings of reconstruction.h5 while the scan runs; 0 = at the end "
+               "only",
        .range = {0, 1e6},
        .affects_result = false},
       {.name = "patience",
        .target = &options.patience_s,
        .unit = "s",
-       .help = "how long after the scan's end frames and positions may wait for each other",
+       .help = "time after the scan's end for which frames and positions may wait for each other",
        .range = {0, 1e6}},
       {.name = "frames-memory",
        .target = &options.memory_mb,
        .unit = "MB",
-       .help = "of frames in memory; more wait in files in the output folder; 0 = half of the "
-               "machine's",
+       .help = "most memory for frames; more frames wait in files in the output folder; 0 = half "
+               "of the machine's",
        .range = {0, 1e9},
        .affects_result = false},
       {.name = "only-receive",
@@ -49,7 +50,7 @@ std::vector<Field> fields(LiveOptions& options) {
        .help = "let a solver work on what is there while the scan runs; off: only single patterns"},
       {.name = "live-seed",
        .target = &options.seed,
-       .help = "draws the patterns that judge the images while the scan runs"}};
+       .help = "seed of the choice of patterns that judge the images while the scan runs"}};
 }
 
 StopRule stop_rule(const std::string& text) {

@@ -68,7 +68,8 @@ struct Model : LearnedScan {
   Key training;  ///< the options of its training and the groups; empty = not known
   std::vector<EpochRecord> history;
   std::vector<LearnedScan> more;  ///< the further scans that it was trained on
-  bool any_scan = false;  ///< trained on scans of a universe: its own probe is none of a user's
+  bool any_scan = false;      ///< trained on scans of a universe: its own probe is none of a user's
+  double seconds_before = 0;  ///< of its training before it was resumed; not in its file
 
   std::int64_t pattern_size() const { return probe.size(-1); }
 };

@@ -139,32 +139,32 @@ std::int64_t PtychoPinnNetwork::patches_per_input() const { return map_count(opt
 std::int64_t PtychoPinnNetwork::patterns_per_input() const { return options_.channels; }
 
 std::vector<Field> PtychoPinnNetwork::fields(NetworkOptions& options) {
-  return {{.name = "network-gridsize",
-           .target = &options.gridsize,
-           .range = {1, 3},
-           .internal = true,
-           .record_name = "gridsize"},
-          {.name = "n-filters-scale",
-           .target = &options.filters_scale,
-           .help = "of PtychoPINN's networks: factor of all numbers of features",
-           .range = {1, 64},
-           .record_name = "filters_scale"},
-          {.name = "amp-activation",
-           .target = &options.amplitude_activation,
-           .help = "of PtychoPINN's network: what bounds its amplitudes",
-           .choices = amplitude_activation_names(),
-           .record_name = "amplitude_activation"},
-          {.name = "object-big",
-           .target = &options.object_big,
-           .help = "of PtychoPINN's network: a patch for each pattern of a group, not one for all"},
-          {.name = "probe-big",
-           .target = &options.probe_big,
-           .help = "of PtychoPINN's network: patches with a border of low resolution, not of "
-                   "zeros"},
-          {.name = "amplitude-range",
-           .target = &options.amplitude_range,
-           .range = {1e-9, 1e9},
-           .internal = true}};
+  return {
+      {.name = "network-gridsize",
+       .target = &options.gridsize,
+       .range = {1, 3},
+       .internal = true,
+       .record_name = "gridsize"},
+      {.name = "n-filters-scale",
+       .target = &options.filters_scale,
+       .help = "width of PtychoPINN's networks: factor on the number of features of each layer",
+       .range = {1, 64},
+       .record_name = "filters_scale"},
+      {.name = "amp-activation",
+       .target = &options.amplitude_activation,
+       .help = "activation function that gives the amplitudes of PtychoPINN's network",
+       .choices = amplitude_activation_names(),
+       .record_name = "amplitude_activation"},
+      {.name = "object-big",
+       .target = &options.object_big,
+       .help = "PtychoPINN's network makes a patch for each pattern of a group, not one for all"},
+      {.name = "probe-big",
+       .target = &options.probe_big,
+       .help = "PtychoPINN's network makes patches with a border of low resolution, not of zeros"},
+      {.name = "amplitude-range",
+       .target = &options.amplitude_range,
+       .range = {1e-9, 1e9},
+       .internal = true}};
 }
 
 NetworkOptions PtychoPinnNetwork::completed(NetworkOptions options, const StemOptions&) {

@@ -232,11 +232,9 @@ std::vector<Field> fields(ProbeChoice& choice) {
   return joined(
       {{{.name = "probe",
          .target = &choice.probe,
-         .help =
-             "what the solver starts from: auto (the file's, or one found from the patterns "
-             "where the file has none or that one explains more), scan (the file's), zone-plate, "
-             "electron, disk, gaussian (by their own options), or the path of a result or of an "
-             ".npy file"}},
+         .help = "first probe: auto (the file's, or one found from the patterns where the file has "
+                 "none or that one explains more), scan (the file's), zone-plate, electron, disk, "
+                 "gaussian (by their own options), or the path of a result or of an .npy file"}},
        fields(choice.optics)});
 }
 

@@ -277,6 +277,12 @@ std::vector<Field> fields(DoseResponseOptions& options) {
           resume_field(options.resume)};
 }
 
+std::vector<Figure> dose_figures(const std::vector<Scan>& scans,
+                                 const std::vector<std::string>& titles, const at::Tensor& truth,
+                                 const std::vector<DoseArm>& arms) {
+  return {dose_figure(scans, titles), arm_figure(truth, arms)};
+}
+
 std::vector<DoseArm> run_dose_response(const DoseResponseOptions& options) {
   check(options);
   begin_study(options.output, study_key(options), options.resume);
@@ -300,7 +306,7 @@ std::vector<DoseArm> run_dose_response(const DoseResponseOptions& options) {
                              learn[dose], test[dose]));
       write_arms(options.output, arms);
       write_text(options.output / "reports" / "dose_comparison.png",
-                 render_stacked_png({dose_figure(test, titles), arm_figure(truth, arms)}));
+                 render_stacked_png(dose_figures(test, titles, truth, arms)));
     }
   return arms;
 }

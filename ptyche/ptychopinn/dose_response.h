@@ -8,7 +8,9 @@
 #include <vector>
 
 #include "ptyche/core/field.h"
+#include "ptyche/data/scan.h"
 #include "ptyche/ptychopinn/metrics.h"
+#include "ptyche/report/figure.h"
 #include "ptyche/train/train.h"
 
 namespace ptyche {
@@ -40,6 +42,12 @@ struct DoseArm {
   std::vector<EpochRecord> history = {};
   at::Tensor image = {};  ///< (rows, cols) complex64, the part where the test's positions lie
 };
+
+/// Two rows of dose_comparison.png: the first pattern of each scan, on detector pixels and in one
+/// range of colours, and the truth beside the images of the arms, each over its mean amplitude.
+std::vector<Figure> dose_figures(const std::vector<Scan>& scans,
+                                 const std::vector<std::string>& titles, const at::Tensor& truth,
+                                 const std::vector<DoseArm>& arms);
 
 /// Runs all four arms. Leaves under `output`: runs/<label>/{model.ptyche, history.csv},
 /// training_history.json, metrics.json and reports/dose_comparison.png (a pattern of each dose and

@@ -232,7 +232,7 @@ std::vector<Field> fields(GeneralizationOptions& options) {
   return {{.name = "sizes",
            .target = &options.sizes,
            .unit = "patterns",
-           .help = "how many patterns to learn from, each number in turn",
+           .help = "numbers of patterns to learn from, each in turn",
            .range = {1, 1e6}},
           {.name = "trials",
            .target = &options.trials,
@@ -264,7 +264,7 @@ std::vector<Field> fields(GeneralizationOptions& options) {
            .aliases = {"batch-size"}},
           {.name = "seed",
            .target = &options.training.seed,
-           .help = "of the first trial: patterns, groups and weights"},
+           .help = "seed of the first trial: patterns, groups and weights"},
           resume_field(options.resume)};
 }
 

@@ -13,7 +13,7 @@ std::vector<Field> fields(ProbeShape& shape) {
   return {{.name = "probe-smoothing-sigma",
            .target = &shape.smoothing_px,
            .unit = "px",
-           .help = "Gaussian that the first probe is smoothed by; 0 = none",
+           .help = "standard deviation of the Gaussian that smooths the first probe; 0 = none",
            .range = {0, 1000}},
           {.name = "probe-mask",
            .target = &shape.mask,
@@ -21,12 +21,12 @@ std::vector<Field> fields(ProbeShape& shape) {
           {.name = "probe-mask-diameter",
            .target = &shape.mask_diameter_px,
            .unit = "px",
-           .help = "of the disc; 0 = N / 2",
+           .help = "diameter of the disc; 0 = N / 2",
            .range = {0, 1e5}},
           {.name = "probe-mask-sigma",
            .target = &shape.mask_sigma_px,
            .unit = "px",
-           .help = "Gaussian that the disc's edge is blurred by",
+           .help = "standard deviation of the Gaussian that blurs the disc's edge",
            .range = {1e-3, 1000}}};
 }
 

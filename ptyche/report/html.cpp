@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "ptyche/core/error.h"
 #include "ptyche/report/canvas.h"
@@ -187,7 +188,7 @@ std::string score_tables(const std::vector<NamedScore>& scores) {
 
 namespace {
 
-constexpr double kPlotWidth = 640, kPlotHeight = 300, kLeft = 112, kRight = 22, kTop = 18,
+constexpr double kPlotWidth = 640, kPlotHeight = 300, kLeft = 112, kRight = 22, kTop = 24,
                  kBottom = 50;
 
 struct Scale {
@@ -250,11 +251,38 @@ std::string grid(const Scale& steps, const Scale& values) {
                            kPlotHeight - kBottom, kPlotWidth - kRight);
 }
 
+/// Index of the first step of each part but the first.
+std::set<std::size_t> borders_of(const LinePlot& plot) {
+  std::set<std::size_t> borders;
+  std::size_t step = 0;
+  for (const PlotStage& stage : plot.stages)
+    if (step += stage.steps; step > 0 && step < plot.y.size()) borders.insert(step);
+  return borders;
+}
+
+/// Lines between the parts, and the label above the middle of each.
+std::string stages_svg(const LinePlot& plot, const Scale& steps) {
+  std::string svg;
+  for (const std::size_t border : borders_of(plot))
+    svg += fmt::format("<path class=\"border\" d=\"M{:.1f} {}V{}\"/>\n",
+                       x_of(steps, static_cast<double>(border) + 0.5), kTop, kPlotHeight - kBottom);
+  double before = 0.5;
+  for (const PlotStage& stage : plot.stages) {
+    const double after = before + static_cast<double>(stage.steps);
+    const double middle = std::clamp((before + after) / 2, steps.low, steps.high);
+    if (stage.steps > 0) svg += text_svg(x_of(steps, middle), kTop - 5, "middle", stage.label);
+    before = after;
+  }
+  return svg;
+}
+
 std::string curve(const LinePlot& plot, const Scale& steps, const Scale& values) {
   std::string path, dot;
   bool pen_down = false;
+  const std::set<std::size_t> borders = borders_of(plot);
   for (std::size_t index = 0; index < plot.y.size(); ++index) {
     const double value = plot.y[index];
+    if (borders.contains(index)) pen_down = false;
     if (std::isfinite(value)) {
       const double x = x_of(steps, static_cast<double>(index + 1)), y = y_of(values, value);
       path += fmt::format("{}{:.1f} {:.1f}", pen_down ? "L" : "M", x, y);
@@ -273,7 +301,7 @@ std::string line_plot_svg(const LinePlot& plot) {
   std::string svg = fmt::format("<svg class=\"plot\" viewBox=\"0 0 {} {}\" role=\"img\">\n",
                                 kPlotWidth, kPlotHeight);
   svg += "<title>" + escape_html(plot.title) + "</title>\n";
-  svg += grid(steps, values) + curve(plot, steps, values);
+  svg += grid(steps, values) + stages_svg(plot, steps) + curve(plot, steps, values);
   svg += text_svg((kLeft + kPlotWidth - kRight) / 2, kPlotHeight - 8, "middle", plot.x_label);
   svg += fmt::format(
       "<text transform=\"translate(16 {:.1f}) rotate(-90)\" text-anchor=\"middle\">{}"

@@ -45,15 +45,22 @@ std::vector<TableRow> flattened_options(const std::string& json);
 /// scores.
 std::string score_tables(const std::vector<NamedScore>& scores);
 
-struct LinePlot {
-  std::string title;             ///< read out where the plot is not seen
-  std::string x_label, y_label;  ///< beside the axes
-  std::vector<double> y;         ///< one value per step; the first step is number 1
+/// A part of a curve: where one way to compute gave way to the next.
+struct PlotStage {
+  std::string label;
+  std::size_t steps = 0;
 };
 
-/// <svg> of the curve: logarithmic in y where all values are positive and span more than a factor
-/// of ten, else linear. Values that are not finite leave a gap. Throws InvalidInput if no value is
-/// finite.
+struct LinePlot {
+  std::string title;                   ///< read out where the plot is not seen
+  std::string x_label, y_label;        ///< beside the axes
+  std::vector<double> y;               ///< one value per step; the first step is number 1
+  std::vector<PlotStage> stages = {};  ///< the parts of the curve, in order; none = one part
+};
+
+/// <svg> of the curve, in parts with a line between any two and the label above each: logarithmic
+/// in y where all values are positive and span more than a factor of ten, else linear. Values that
+/// are not finite leave a gap. Throws InvalidInput if no value is finite.
 std::string line_plot_svg(const LinePlot& plot);
 
 }  // namespace ptyche

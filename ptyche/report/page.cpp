@@ -52,6 +52,8 @@ thead th { color: var(--soft); font-size: 0.82rem; }
                                        font-size: 0.85rem; }
 .scores td:nth-child(2) { width: 7rem; font-variant-numeric: tabular-nums; font-weight: 600; }
 .scores td:nth-child(3) { color: var(--soft); }
+.steps { display: grid; gap: 1.2rem; align-items: start; margin-bottom: 1.2rem;
+         grid-template-columns: repeat(auto-fit, minmax(min(100%, 30rem), 1fr)); }
 .stages { max-width: 46rem; } .stages td { font-variant-numeric: tabular-nums; }
 .stages th, .stages td { overflow-wrap: normal; }
 .stages .kept { font-weight: 600; }
@@ -61,6 +63,7 @@ pre { white-space: pre-wrap; overflow-wrap: anywhere; }
 .plot text { fill: var(--ink); font-size: 13px; }
 .plot .grid { stroke: var(--line); fill: none; }
 .plot .axis { stroke: var(--soft); fill: none; }
+.plot .border { stroke: var(--line); stroke-dasharray: 4 4; fill: none; }
 .plot .curve { stroke: var(--accent); stroke-width: 2; fill: none; stroke-linejoin: round; }
 .plot .dot { fill: var(--accent); }
 footer { margin-top: 2.5rem; font-size: 0.85rem; color: var(--soft); }
@@ -81,17 +84,25 @@ footer { margin-top: 2.5rem; font-size: 0.85rem; color: var(--soft); }
   :root { --ink: #000000; --soft: #444444; --line: #bbbbbb; --paper: #ffffff; --accent: #1c4a86;
           --shade: #f3f5f7; }
   @page { margin: 15mm; }
-  body { padding: 0; max-width: none; font-size: 10pt; }
+  body { padding: 0; max-width: none; font-size: 10pt; line-height: 1.4; }
   .pictures { grid-template-columns: 1fr 1fr; gap: 0.6rem; }
   h2 ~ .pictures { grid-template-columns: 1fr 1fr 1fr; }
-  h2 ~ .pictures.wide { grid-template-columns: 1fr; } .pictures.wide figure { max-width: 60%; }
+  h2 ~ .pictures.wide { grid-template-columns: 1fr; }
+  .pictures.wide figure { max-width: none; display: grid; grid-template-columns: 48% 1fr;
+                          gap: 0.8rem; }
+  h2 ~ .pictures.four { grid-template-columns: repeat(4, 1fr); gap: 0.4rem; }
+  .pictures.four figcaption { font-size: 0.68rem; } .pictures.again figcaption { display: none; }
+  .steps { grid-template-columns: 5fr 3fr; gap: 0.8rem; margin-bottom: 0.4rem; }
   h2 + table, tr { break-inside: avoid; } .facts { font-size: 0.72rem; }
+  .facts tbody { display: grid; grid-template-columns: 1fr 1fr; column-gap: 1rem; }
+  .facts tr { display: flex; } .facts td { flex: 1; } .facts th { width: 9rem; }
+  .facts tr:nth-child(-n+3) { grid-column: 1 / -1; }
   th, td { padding-top: 0.12rem; padding-bottom: 0.12rem; }
-  h2 { margin-top: 1.1rem; } h1 { font-size: 1.3rem; }
+  h2 { margin: 0.9rem 0 0.5rem; } footer { margin-top: 0.6rem; } h1 { font-size: 1.3rem; }
   figcaption { font-size: 0.75rem; line-height: 1.3; }
   dl.numbers { grid-template-columns: repeat(4, 1fr); gap: 0.3rem 1rem; margin-top: 1.1rem; }
   table { font-size: 0.8rem; } details { display: none; }
-  .plot { max-width: 22rem; }
+  .stages { font-size: 0.72rem; margin: 0; } .stages th:first-child { width: 44%; }
   figure, tr, .plot { break-inside: avoid; }
   h2, caption { break-after: avoid; }
 }
@@ -130,9 +141,11 @@ std::string folded_html(const std::string& title, const std::string& content) {
 
 std::string pictures_html(const PictureRow& row) {
   if (row.pictures.empty()) return "";
-  const bool wide = row.pictures.size() == 1;
-  std::string html =
-      paragraph(row.text) + "<div class=\"pictures" + (wide ? " wide" : "") + "\">\n";
+  const std::size_t count = row.pictures.size();
+  const std::string width = count == 1 ? " wide" : count > 2 ? " four" : "";
+  // Words of its own: a row of pictures like those before it, whose captions paper need not repeat.
+  const std::string again = row.text.empty() ? "" : " again";
+  std::string html = paragraph(row.text) + "<div class=\"pictures" + width + again + "\">\n";
   for (const Picture& picture : row.pictures) html += figure_html(picture);
   return section_html(row.title, html + "</div>\n");
 }

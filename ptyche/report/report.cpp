@@ -21,9 +21,29 @@ namespace {
 
 // What the page says.
 
-std::string loss_html(const std::vector<double>& loss) {
+/// The number of each step that was kept, and its passes; nothing where these are not those of the
+/// curve, as in results of other programs.
+std::vector<PlotStage> stages_of(const Reconstruction& image) {
+  std::vector<PlotStage> stages;
+  std::size_t passes = 0;
+  const std::vector<Attempt>& attempts = image.provenance.attempts;
+  for (std::size_t i = 0; i < attempts.size(); ++i) {
+    if (!attempts[i].kept) continue;
+    stages.push_back({std::to_string(i + 1), static_cast<std::size_t>(attempts[i].passes)});
+    passes += stages.back().steps;
+  }
+  return passes == image.loss.size() ? stages : std::vector<PlotStage>();
+}
+
+std::string loss_html(const Reconstruction& image) {
+  const std::vector<PlotStage> stages = stages_of(image);
+  const std::string title = "Loss over the passes";
   try {
-    return line_plot_svg({"Loss over the passes", "pass", "loss per photon", loss});
+    return "<figure>\n" +
+           line_plot_svg({title, "pass over the patterns", "loss per photon", image.loss, stages}) +
+           "<figcaption>" + title +
+           (stages.size() > 1 ? " of the steps that were kept, by their numbers." : ".") +
+           " A Poisson loss is half of the deviance.</figcaption>\n</figure>\n";
   } catch (const InvalidInput&) {
     return "";  // nothing was solved
   }
@@ -181,13 +201,18 @@ std::vector<NamedNumber> numbers_of(const Reconstruction& image, const Scores& s
 std::string attempts_html(const std::vector<Attempt>& attempts) {
   std::vector<TableRow> rows;
   for (const Attempt& each : attempts)
-    rows.push_back({each.what, std::to_string(each.passes),
+    rows.push_back({fmt::format("{}. {}", rows.size() + 1, each.what), std::to_string(each.passes),
                     each.seconds > 0 ? fmt::format("{:.1f}", each.seconds) : "",
                     each.held_out_deviance > 0 ? fmt::format("{:.4g}", each.held_out_deviance) : "",
                     each.kept ? "yes" : "no"});
   if (rows.empty()) return "";
   return table_html("stages", "",
                     {"step", "passes", "seconds", "deviance of held-out patterns", "kept"}, rows);
+}
+
+std::string interpolation_text(Interpolation how) {
+  return how == Interpolation::bilinear ? "object interpolated linearly (bilinear)"
+                                        : "probe moved by Fourier shift (probe_fourier)";
 }
 
 std::string provenance_html(const Reconstruction& image, const Scores& scores) {
@@ -201,7 +226,7 @@ std::string provenance_html(const Reconstruction& image, const Scores& scores) {
       {"machine", from.machine},
       {"Ptyche", from.version},
       {"seed", std::to_string(from.seed)},
-      {"between pixels", to_string(image.interpolation)}};
+      {"patches between pixels", interpolation_text(image.interpolation)}};
   std::erase_if(rows, [](const TableRow& row) { return row[1].empty(); });
   return table_html("facts", "", {}, rows);
 }
@@ -232,8 +257,9 @@ std::string report_page(const Reconstruction& image, const Scores& scores,
     body += pictures_html(pictures[row]);
     if (row == 0) body += section_html("", numbers_html(numbers_of(image, scores, content.scan)));
   }
-  body += section_html("What was done", attempts_html(image.provenance.attempts) +
-                                            loss_html(image.loss) + provenance_html(image, scores));
+  body += section_html("What was done",
+                       "<div class=\"steps\">\n" + attempts_html(image.provenance.attempts) +
+                           loss_html(image) + "</div>\n" + provenance_html(image, scores));
   body += folded_html("All scores", score_tables(named_scores(scores)));
   body += folded_html("All options, as they were asked for",
                       options_html(image.provenance.options_json));
@@ -365,14 +391,18 @@ std::string headline(const Scores& scores) {
            "that it has not seen.";
   const DataFit& fit = *scores.held_out;
   std::string text = fmt::format(
-      "The image predicts {} held-out pattern{} with R = {:.3g}; photon noise alone would leave "
+      "The image predicts {} held-out pattern{} with an R-factor of {:.3g}; photon noise alone "
+      "would "
+      "leave "
       "{:.3g}",
       fit.frames, fit.frames == 1 ? "" : "s", fit.r_factor, fit.r_factor_floor);
   if (scores.trivial)
     text += fmt::format(", and one guess for all patterns (their mean amplitude) gives {:.3g}",
                         scores.trivial->r_factor);
-  return text + fmt::format(". Poisson deviance per photon: {:.3g}, floor {:.3g}. Lower is better.",
-                            fit.deviance_per_photon, fit.deviance_per_photon_floor);
+  return text +
+         fmt::format(
+             ". Poisson deviance per photon: {:.3g}, of noise alone {:.3g}. Lower is better.",
+             fit.deviance_per_photon, fit.deviance_per_photon_floor);
 }
 
 bool write_report(const std::filesystem::path& folder, const Reconstruction& image,

@@ -157,6 +157,7 @@ class Automatic {
     result.options = options_for(best_.choice, {{"lbfgs", kMostPasses}});
     result.end = best_.end;
     result.image = std::move(best_.image);
+    result.image.loss = std::move(loss_);
     result.attempts = std::move(attempts_);
     result.left_out = left_out_;
     result.seconds_before = seconds_before_;
@@ -285,6 +286,7 @@ class Automatic {
 
   void keep(Candidate candidate, Attempt& row) {
     row.kept = true;
+    loss_.insert(loss_.end(), candidate.image.loss.begin(), candidate.image.loss.end());
     best_ = std::move(candidate);
     if (better_ && best_.image.object.defined()) better_(best_.image);
   }
@@ -515,6 +517,7 @@ class Automatic {
   std::int64_t number_ = 0;  ///< of attempts so far
   double seconds_before_ = 0;
   std::vector<Attempt> attempts_;
+  std::vector<double> loss_;  ///< of those that were kept, one after the other
   at::Tensor left_out_ = at::empty({0}, at::kLong);
 };
 

@@ -54,7 +54,6 @@ void write_image(Hdf5File& out, const Reconstruction& image) {
   if (image.intensities.defined())
     write(out, layout.intensities, image.intensities.nan_to_num(kUnknown));
   write(out, kOrigin, at::tensor({image.origin_row, image.origin_col}, at::kLong));
-  write(out, kLoss, at::tensor(image.loss, at::kDouble));
 }
 
 /// Undefined intensities stay so.
@@ -79,7 +78,6 @@ Reconstruction read_image(const Hdf5File& in, const Reconstruction& canvas) {
   const at::Tensor origin = read(in, kOrigin);
   image.origin_row = origin[0].item<std::int64_t>();
   image.origin_col = origin[1].item<std::int64_t>();
-  image.loss = to_vector(read(in, kLoss));
   return image;
 }
 
@@ -103,6 +101,8 @@ KeptAttempt read_attempt(const Hdf5File& in, const Reconstruction& canvas) {
   attempt.deviance_floor = number[4];
   attempt.misfit = number[5];
   if (in.has("image/object")) attempt.image = read_image(in, canvas);
+  if (const at::Tensor loss = read_if_there(in, kLoss); loss.defined())
+    attempt.image.loss = to_vector(loss);
   return attempt;
 }
 
@@ -174,6 +174,8 @@ void KeptAttempts::write(std::int64_t number, const KeptAttempt& attempt) const 
     if (!attempt.refused.empty()) out.set(kAttempt, "refused", attempt.refused);
     ptyche::write(out, kNumbers, numbers_of(attempt));
     if (attempt.image.object.defined()) write_image(out, attempt.image);
+    if (!attempt.image.loss.empty())
+      ptyche::write(out, kLoss, at::tensor(attempt.image.loss, at::kDouble));
     out.close();
   });
 }
@@ -193,7 +195,7 @@ void KeptAttempts::drop_image(std::int64_t number) {
     KeptAttempt attempt =
         with_file(path, [&] { return read_attempt(Hdf5File::open(path), canvas_); });
     if (!attempt.image.object.defined()) return;
-    attempt.image = {};
+    attempt.image = {.loss = std::move(attempt.image.loss)};
     write(number, attempt);
   });
 }

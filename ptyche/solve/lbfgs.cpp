@@ -124,13 +124,13 @@ std::vector<Field> fields(LbfgsOptions& o, const SolverOptions& common) {
         {.name = "object-edge",
          .target = &o.prior.edge,
          .unit = "|object|/px",
-         .help = "changes of the object that are larger are edges, which the prior spares; 0 = it "
-                 "knows no edges",
+         .help = "change of the object from pixel to pixel above which it counts as an edge, which "
+                 "the prior does not smooth; 0 = no edges",
          .range = {0, 1e6}},
         {.name = "amplitude-stiffness",
          .target = &o.prior.stiffness,
-         .help = "how many times less the prior expects the amplitude to change than the phase, "
-                 "squared; 3 where photons are few",
+         .help = "weight of the prior on the amplitude over its weight on the phase; 3 where "
+                 "photons are few",
          .range = {0, 1e3}},
         plateau_field(o.plateau, /*skips_passes=*/false),
         {.name = "still",

@@ -88,8 +88,8 @@ Field slow_momentum_field(double& coefficient) {
   return {.name = "slow-momentum",
           .target = &coefficient,
           .help =
-              "momentum coefficient, from pass to pass, of the phase's waves that are longer "
-              "than the probe, which the steps leave behind; 0 = none",
+              "momentum coefficient from pass to pass for slow variations of the phase, over more "
+              "than the probe's width, which single steps hardly correct; 0 = none",
           .range = {0, 0.99}};
 }
 

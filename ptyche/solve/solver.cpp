@@ -204,8 +204,8 @@ std::vector<Field> fields(SolverOptions& options) {
       {.name = "interpolation",
        .target = choice(options.interpolation, {{"probe_fourier", Interpolation::probe_fourier},
                                                 {"bilinear", Interpolation::bilinear}}),
-       .help = "of patches between pixels: move the probe (does not blur) or interpolate the "
-               "object"},
+       .help = "treatment of patches between pixels: move the probe (does not blur) or interpolate "
+               "the object"},
       {.name = "max-amplitude",
        .target = &options.max_amplitude,
        .help = "largest amplitude of the object; 0 = not limited",
@@ -228,7 +228,7 @@ std::vector<Field> fields(SolverOptions& options) {
        .affects_result = false},
       {.name = "seed",
        .target = &options.seed,
-       .help = "of the order of patterns and the hold-out"},
+       .help = "seed of the order of patterns and of the hold-out"},
   };
 }
 

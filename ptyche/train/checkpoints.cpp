@@ -26,7 +26,7 @@ void Checkpoints::remove() { remove_if_possible({file_}); }
 bool Checkpoints::keep(const TrainingState& state) {
   if (file_.empty()) return false;
   try {
-    write_checkpoint(file_, state, key_);
+    write_checkpoint(file_, state, key_, state.seconds_before + since_start_.seconds());
     send_event("checkpoint", {{"file", file_.string()}, {"done", state.step}});
     return true;
   } catch (const std::exception& error) {

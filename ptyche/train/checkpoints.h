@@ -24,7 +24,7 @@ class Checkpoints {
  private:
   std::filesystem::path file_;
   Key key_;
-  Stopwatch since_last_;
+  Stopwatch since_start_, since_last_;
 };
 
 }  // namespace ptyche

@@ -26,6 +26,7 @@ namespace {
 
 constexpr const char* kGroup = "training";
 const DatasetLayout kCounters{"training/counters", at::kDouble, {8}};
+const DatasetLayout kSeconds{"training/seconds", at::kDouble, {1}, 0};
 constexpr double kCollapsed = 0.2;            // of the stem's own contrast
 constexpr double kFirstBackgroundRoot = 0.2;  // sqrt(counts); at 0 its gradient would be 0 for ever
 
@@ -404,6 +405,7 @@ Model finish_training(const TrainingState& state, const TrainOptions& options) {
   for (std::size_t i = 0; i < state.more.size(); ++i)
     take_trained(model.more[i], state.more[i], options);
   model.network->eval();
+  model.seconds_before = state.seconds_before;
   return model;
 }
 
@@ -439,18 +441,20 @@ void restart_from_stem(TrainingState& state, const TrainOptions& options) {
   restarted.step = state.step;
   restarted.total_steps = state.total_steps;
   restarted.rate = 0.5 * state.rate;
+  restarted.seconds_before = state.seconds_before;
   state = std::move(restarted);
   require_gradients(state, options);
 }
 
-void write_checkpoint(const std::filesystem::path& file, const TrainingState& state,
-                      const Key& key) {
+void write_checkpoint(const std::filesystem::path& file, const TrainingState& state, const Key& key,
+                      double seconds) {
   write_atomically(file, [&](const std::filesystem::path& path) {
     Hdf5File out = Hdf5File::create(path);
     write_model_to(out, state.model);
     out.make_group(kGroup);
     out.set(kGroup, "key", to_text(key));
     write(out, kCounters, counters(state));
+    write(out, kSeconds, at::full({1}, seconds, at::kDouble));
     for (const auto& [name, tensor] : named_tensors(state))
       write(out, layout_of(name, tensor, state), tensor.detach());
     if (state.scans() > 1) write(out, own_steps_layout(state), own_steps(state));
@@ -471,6 +475,8 @@ TrainingState read_checkpoint(const std::filesystem::path& file, const Key& key,
     TrainingState state = state_around(read_model_from(in), frames);
     const at::NoGradGuard no_grad;
     set_counters(state, read(in, kCounters));
+    if (const at::Tensor seconds = read_if_there(in, kSeconds); seconds.defined())  // older files
+      state.seconds_before = seconds.item<double>();
     for (auto& [name, tensor] : named_tensors(state))
       tensor.copy_(read(in, layout_of(name, tensor, state)));
     set_own_steps(state, in);

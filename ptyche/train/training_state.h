@@ -35,6 +35,7 @@ struct TrainingState : ScanState {
   std::int64_t total_steps = 0;
   double rate = 1;  // factor on all learning rates; halved by every restart_from_stem
   double loss_sum = 0, size_sum = 0, contrast_sum = 0;
+  double seconds_before = 0;  ///< that the training had taken before it was resumed
 
   std::size_t scans() const { return 1 + more.size(); }
   ScanState& of(std::size_t scan) { return scan == 0 ? *this : more[scan - 1]; }
@@ -85,12 +86,12 @@ std::string fingerprint_of_start(const TrainOptions& options);
 std::vector<std::vector<ScanBatch>> batches_of(const std::vector<TrainingScan>& scans,
                                                const TrainOptions& options, std::int64_t epoch);
 
-/// Writes / reads the whole state. Both throw InvalidInput naming the dataset for arrays of another
-/// shape or type and numbers that are not finite: what could not be read is not written. Reading
-/// throws InvalidInput naming the options that differ if
-/// the key is another one.
-void write_checkpoint(const std::filesystem::path& file, const TrainingState& state,
-                      const Key& key);
+/// Writes / reads the whole state; `seconds` are those that the training has taken. Both throw
+/// InvalidInput naming the dataset for arrays of another shape or type and numbers that are not
+/// finite: what could not be read is not written. Reading throws InvalidInput naming the options
+/// that differ if the key is another one.
+void write_checkpoint(const std::filesystem::path& file, const TrainingState& state, const Key& key,
+                      double seconds = 0);
 TrainingState read_checkpoint(const std::filesystem::path& file, const Key& key,
                               const std::vector<std::int64_t>& frames);
 

@@ -33,6 +33,12 @@ TEST(DescribeScan, CountsAreThoseOfCountedPixels) {
               20);
 }
 
+TEST(DescribeScan, CallsTheTypeOfTheCountsAsNumPyDoes) {
+  ScanFields fields = small_scan(25).fields();
+  fields.counts = fields.counts.round().to(at::kShort);
+  EXPECT_EQ(fact(Scan(fields), "patterns"), "25 of 16 x 16 px, int16");
+}
+
 TEST(DescribeScan, TheMemoryGrowsWithTheObject) {
   const Scan scan = small_scan();
   at::Tensor far = scan.positions().clone();

@@ -34,7 +34,7 @@ TEST_F(LogFile, HoldsWhatTheTerminalDoesNotShowWithTimesAndTheCommandLine) {
   EXPECT_NE(text.find(" debug   a detail\n"), std::string::npos) << text;
 }
 
-TEST_F(LogFile, IsAddedToAndHoldsWhatItsLevelLetsThrough) {
+TEST_F(LogFile, IsAddedToAndHoldsTheCommandLineAndWhatItsLevelLetsThrough) {
   write_text(folder_ / "log", "earlier\n");
   begin_messages({.log = folder_ / "log", .log_level = MessageLevel::warning});
   EXPECT_EQ(said([] {
@@ -44,6 +44,7 @@ TEST_F(LogFile, IsAddedToAndHoldsWhatItsLevelLetsThrough) {
             "a note\nwarning: a warning\n");
   const std::string text = read_bytes(folder_ / "log");
   EXPECT_EQ(text.rfind("earlier\n", 0), 0U);
+  EXPECT_NE(text.find(" info    ptyche " + version()), std::string::npos) << text;
   EXPECT_EQ(text.find("a note"), std::string::npos);
   EXPECT_NE(text.find(" warning a warning\n"), std::string::npos) << text;
 }
@@ -56,8 +57,10 @@ TEST_F(LogFile, ThatCannotBeWrittenIsRefusedByName) {
 }
 
 TEST_F(LogFile, ThatTakesNoMoreEndsWithAWarningAndNotTheWork) {
-  begin_messages({.log = "/dev/full", .log_level = MessageLevel::warning});
-  const std::string text = said([] { warn("a warning"); });
+  const std::string text = said([] {
+    begin_messages({.log = "/dev/full", .log_level = MessageLevel::warning});
+    warn("a warning");
+  });
   EXPECT_NE(text.find("warning: a warning\n"), std::string::npos) << text;
   EXPECT_NE(text.find("--log: "), std::string::npos) << text;
 }

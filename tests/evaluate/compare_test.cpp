@@ -164,6 +164,18 @@ TEST(Compare, TheFramesOfTheFilesCountAsNoShift) {
   EXPECT_NEAR(gauge.shift_col_px, 0, 1e-4);
 }
 
+TEST(TruthError, HasThePixelOfTheImageAndSaysNothingOfIt) {
+  const at::Tensor object = blobs(128, 128);
+  Reconstruction image = lit(object.size(0), object.size(1), 0, 0);
+  image.object = object.to(at::kComplexFloat);
+  image.geometry.object_pixel_m = 5e-8;
+  testing::internal::CaptureStderr();
+  const std::optional<Comparison> found = truth_error(object, image);
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+  ASSERT_TRUE(found.has_value());
+  EXPECT_EQ(found->object_pixel_m, 5e-8);
+}
+
 TEST(Compare, RefusesPixelsOfAnotherSizeWithBothNumbers) {
   Reconstruction image = result_of(blobs(64, 64)), reference = result_of(blobs(64, 64));
   reference.geometry.object_pixel_m = 10e-9;

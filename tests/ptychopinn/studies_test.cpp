@@ -12,6 +12,7 @@
 #include "ptyche/ptychopinn/generalization.h"
 #include "ptyche/ptychopinn/grid_lines.h"
 #include "tests/support/refusal.h"
+#include "tests/support/small_scan.h"
 #include "tests/support/test_folder.h"
 
 namespace ptyche {
@@ -113,6 +114,27 @@ DoseResponseOptions tiny_doses(const std::filesystem::path& output) {
   options.batch = 4;
   options.output = output;
   return options;
+}
+
+TEST(DoseFigures, ShowPatternsOnDetectorPixelsAndTheTruthBesideTheImages) {
+  const std::vector<Scan> scans{small_scan(4), small_scan(4)};
+  const at::Tensor truth = at::rand({24, 32}) + at::ones({24, 32}, at::kComplexFloat);
+  const std::vector<DoseArm> arms{{.label = "high_nll", .image = 3 * truth},
+                                  {.label = "low_nll", .image = at::ones_like(truth)}};
+  const std::vector<Figure> rows = dose_figures(scans, {"1e9 photons", "1e4 photons"}, truth, arms);
+  ASSERT_EQ(rows.size(), 2U);
+  EXPECT_EQ(rows[0].axis_unit, "detector pixel");
+  ASSERT_EQ(rows[0].panels.size(), 2U);
+  EXPECT_EQ(rows[0].panels[1].title, "1e4 photons");
+  EXPECT_EQ(rows[0].panels[0].rgb.size(0), scans[0].pattern_size());
+  ASSERT_EQ(rows[1].panels.size(), 3U);
+  EXPECT_EQ(rows[1].panels[0].title, "truth");
+  EXPECT_NE(rows[1].axis_unit, "detector pixel");
+  const auto difference = [&](int i) {
+    return (rows[1].panels[0].rgb - rows[1].panels[i].rgb).abs().max().item<float>();
+  };
+  EXPECT_LT(difference(1), 0.01);  // the same image at another scale
+  EXPECT_GT(difference(2), 0.1);
 }
 
 TEST_F(Studies, DoseResponseFinishesAllFourArmsAndGoesOnWhereItWasStopped) {

@@ -11,6 +11,8 @@
 #include "ptyche/report/report.h"
 #include "tests/report/decoded_png.h"
 #include "tests/report/sample.h"
+#include "tests/support/plain_solver.h"
+#include "tests/support/small_scan.h"
 
 namespace ptyche {
 namespace {
@@ -62,13 +64,36 @@ bool margin_is_empty(const DecodedPng& shot, int strip) {
   return true;
 }
 
+/// A report with every part that there is, of a run with warnings and many steps.
+void write_longest_report(const fs::path& folder) {
+  const Scan scan = small_scan(100);
+  Reconstruction image = flat(scan);
+  image.provenance = sample_star().provenance;
+  image.provenance.warnings = {"amplitudes without an absolute scale", "a dead pixel was masked"};
+  image.provenance.machine = "a processor, 2 cores, 2 threads used";
+  for (const char* what : {"training of the network", "first image", "until it stands still",
+                           "without 3 patterns that do not fit", "modes and positions by batches",
+                           "three probe modes", "polish", "with all patterns"})
+    image.provenance.attempts.push_back({what, 20, 1.5, 0.02, true});
+  image.loss.assign(160, 0.01);
+  image.geometry = {.energy_ev = 8800, .distance_m = 2, .detector_pixel_m = 75e-6};
+  image.geometry.object_pixel_m = 5e-8;
+  Scores scores = sample_scores();
+  scores.half_sets = scores.truth = sample_comparison();
+  scores.verdict = Verdict();
+  scores.verdict->reasons = {"Too little light"};
+  write_report(
+      folder, image, scores,
+      {.extras = {{"Before the refinement", "The network's image.", image}}, .scan = scan});
+}
+
 TEST(PageInABrowserSlow, FitsTheWindowAtDeskAndPhoneWidthAndThreePages) {
   const auto browser = find_browser();
   if (!browser) GTEST_SKIP() << "no chromium in PATH: the page was not looked at in a browser";
   const fs::path folder =
       fs::temp_directory_path() / ("ptyche_browser_" + std::to_string(getpid()));
   fs::create_directories(folder);
-  write_report(folder, sample_star(), sample_scores());
+  write_longest_report(folder);
   for (const int width : {1280, 390}) {
     const DecodedPng shot = screenshot(*browser, folder, width);
     EXPECT_EQ(shot.cols, width);

@@ -106,6 +106,21 @@ TEST(LinePlotSvg, AValueThatIsNotFiniteLeavesAGap) {
   EXPECT_EQ(svg.find("inf"), std::string::npos);
 }
 
+TEST(LinePlotSvg, PartsAreApartWithALineBetweenThemAndTheirLabels) {
+  const std::string svg =
+      line_plot_svg({"loss", "pass", "loss", {3, 2, 4, 1, 1}, {{"1", 2}, {"<3>", 3}}});
+  EXPECT_EQ(points(svg).size(), 5U);
+  const std::string path = svg.substr(svg.find("class=\"curve\""));
+  EXPECT_EQ(std::count(path.begin(), path.begin() + path.find("/>"), 'M'), 2);
+  EXPECT_NE(svg.find(">1</text>"), std::string::npos);
+  EXPECT_NE(svg.find(">&lt;3&gt;</text>"), std::string::npos);
+  std::smatch border;
+  ASSERT_TRUE(std::regex_search(svg, border, std::regex("class=\"border\" d=\"M([0-9.]+)")));
+  EXPECT_GT(std::stod(border[1]), points(svg)[1].first);
+  EXPECT_LT(std::stod(border[1]), points(svg)[2].first);
+  EXPECT_EQ(plot_of({3, 2}).find("border"), std::string::npos);
+}
+
 TEST(LinePlotSvg, OneValueOrAConstantIsDrawnInsideTheFrame) {
   for (const auto& values : {std::vector<double>{2}, std::vector<double>{0, 0, 0}})
     for (const auto& [x, y] : points(plot_of(values))) {

@@ -199,6 +199,21 @@ TEST_F(WriteReport, BeginsWithTheVerdictAndSaysWhatWasDoneAndWarnedOf) {
     EXPECT_NE(html.find(text), std::string::npos) << text;
 }
 
+TEST_F(WriteReport, DrawsTheLossOfEachStepThatWasKeptByItsNumber) {
+  Reconstruction image = sample_star();
+  image.provenance.attempts = {{"first image", 3, 1, 0.03, true},
+                               {"worse", 9, 1, 0.04, false},
+                               {"polish", 1, 1, 0.02, true}};
+  write_report(folder_, image, sample_scores());
+  EXPECT_EQ(count(page(), "class=\"border\""), 1U);
+  EXPECT_NE(page().find("2. worse"), std::string::npos);
+  for (const char* label : {">1</text>", ">3</text>"})
+    EXPECT_NE(page().find(label), std::string::npos) << label;
+  image.loss.push_back(0.1);  // not of these steps
+  write_report(folder_, image, sample_scores());
+  EXPECT_EQ(count(page(), "class=\"border\""), 0U);
+}
+
 TEST_F(WriteReport, BesideItsScanShowsPatternsPositionsAndDose) {
   const Scan scan = small_scan();
   Reconstruction image = flat(scan);

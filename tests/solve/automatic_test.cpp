@@ -38,6 +38,14 @@ TEST(Automatic, ExplainsTheCountsFarBetterThanTheFlatObjectAndSaysWhatItKept) {
   EXPECT_TRUE(std::ranges::any_of(result.attempts, &Attempt::kept));
 }
 
+TEST(Automatic, GivesTheLossOfEveryPassThatLedToItsImage) {
+  const AutomaticResult result = solve_automatically(small_scan(), {});
+  std::int64_t passes = 0;
+  for (const Attempt& each : result.attempts) passes += each.kept ? each.passes : 0;
+  EXPECT_EQ(result.image.loss.size(), passes);
+  EXPECT_GT(passes, result.attempts.back().passes);
+}
+
 TEST(Automatic, PatternsThatItSetApartComeBackAndThoseOfTheScanDoNot) {
   EXPECT_TRUE(tried(solve_automatically(small_scan(), {}), "with all patterns"));
   EXPECT_FALSE(tried(solve_automatically(with_held_out(small_scan(), 7), {}), "with all patterns"));

@@ -81,8 +81,10 @@ TEST_F(Train, ResumedInTheMiddleOfAnEpochEndsWhereTheUninterruptedRunEnds) {
   }
   options.checkpoint = folder_ / "checkpoint.ptyche";
   options.resume = true;
-  write_checkpoint(options.checkpoint, state, training_key(scan_, groups_, options));
-  EXPECT_EQ(file_of(train(scan_, groups_, options)), whole);
+  write_checkpoint(options.checkpoint, state, training_key(scan_, groups_, options), 90);
+  const Model resumed = train(scan_, groups_, options);
+  EXPECT_EQ(file_of(resumed), whole);
+  EXPECT_EQ(resumed.seconds_before, 90);
   EXPECT_FALSE(std::filesystem::exists(options.checkpoint));
 }
 
