@@ -182,9 +182,20 @@ Scan scan_at_end(const LiveVerbOptions& options, const LiveEnd& end) {
   return scan.with_frame_use(use);
 }
 
+/// With what has come so far of telling the control system.
+void write_list(const LiveVerbOptions& options, const LiveEnd& end,
+                const std::optional<NoticeOutcome>& notice) {
+  nlohmann::ordered_json list = counted(end);
+  if (notice)
+    list["stop_notice"] = {{"to", options.live.stop_notify},
+                           {"told", notice->told},
+                           {"failures", notice->failures},
+                           {"fault", notice->fault}};
+  write_text(options.output / kListFile, list.dump(2) + "\n");
+}
+
 void finish(const LiveVerbOptions& options, const LiveEnd& end, const std::optional<Model>& model,
             const LiveBoard& board, const RunRecord& record, const Stopwatch& watch) {
-  write_text(options.output / kListFile, counted(end).dump(2) + "\n");
   say_end(end);
   if (options.live.only_receive) return;
   const Scan scan = scan_at_end(options, end);
@@ -199,7 +210,10 @@ void finish(const LiveVerbOptions& options, const LiveEnd& end, const std::optio
 }
 
 void require_sense(const LiveVerbOptions& options) {
-  as_usage([&] { stop_rule(options.live.stop_when); });
+  as_usage([&] {
+    stop_rule(options.live.stop_when);
+    if (!options.live.stop_notify.empty()) notice_place(options.live.stop_notify);
+  });
   if (options.at_end == AtEnd::infer && options.model.empty())
     throw UsageError("--at-end infer: it is the image of a network; --model names it");
   if (options.resume && options.record.empty())
@@ -249,6 +263,9 @@ void run_live_verb(const LiveVerbOptions& options, const std::string& options_js
   LiveBasis basis = basis_of(options);
   choose_probe(basis, options.probe);
   LiveBoard board;
+  std::optional<StopNotifier> notifier;
+  if (!options.live.stop_notify.empty())
+    notifier.emplace(notice_place(options.live.stop_notify), options.output.string());
   std::unique_ptr<Recorder> recorder;
   if (!options.record.empty()) recorder = std::make_unique<Recorder>(options.record);
   std::unique_ptr<ViewServer> server;
@@ -264,14 +281,18 @@ void run_live_verb(const LiveVerbOptions& options, const std::string& options_js
     const std::lock_guard lock(hdf5_lock());
     write_reconstruction(options.output / "reconstruction.h5", image);
   };
+  LiveWatch hooks{.keep = keep};
+  if (notifier) hooks.enough = [&](const StopNotice& notice) { notifier->tell(notice); };
   const LiveEnd end =
       run_live(urls, basis, model, options.infer, {.read = options.read, .probe = options.probe},
-               options.live, options.output, recorder.get(), board, {.keep = keep});
+               options.live, options.output, recorder.get(), board, hooks);
   const bool whole = recorder && recorder->whole();
   recorder.reset();
   if (whole && end.stopped_by.empty() && end.faults.empty())
     remove_if_possible(earlier);  // the new record has it all
+  write_list(options, end, notifier ? std::optional(notifier->outcome()) : std::nullopt);
   finish(options, end, model, board, record, watch);
+  if (notifier) write_list(options, end, notifier->finish());
   if (end.stopped_by == "interrupt")
     throw Interrupted("stopped; all that came is kept in " + options.output.string());
 }

@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <deque>
 #include <utility>
@@ -23,6 +22,11 @@ std::vector<Field> fields(LiveOptions& options) {
        .target = &options.stop_when,
        .help = "end before the scan does: frc=X (the images of even and odd patterns agree up to X "
                "cycles per pixel), deviance=X (of held-out patterns, per photon), or plateau"},
+      {.name = "stop-notify",
+       .target = &options.stop_notify,
+       .help = "who is told when --stop-when or the page's Stop ends the run: "
+               "http://HOST:PORT/PATH (a POST of JSON) or zmq+push://HOST:PORT (to a PULL socket)",
+       .affects_result = false},
       {.name = "keep-every",
        .target = &options.keep_every_s,
        .unit = "s",
@@ -50,58 +54,6 @@ std::vector<Field> fields(LiveOptions& options) {
       {.name = "live-seed",
        .target = &options.seed,
        .help = "draws the patterns that judge the images while the scan runs"}};
-}
-
-StopRule stop_rule(const std::string& text) {
-  using Kind = StopRule::Kind;
-  if (text.empty()) return {};
-  if (text == "plateau") return {Kind::plateau, 0};
-  const std::size_t equals = text.find('=');
-  const std::string name = text.substr(0, equals);
-  const char* const end = text.data() + text.size();
-  double value = 0;
-  const bool has_value = equals != std::string::npos;
-  const auto [stopped, fault] =
-      std::from_chars(has_value ? text.data() + equals + 1 : end, end, value);
-  require(has_value && fault == std::errc() && stopped == end && value > 0 &&
-              (name == "frc" || name == "deviance"),
-          "--stop-when: expected frc=X, deviance=X or plateau, found '{}'", text);
-  return {name == "frc" ? Kind::frc : Kind::deviance, value};
-}
-
-namespace {
-
-double best_deviance(const LivePoint& point) {
-  return std::fmin(point.network_deviance, point.solver_deviance);
-}
-
-/// No better by a fiftieth than when there were four fifths of the frames.
-constexpr double kPlateauGain = 0.02, kPlateauShare = 0.8;
-constexpr std::int64_t kPlateauFrames = 100;  // of fewer nobody knows
-
-bool on_plateau(const std::vector<LivePoint>& points) {
-  const LivePoint& last = points.back();
-  if (last.joined < kPlateauFrames || std::isnan(best_deviance(last))) return false;
-  const auto before =
-      std::ranges::find_if(points.rbegin(), points.rend(), [&](const LivePoint& point) {
-        return static_cast<double>(point.joined) <=
-               kPlateauShare * static_cast<double>(last.joined);
-      });
-  if (before == points.rend() || std::isnan(best_deviance(*before))) return false;
-  return best_deviance(last) > (1 - kPlateauGain) * best_deviance(*before);
-}
-
-}  // namespace
-
-std::string reached(const StopRule& rule, const std::vector<LivePoint>& points) {
-  using Kind = StopRule::Kind;
-  if (points.empty()) return "";
-  const LivePoint& last = points.back();
-  if (rule.kind == Kind::frc && last.half_set_frc >= rule.value)
-    return fmt::format("frc={:g}", rule.value);
-  if (rule.kind == Kind::deviance && best_deviance(last) <= rule.value)
-    return fmt::format("deviance={:g}", rule.value);
-  return rule.kind == Kind::plateau && on_plateau(points) ? "plateau" : "";
 }
 
 namespace {
@@ -154,6 +106,7 @@ class Session {
  private:
   void wait_for_image(const JoinedFrame& joined);
   void show_network(double now);
+  void look_for_a_stop();
   void keep_shown(const LiveImage& shown);
   std::vector<JoinedFrame> frames_to_offer() const;
   void say_once(const std::string& what, bool& said);
@@ -175,7 +128,7 @@ class Session {
   std::vector<float> shown_positions_;  // row, col in object pixels
   std::vector<double> latencies_;
   std::string stopped_by_;
-  std::int64_t joined_before_ = 0;
+  std::int64_t joined_before_ = 0, largest_joined_ = -1;
   double published_ = 0, next_snapshot_ = 0, next_crossing_ = 0, kept_ = 0, rate_ = 0,
          frames_ended_ = -1, last_message_ = 0;
   bool positions_ended_ = false, said_series_ = false, said_shape_ = false, said_damage_ = false;
@@ -187,6 +140,7 @@ void Session::say_once(const std::string& what, bool& said) {
 }
 
 void Session::wait_for_image(const JoinedFrame& joined) {
+  largest_joined_ = std::max(largest_joined_, joined.index);
   if (!options_.only_receive) waiting_.push_back(joined);
 }
 
@@ -341,8 +295,7 @@ void Session::publish(double now, const std::string& state, std::size_t waiting_
   }
   points_.push_back(point);
   board_.add(point);
-  if (stopped_by_.empty()) stopped_by_ = reached(rule_, points_);
-  if (stopped_by_.empty() && board_.stop) stopped_by_ = "viewer";
+  if (stopped_by_.empty()) look_for_a_stop();
   board_.publish(
       LiveStatus{.source = basis_.source,
                  .state = board_.paused ? "paused" : state,
@@ -361,6 +314,21 @@ void Session::publish(double now, const std::string& state, std::size_t waiting_
     kept_ = now;
     if (const SharedImage shown = board_.shown()) keep_shown(*shown);
   }
+}
+
+void Session::look_for_a_stop() {
+  stopped_by_ = reached(rule_, points_);
+  if (stopped_by_.empty() && board_.stop) stopped_by_ = "viewer";
+  if (stopped_by_.empty() || !watch_.enough) return;
+  const LivePoint& last = points_.back();
+  watch_.enough({.why = stopped_by_,
+                 .index = largest_joined_,
+                 .frames = last.joined,
+                 .expected = joiner_.expected(),
+                 .network_deviance = last.network_deviance,
+                 .solver_deviance = last.solver_deviance,
+                 .half_set_frc = last.half_set_frc,
+                 .seconds = last.seconds});
 }
 
 /// A disk that is full now may not be at the end.

@@ -1044,6 +1044,7 @@ class _Live(Protocol):
     at_end: the final image: go-on = the solver goes on from the live one until it rests; solve = anew, as reconstruct does; infer = the network's alone; none = the one on show ('go-on' | 'solve' | 'infer' | 'none', default 'go-on')
     keep_scan: write the joined patterns to scan.cxi (default True)
     stop_when: end before the scan does: frc=X (the images of even and odd patterns agree up to X cycles per pixel), deviance=X (of held-out patterns, per photon), or plateau (default '')
+    stop_notify: who is told when --stop-when or the page's Stop ends the run: http://HOST:PORT/PATH (a POST of JSON) or zmq+push://HOST:PORT (to a PULL socket) (default '')
     keep_every: between two writings of reconstruction.h5 while the scan runs; 0 = at the end only (0..1e+06, s, default 60.0)
     patience: how long after the scan's end frames and positions may wait for each other (0..1e+06, s, default 5.0)
     frames_memory: of frames in memory; more wait in files in the output folder; 0 = half of the machine's (0..1e+09, MB, default 0)
@@ -1098,6 +1099,7 @@ class _Live(Protocol):
         at_end: Literal['go-on', 'solve', 'infer', 'none'] | bool | None = ...,
         keep_scan: bool | None = ...,
         stop_when: str | _File | None = ...,
+        stop_notify: str | _File | None = ...,
         keep_every: SupportsFloat | str | None = ...,
         patience: SupportsFloat | str | None = ...,
         frames_memory: SupportsIndex | None = ...,
@@ -1153,6 +1155,7 @@ class _Live(Protocol):
         at_end: Literal['go-on', 'solve', 'infer', 'none'] | bool | None = ...,
         keep_scan: bool | None = ...,
         stop_when: str | _File | None = ...,
+        stop_notify: str | _File | None = ...,
         keep_every: SupportsFloat | str | None = ...,
         patience: SupportsFloat | str | None = ...,
         frames_memory: SupportsIndex | None = ...,
