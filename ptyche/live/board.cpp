@@ -38,6 +38,12 @@ void LiveBoard::publish(SharedImage image, bool is_solver) {
   changed();
 }
 
+void LiveBoard::publish_other(SharedImage image) {
+  const std::lock_guard lock(mutex_);
+  other_ = std::move(image);
+  changed();
+}
+
 void LiveBoard::publish_pattern(const at::Tensor& counts, std::int64_t index) {
   const std::lock_guard lock(mutex_);
   pattern_ = counts;
@@ -70,6 +76,10 @@ SharedImage LiveBoard::network() const {
 SharedImage LiveBoard::solver() const {
   const std::lock_guard lock(mutex_);
   return solver_;
+}
+SharedImage LiveBoard::other() const {
+  const std::lock_guard lock(mutex_);
+  return other_;
 }
 
 namespace {
@@ -124,6 +134,7 @@ std::string LiveBoard::status_json() const {
       {"pattern_index", pattern_.defined() ? BoardJson(pattern_index_) : BoardJson()},
       {"network", described(network_)},
       {"solver", described(solver_)},
+      {"other", described(other_)},
       {"shown", described(better_of(network_, solver_))}};
   return status.dump(-1, ' ', false, BoardJson::error_handler_t::replace);
 }

@@ -55,6 +55,8 @@ class LiveBoard {
  public:
   void publish(const LiveStatus& status);
   void publish(SharedImage image, bool is_solver);
+  /// A second result, brought onto the one on show, to be seen beside it.
+  void publish_other(SharedImage image);
   void publish_pattern(const at::Tensor& counts, std::int64_t index);
   void publish_positions(std::vector<float> rows_and_cols);
   void add(const LivePoint& point);
@@ -64,6 +66,7 @@ class LiveBoard {
   SharedImage shown() const;
   SharedImage network() const;
   SharedImage solver() const;
+  SharedImage other() const;
   std::string status_json() const;
   std::string curves_json() const;
   std::vector<float> positions() const;
@@ -83,7 +86,7 @@ class LiveBoard {
   mutable std::condition_variable changed_;
   std::uint64_t version_ = 1;
   LiveStatus status_;
-  SharedImage network_, solver_;
+  SharedImage network_, solver_, other_;
   std::vector<LivePoint> points_;
   std::vector<float> positions_;
   at::Tensor pattern_;

@@ -1214,6 +1214,7 @@ class _View(Protocol):
     def __call__(
         self,
         result: _Files,
+        other: _Files | None = ...,
         /,
         *,
         view: str | _File | bool | None = ...,
@@ -1227,6 +1228,7 @@ class _View(Protocol):
     def start(
         self,
         result: _Files,
+        other: _Files | None = ...,
         /,
         *,
         view: str | _File | bool | None = ...,
