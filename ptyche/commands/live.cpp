@@ -82,26 +82,17 @@ nlohmann::ordered_json counted(const LiveEnd& end) {
   };
   std::vector<std::int64_t> indices;
   for (const JoinedFrame& each : end.frames.places) indices.push_back(each.index);
-  const JoinCounts& counts = end.counts;
-  return {{"seconds", end.seconds},
-          {"ended_by", end.stopped_by.empty() ? "the scan" : end.stopped_by},
-          {"expected", end.expected},
-          {"frames", counts.frames},
-          {"positions", counts.positions},
-          {"joined", counts.joined},
-          {"repeated_frames", counts.repeated_frames},
-          {"repeated_positions", counts.repeated_positions},
-          {"different_frames", counts.different_frames},
-          {"different_positions", counts.different_positions},
-          {"other_series", counts.other_series},
-          {"other_shape", counts.other_shape},
-          {"damaged_messages", counts.damaged},
-          {"latency_ms", {{"median", quantile(0.5)}, {"p99", quantile(0.99)}}},
-          {"missing_frames", ranges_text(end.missing_frames, 100'000)},
-          {"frames_without_position", ranges_text(end.without_position, 100'000)},
-          {"positions_without_frame", ranges_text(end.without_frame, 100'000)},
-          {"indices", ranges_text(indices, 100'000)},
-          {"faults", end.faults}};
+  nlohmann::ordered_json list = {{"seconds", end.seconds},
+                                 {"ended_by", end.stopped_by.empty() ? "the scan" : end.stopped_by},
+                                 {"expected", end.expected}};
+  list.update(to_json(end.counts));
+  list.update({{"latency_ms", {{"median", quantile(0.5)}, {"p99", quantile(0.99)}}},
+               {"missing_frames", ranges_text(end.missing_frames, 100'000)},
+               {"frames_without_position", ranges_text(end.without_position, 100'000)},
+               {"positions_without_frame", ranges_text(end.without_frame, 100'000)},
+               {"indices", ranges_text(indices, 100'000)},
+               {"faults", end.faults}});
+  return list;
 }
 
 /// What came, on the terminal: one line, and one for each thing that went wrong.
@@ -126,7 +117,7 @@ void say_end(const LiveEnd& end) {
     warn("{} frames of another series are not in the image", counts.other_series);
   if (counts.other_shape > 0)
     warn("{} frames of another size are not in the image", counts.other_shape);
-  if (counts.damaged > 0) warn("{} messages could not be read", counts.damaged);
+  if (counts.damaged_messages > 0) warn("{} messages could not be read", counts.damaged_messages);
   for (const std::string& fault : end.faults) warn("{}", fault);
 }
 
@@ -357,7 +348,8 @@ Command declare(const std::shared_ptr<LiveVerbOptions>& options) {
       .references = {},
       .run = [options] { run_live_verb(*options, options_as_json(declare(options))); },
       .basic = {"output-dir", "model", "like", "probe", "record", "at-end", "stop-when",
-                "overwrite", "threads"}};
+                "overwrite", "threads"},
+      .secret = {"token"}};
 }
 
 }  // namespace

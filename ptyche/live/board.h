@@ -50,6 +50,9 @@ struct LiveStatus {
   std::string stopped_by;  ///< the rule or the person that ended it
 };
 
+/// For a thread beside the frames': LibTorch's loops in it leave the other cores to them.
+void work_on_one_thread();
+
 /// One for a run; every member may be called from any thread.
 class LiveBoard {
  public:
@@ -81,13 +84,20 @@ class LiveBoard {
   std::atomic<bool> stop{false}, keep{false}, paused{false};
 
  private:
+  /// A text that is made once for all who ask, until what it tells of has changed.
+  struct Written {
+    std::uint64_t of = 0;
+    std::string text = {};
+  };
   void changed();
   mutable std::mutex mutex_;
+  mutable Written status_text_, curves_text_;
   mutable std::condition_variable changed_;
   std::uint64_t version_ = 1;
   LiveStatus status_;
   SharedImage network_, solver_, other_;
   std::vector<LivePoint> points_;
+  std::uint64_t points_added_ = 1;
   std::vector<float> positions_;
   at::Tensor pattern_;
   std::int64_t pattern_index_ = 0;

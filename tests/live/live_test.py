@@ -138,7 +138,7 @@ class Quick(Live):
         self.expect_offline_image("eiger2")
 
     def test_the_page_stops_a_run_only_with_its_token(self):
-        process = subprocess.Popen(self.command("page", f"replay:{self.scan}?rate=5", more=["--view", "0", "--token", "abc"]),
+        process = subprocess.Popen(self.command("page", f"replay:{self.scan}?rate=5", more=["--view", "0", "--token", "so-secret"]),
                                    text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=ENVIRONMENT)
         address = re.match(r"(http://127.0.0.1:\d+/) ", process.stdout.readline()).group(1)
 
@@ -152,10 +152,13 @@ class Quick(Live):
         time.sleep(1.5)
         self.assertIsNone(process.poll())
         self.assertEqual(json.load(urllib.request.urlopen(address + "api/state"))["state"], "running")
-        self.assertEqual(post("abc"), 200)
+        self.assertEqual(post("so-secret"), 200)
+        self.assertNotIn("so-secret", pathlib.Path(f"/proc/{process.pid}/cmdline").read_text(), "who lists processes sees it not")
         process.communicate(timeout=60)
         found = json.loads((self.folder / "page" / "live.json").read_text())
         self.assertEqual(found["ended_by"], "viewer")
+        for file in (self.folder / "page").iterdir():
+            self.assertNotIn(b"so-secret", file.read_bytes(), file)
         self.assertTrue(0 < found["joined"] < 100)
 
     def stopped(self, name, url):
