@@ -1,7 +1,6 @@
 #include "ptyche/live/image_pyramid.h"
 
 #include <ATen/core/grad_mode.h>
-#include <omp.h>
 
 #include <algorithm>
 
@@ -24,13 +23,6 @@ at::Tensor phase_of(const at::Tensor& object, const PhasePlane& plane, std::int6
   return (object * at::polar(at::ones_like(angles), -angles)).angle();
 }
 
-SharedTile tile_of(const at::Tensor& values) {
-  const at::Tensor plain = values.to(at::kFloat).contiguous();
-  return std::make_shared<const Tile>(
-      Tile{plain.size(0), plain.size(1),
-           std::string(static_cast<const char*>(plain.data_ptr()), plain.nbytes())});
-}
-
 /// The ramp of an image that has `origin` in the frame in which `image` lies, as that one counts.
 PhasePlane counted_from(const PhasePlane& ramp, const Reconstruction& origin,
                         const Reconstruction& image) {
@@ -45,6 +37,13 @@ PhasePlane sum(const PhasePlane& a, const PhasePlane& b) {
 }
 
 }  // namespace
+
+SharedTile tile_of(const at::Tensor& values) {
+  const at::Tensor plain = values.to(at::kFloat).contiguous();
+  return std::make_shared<const Tile>(
+      Tile{plain.size(0), plain.size(1),
+           std::string(static_cast<const char*>(plain.data_ptr()), plain.nbytes())});
+}
 
 ImagePyramid::ImagePyramid(SharedImage image) : image_(std::move(image)) {
   levels_.push_back({image_->image.object, image_->image.coverage});
@@ -112,7 +111,6 @@ SharedTile ImagePyramid::tile(const TileRequest& request) {
 
 SharedTile ImagePyramids::tile(const SharedImage& image, const TileRequest& request) {
   const std::lock_guard lock(mutex_);
-  omp_set_num_threads(1);  // of this thread: the frames have the others
   auto found = std::ranges::find(kept_, image, &ImagePyramid::image);
   if (found == kept_.end()) {
     if (kept_.size() >= kMostImages) kept_.erase(kept_.begin());

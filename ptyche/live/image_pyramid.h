@@ -27,10 +27,12 @@ struct TileRequest {
 };
 
 struct Tile {
-  std::int64_t rows = 0, cols = 0;  ///< kViewTile at most
+  std::int64_t rows = 0, cols = 0;  ///< kViewTile at most, of an image
   std::string bytes;                ///< float32, row by row
 };
 using SharedTile = std::shared_ptr<const Tile>;
+/// values (rows, cols)
+SharedTile tile_of(const at::Tensor& values);
 
 inline constexpr std::int64_t kViewTile = 256;
 

@@ -10,8 +10,7 @@
 
 #include "ptyche/core/error.h"
 #include "ptyche/core/messages.h"
-#include "ptyche/evaluate/align.h"
-#include "ptyche/evaluate/compare.h"
+#include "ptyche/live/half_sets.h"
 #include "ptyche/live/patch_maker.h"
 
 namespace ptyche {
@@ -63,7 +62,6 @@ constexpr std::int64_t kQueueBytes = std::int64_t{256} << 20;
 constexpr double kPublishSeconds = 0.5;
 /// A snapshot of a large canvas takes long: never more than this share of the time.
 constexpr double kSnapshotShare = 0.1;
-constexpr double kCrossingSeconds = 2, kCrossingShare = 0.05;
 constexpr std::size_t kMostJudges = 128;
 constexpr std::size_t kKeptLatencies = 20000;
 
@@ -118,6 +116,7 @@ class Session {
   Joiner joiner_;
   PatchMaker maker_;
   GrowingCanvas canvas_;
+  HalfSets half_sets_;
   LiveBoard& board_;
   const LiveWatch& watch_;
   StopRule rule_;
@@ -129,8 +128,8 @@ class Session {
   std::vector<double> latencies_;
   std::string stopped_by_;
   std::int64_t joined_before_ = 0, largest_joined_ = -1;
-  double published_ = 0, next_snapshot_ = 0, next_crossing_ = 0, kept_ = 0, rate_ = 0,
-         frames_ended_ = -1, last_message_ = 0;
+  double published_ = 0, next_snapshot_ = 0, kept_ = 0, rate_ = 0, frames_ended_ = -1,
+         last_message_ = 0;
   bool positions_ended_ = false, said_series_ = false, said_shape_ = false, said_damage_ = false;
 };
 
@@ -249,27 +248,6 @@ std::vector<JoinedFrame> Session::frames_to_offer() const {
   return all;
 }
 
-/// Half a bit's crossing of the images of even and of odd patterns, NaN where they are too small.
-double half_set_crossing(const GrowingCanvas& canvas) {
-  const double unknown = std::numeric_limits<double>::quiet_NaN();
-  constexpr std::int64_t kLargest = 384;  // a piece of larger ones: the frames wait meanwhile
-  if (canvas.empty()) return unknown;
-  try {
-    const Silence silence;
-    const auto [even, lit_even] = canvas.picture(GrowingCanvas::Half::even);
-    const auto [odd, lit_odd] = canvas.picture(GrowingCanvas::Half::odd);
-    const at::Tensor lit = at::minimum(lit_even, lit_odd).gt(kLitToJudge);
-    Window window = lit_part(central_half(lit.size(0), lit.size(1)), lit);
-    if (!large_enough(window)) return unknown;
-    window.row_end = std::min(window.row_end, window.row_begin + kLargest);
-    window.col_end = std::min(window.col_end, window.col_begin + kLargest);
-    return compare_in_window(odd, even, window, std::array<std::int64_t, 2>{0, 0})
-        .comparison.error.frc.half_bit;
-  } catch (const InvalidInput&) {
-    return unknown;
-  }
-}
-
 void Session::publish(double now, const std::string& state, std::size_t waiting_messages) {
   if (now - published_ < kPublishSeconds && state == "running") return;
   const double seconds = std::max(now - published_, 1e-3);
@@ -287,12 +265,8 @@ void Session::publish(double now, const std::string& state, std::size_t waiting_
   if (solved) point.solver_deviance = solved->deviance;
   if (std::isnan(point.network_deviance) && !points_.empty())
     point.network_deviance = points_.back().network_deviance;
-  if (!points_.empty()) point.half_set_frc = points_.back().half_set_frc;
-  if (!canvas_.empty() && now >= next_crossing_) {
-    const Stopwatch watch;
-    point.half_set_frc = half_set_crossing(canvas_);
-    next_crossing_ = now + std::max(kCrossingSeconds, watch.seconds() / kCrossingShare);
-  }
+  half_sets_.look(canvas_, now);
+  point.half_set_frc = half_sets_.crossing();
   points_.push_back(point);
   board_.add(point);
   if (stopped_by_.empty()) look_for_a_stop();

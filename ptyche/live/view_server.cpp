@@ -39,6 +39,8 @@ namespace {
 constexpr std::size_t kThreads = 40, kMostListeners = 24;
 constexpr int kSeconds = 5;  // that a request or an answer may take to move on
 constexpr std::size_t kMostPayload = 4096;
+/// A page asks for all that is new after each event: several changes are one.
+constexpr std::chrono::milliseconds kBetweenEvents{400};
 
 std::string new_token() {
   std::array<unsigned char, 12> bytes;
@@ -75,12 +77,14 @@ static ViewPlace place_in(const std::string& text) {
 
 namespace {
 
-void send_floats(httplib::Response& response, const at::Tensor& values) {
-  const at::Tensor plain = values.to(at::kFloat).contiguous();
-  response.set_header("X-Rows", std::to_string(plain.dim() == 2 ? plain.size(0) : 1));
-  response.set_header("X-Cols", std::to_string(plain.size(-1)));
-  response.set_content(static_cast<const char*>(plain.data_ptr()), plain.nbytes(),
-                       "application/octet-stream");
+void send(httplib::Response& response, const SharedTile& tile) {
+  response.set_header("X-Rows", std::to_string(tile->rows));
+  response.set_header("X-Cols", std::to_string(tile->cols));
+  response.set_content_provider(
+      tile->bytes.size(), "application/octet-stream",
+      [tile](std::size_t offset, std::size_t length, httplib::DataSink& sink) {
+        return sink.write(tile->bytes.data() + offset, length);
+      });
 }
 
 /// A whole number 0..most of a request; nothing for what is none.
@@ -106,6 +110,9 @@ struct ViewServer::Server {
   ViewPlace place;
   std::string token, address;
   ImagePyramids pyramids;
+  std::mutex pattern_mutex;
+  at::Tensor pattern;  // of which pattern_tile was made
+  SharedTile pattern_tile;
   std::atomic<std::size_t> listeners{0};
   std::atomic<bool> stopping{false}, ended{false};
   httplib::Server http;
@@ -165,13 +172,16 @@ struct ViewServer::Server {
     if (!wanted) return void(response.status = 400);
     const SharedTile tile = image ? pyramids.tile(image, *wanted) : nullptr;
     if (!tile) return void(response.status = 404);
-    response.set_header("X-Rows", std::to_string(tile->rows));
-    response.set_header("X-Cols", std::to_string(tile->cols));
-    response.set_content_provider(
-        tile->bytes.size(), "application/octet-stream",
-        [tile](std::size_t offset, std::size_t length, httplib::DataSink& sink) {
-          return sink.write(tile->bytes.data() + offset, length);
-        });
+    send(response, tile);
+  }
+
+  void newest_pattern(httplib::Response& response) {
+    const auto [counts, index] = board.pattern();
+    if (!counts.defined()) return void(response.status = 404);
+    response.set_header("X-Index", std::to_string(index));
+    const std::lock_guard lock(pattern_mutex);
+    if (!pattern.is_same(counts)) pattern_tile = tile_of(pattern = counts);
+    send(response, pattern_tile);
   }
 
   void events(httplib::Response& response) {
@@ -180,15 +190,19 @@ struct ViewServer::Server {
       response.status = 503;
       return;
     }
-    auto seen = std::make_shared<std::uint64_t>(0);
+    struct Sent {
+      std::uint64_t version = 0;
+      std::chrono::steady_clock::time_point when = {};
+    };
     response.set_chunked_content_provider(
         "text/event-stream",
-        [this, seen](std::size_t, httplib::DataSink& sink) {
-          const std::uint64_t version = board.wait(*seen);
+        [this, sent = std::make_shared<Sent>()](std::size_t, httplib::DataSink& sink) {
+          std::this_thread::sleep_until(sent->when + kBetweenEvents);
+          const std::uint64_t version = board.wait(sent->version);
           if (stopping) return false;
-          const std::string text =
-              version > *seen ? "data: " + board.status_json() + "\n\n" : ": still here\n\n";
-          *seen = version;
+          const std::string text = version > sent->version ? "data: " + board.status_json() + "\n\n"
+                                                           : ": still here\n\n";
+          *sent = {version, std::chrono::steady_clock::now()};
           return sink.write(text.data(), text.size());
         },
         [this](bool) { --listeners; });
@@ -225,6 +239,7 @@ void ViewServer::Server::declare_routes() {
                              "'unsafe-inline'; img-src data:; connect-src 'self'; "
                              "frame-ancestors 'none'"}});
   http.set_pre_routing_handler([this](const Request& request, Response& response) {
+    work_on_one_thread();
     // No order has a body and nobody needs parts of an answer; the library bounds neither.
     const bool reads = request.method == "GET" || request.method == "HEAD";
     const std::string length = request.get_header_value("Content-Length");
@@ -250,12 +265,7 @@ void ViewServer::Server::declare_routes() {
     r.set_content(reinterpret_cast<const char*>(places.data()), places.size() * sizeof(float),
                   "application/octet-stream");
   });
-  http.Get("/api/pattern", [this](const Request&, Response& r) {
-    const auto [counts, index] = board.pattern();
-    if (!counts.defined()) return void(r.status = 404);
-    r.set_header("X-Index", std::to_string(index));
-    send_floats(r, counts);
-  });
+  http.Get("/api/pattern", [this](const Request&, Response& r) { newest_pattern(r); });
   http.Post("/api/stop",
             [this](const Request& q, Response& r) { command(q, r, board.stop, false); });
   http.Post("/api/keep",

@@ -22,10 +22,10 @@ std::vector<Field> fields(ViewOptions& options);
 ///   GET  /                 the page
 ///   GET  /api/state        LiveBoard::status_json
 ///   GET  /api/curves       LiveBoard::curves_json
-///   GET  /api/events       the state, again after every change (server-sent events)
-///   GET  /api/positions    float32 row, col, row, col, ...
-///   GET  /api/pattern      float32 counts (X-Rows, X-Cols, X-Index)
-///   GET  /api/tile?image=NAME&what=phase|amplitude|coverage&level&row&col&ramp&beside=NAME
+///   GET  /api/events       the state, again after changes, twice a second at most (server-sent
+///   events) GET  /api/positions    float32 row, col, row, col, ... GET  /api/pattern      float32
+///   counts (X-Rows, X-Cols, X-Index) GET
+///   /api/tile?image=NAME&what=phase|amplitude|coverage&level&row&col&ramp&beside=NAME
 ///                          NAME: shown, network, solver or other; float32, kViewTile pixels square
 ///                          at most, of the image halved `level` times (X-Rows, X-Cols)
 ///   POST /api/stop, /api/keep, /api/pause   with the header X-Ptyche-Token
