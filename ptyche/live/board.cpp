@@ -18,7 +18,7 @@ constexpr std::size_t kMostPoints = 4000;
 SharedImage better_of(const SharedImage& network, const SharedImage& solver) {
   if (!solver) return network;
   if (!network) return solver;
-  if (std::isnan(solver->deviance)) return network;
+  if (std::isnan(solver->deviance) || solver->partial) return network;
   return !(network->deviance < solver->deviance) ? solver : network;
 }
 
@@ -101,6 +101,7 @@ BoardJson described(const SharedImage& image) {
   if (!image) return BoardJson();
   return {{"by", image->by},
           {"frames", image->frames},
+          {"partial", image->partial},
           {"seconds", number(image->seconds)},
           {"deviance", number(image->deviance)},
           {"rows", image->image.object.size(0)},

@@ -23,6 +23,7 @@ struct LiveImage {
   Reconstruction image;
   std::string by;           ///< "network", "single patterns", "solver", "result"
   std::int64_t frames = 0;  ///< that it is made of
+  bool partial = false;     ///< more had come, and did not fit into memory
   double seconds = 0;       ///< since the run began
   double deviance = std::numeric_limits<double>::quiet_NaN();  ///< of held-out patterns, per photon
 };
@@ -64,8 +65,8 @@ class LiveBoard {
   void publish_positions(std::vector<float> rows_and_cols);
   void add(const LivePoint& point);
 
-  /// The image on show: the better of the two by held-out patterns, while neither is known the
-  /// network's.
+  /// The image on show: the better of the two by held-out patterns, while neither is known or the
+  /// solver's is of a part of the patterns the network's.
   SharedImage shown() const;
   SharedImage network() const;
   SharedImage solver() const;

@@ -40,8 +40,8 @@ std::vector<Field> fields(LiveOptions& options) {
       {.name = "frames-memory",
        .target = &options.memory_mb,
        .unit = "MB",
-       .help = "of frames in memory; more wait in files in the output folder; 0 = half of the "
-               "machine's",
+       .help = "of frames in memory; more wait in files in the output folder, and the solver, "
+               "which has half of it, takes the last that fit; 0 = half of the machine's",
        .range = {0, 1e9},
        .affects_result = false},
       {.name = "only-receive",
@@ -70,6 +70,12 @@ std::int64_t memory_for_frames(const LiveOptions& options) {
   return static_cast<std::int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE) / 2;
 }
 
+/// Of that, for the solver's copies; the rest is for frames as they came.
+std::int64_t memory_for_solver(const LiveOptions& options) {
+  const bool solves = options.background && !options.only_receive;
+  return solves ? memory_for_frames(options) / 2 : 0;
+}
+
 /// The state of one run; its members are the steps of the loop.
 class Session {
  public:
@@ -80,7 +86,7 @@ class Session {
         background_options_(background),
         basis_(basis),
         batch_(static_cast<std::size_t>(infer.batch)),
-        joiner_(folder, memory_for_frames(options)),
+        joiner_(folder, memory_for_frames(options) - memory_for_solver(options)),
         maker_(std::move(model), infer),
         board_(board),
         watch_(watch),
@@ -237,10 +243,16 @@ void Session::show_network(double now) {
   next_snapshot_ = now + std::max(kPublishSeconds, watch.seconds() / kSnapshotShare);
 }
 
-/// Without a solver, and once there is a probe, the judges alone.
+/// What fits into memory, and enough for a probe; without a solver, once there is a probe, the
+/// judges alone.
 std::vector<JoinedFrame> Session::frames_to_offer() const {
   std::vector<JoinedFrame> all = joiner_.joined();
-  if (options_.background || !basis_.probe.defined()) return all;
+  if (options_.background || !basis_.probe.defined()) {
+    const std::int64_t bytes = bytes_of_round(joiner_.store().frame(0));
+    const std::int64_t most =
+        std::max(memory_for_solver(options_) / bytes, background_options_.probe_frames);
+    return last_of(std::move(all), most);
+  }
   std::erase_if(all,
                 [&](const JoinedFrame& each) { return !is_held_out(options_.seed, each.index); });
   if (all.size() > kMostJudges)
@@ -256,8 +268,11 @@ void Session::publish(double now, const std::string& state, std::size_t waiting_
   joined_before_ = joined;
   published_ = now;
   show_network(now);
-  if (solver_ && joined > 0 && solver_->wants_more())
-    solver_->offer(frames_of(joiner_, frames_to_offer()), basis_, now);
+  if (solver_ && joined > 0 && solver_->wants_more()) {
+    const std::vector<JoinedFrame> offered = frames_to_offer();
+    solver_->offer(frames_of(joiner_, offered), basis_, now,
+                   static_cast<std::int64_t>(offered.size()) < joined);
+  }
   board_.publish_positions(shown_positions_);
   const SharedImage network = board_.network(), solved = board_.solver();
   LivePoint point{.seconds = now, .joined = joined, .rate = rate_};

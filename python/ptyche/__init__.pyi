@@ -1047,7 +1047,7 @@ class _Live(Protocol):
     stop_notify: who is told when --stop-when or the page's Stop ends the run: http://HOST:PORT/PATH (a POST of JSON) or zmq+push://HOST:PORT (to a PULL socket) (default '')
     keep_every: between two writings of reconstruction.h5 while the scan runs; 0 = at the end only (0..1e+06, s, default 60.0)
     patience: how long after the scan's end frames and positions may wait for each other (0..1e+06, s, default 5.0)
-    frames_memory: of frames in memory; more wait in files in the output folder; 0 = half of the machine's (0..1e+09, MB, default 0)
+    frames_memory: of frames in memory; more wait in files in the output folder, and the solver, which has half of it, takes the last that fit; 0 = half of the machine's (0..1e+09, MB, default 0)
     only_receive: receive, join, count and --record, but keep no frame and make no image (default False)
     background_solver: let a solver work on what is there while the scan runs; off: only single patterns (default True)
     live_seed: draws the patterns that judge the images while the scan runs (default 1)
