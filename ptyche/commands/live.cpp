@@ -151,9 +151,10 @@ Final final_image(const LiveVerbOptions& options, const LiveEnd& end, const Scan
     start->positions = scan.positions();
     start->frame_use = scan.frame_use();
   }
-  AutomaticResult found =
-      run_automatically(scan, start, {.seed = options.live.seed}, options.output,
-                        /*resume=*/false, record);
+  const AutomaticOptions automatic{.seed = options.live.seed,
+                                   .start_is_solved = start && shown->by == "solver"};
+  AutomaticResult found = run_automatically(scan, start, automatic, options.output,
+                                            /*resume=*/false, record);
   require_whole(found.end, options.output, false);
   return {std::move(found.image), true};
 }
