@@ -68,7 +68,10 @@ int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);  // a file over the limit is an error of the write then
   try {
-    ptyche::run_command_line(ptyche::all_commands(), {argv + 1, argv + argc});
+    const std::vector<ptyche::Command> commands = ptyche::all_commands();
+    const std::vector<std::string> words(argv + 1, argv + argc);
+    ptyche::hide_secrets(commands, argc, argv);
+    ptyche::run_command_line(commands, words);
     return code_of_output();
   } catch (const ptyche::UsageError& error) {
     return report_error("", error.what(), 2, ending::kUsage);

@@ -35,12 +35,13 @@ struct Command {
   std::vector<Field> options;
   std::vector<std::string> references;
   std::function<void()> run;
-  std::vector<std::string> basic = {};  ///< options on the short help page; empty: all
-  bool hidden = false;                  ///< in no list; for scripts
+  std::vector<std::string> basic = {};   ///< options on the short help page; empty: all
+  bool hidden = false;                   ///< in no list; for scripts
+  std::vector<std::string> secret = {};  ///< options whose values no record may hold
 };
 
-/// A JSON object of all arguments and options with their present values, for provenance. Numbers
-/// that are not finite become null.
+/// A JSON object of all arguments and options with their present values, for provenance, but for
+/// secret ones. Numbers that are not finite become null.
 std::string options_as_json(const Command& command);
 
 }  // namespace ptyche

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -43,6 +44,10 @@ void add_message_options(Command& command) {
     begin_events(*events);
     work();
   };
+}
+
+bool is_secret(const Command& command, const std::string& name) {
+  return std::ranges::find(command.secret, name) != command.secret.end();
 }
 
 OtherVerbs others_of(const std::vector<Command>& commands) {
@@ -96,8 +101,23 @@ std::string options_as_json(const Command& command) {
   ordered_json values = ordered_json::object();
   for (const Argument& argument : command.arguments) values[argument.name] = argument.text();
   for (const Field& option : command.options)
-    if (!option.internal) values[option.name] = to_json(option);
+    if (!option.internal && !is_secret(command, option.name)) values[option.name] = to_json(option);
   return values.dump(2, ' ', false, ordered_json::error_handler_t::replace);
+}
+
+void hide_secrets(const std::vector<Command>& commands, int argc, char** argv) {
+  const std::string verb = argc > 1 ? argv[1] : "";
+  const auto command = std::ranges::find(commands, verb, &Command::name);
+  if (command == commands.end()) return;
+  const auto cover = [](char* text) { std::fill_n(text, std::strlen(text), 'x'); };
+  for (int i = 2; i < argc; ++i) {
+    const std::string word = argv[i], name = word.substr(0, word.find('='));
+    if (!name.starts_with("--") || !is_secret(*command, name.substr(2))) continue;
+    if (name != word)
+      cover(argv[i] + name.size() + 1);
+    else if (i + 1 < argc)
+      cover(argv[++i]);
+  }
 }
 
 void run_command_line(const std::vector<Command>& commands, const std::vector<std::string>& words) {

@@ -38,6 +38,10 @@ Command arrays_command();
 /// Every verb, in the order of the help page, hidden ones included; targets hold their defaults.
 std::vector<Command> all_commands();
 
+/// Overwrites the values of secret options in the program's own arguments, so that neither
+/// command_line() nor a list of processes shows them. Call it once the words have been copied.
+void hide_secrets(const std::vector<Command>& commands, int argc, char** argv);
+
 /// Carries out `words`, the program's arguments without its name: prints help or version to stdout,
 /// or parses the verb's options and runs it. Throws UsageError and whatever the verb throws.
 void run_command_line(const std::vector<Command>& commands, const std::vector<std::string>& words);

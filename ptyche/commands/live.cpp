@@ -82,26 +82,17 @@ nlohmann::ordered_json counted(const LiveEnd& end) {
   };
   std::vector<std::int64_t> indices;
   for (const JoinedFrame& each : end.frames.places) indices.push_back(each.index);
-  const JoinCounts& counts = end.counts;
-  return {{"seconds", end.seconds},
-          {"ended_by", end.stopped_by.empty() ? "the scan" : end.stopped_by},
-          {"expected", end.expected},
-          {"frames", counts.frames},
-          {"positions", counts.positions},
-          {"joined", counts.joined},
-          {"repeated_frames", counts.repeated_frames},
-          {"repeated_positions", counts.repeated_positions},
-          {"different_frames", counts.different_frames},
-          {"different_positions", counts.different_positions},
-          {"other_series", counts.other_series},
-          {"other_shape", counts.other_shape},
-          {"damaged_messages", counts.damaged},
-          {"latency_ms", {{"median", quantile(0.5)}, {"p99", quantile(0.99)}}},
-          {"missing_frames", ranges_text(end.missing_frames, 100'000)},
-          {"frames_without_position", ranges_text(end.without_position, 100'000)},
-          {"positions_without_frame", ranges_text(end.without_frame, 100'000)},
-          {"indices", ranges_text(indices, 100'000)},
-          {"faults", end.faults}};
+  nlohmann::ordered_json list = {{"seconds", end.seconds},
+                                 {"ended_by", end.stopped_by.empty() ? "the scan" : end.stopped_by},
+                                 {"expected", end.expected}};
+  list.update(to_json(end.counts));
+  list.update({{"latency_ms", {{"median", quantile(0.5)}, {"p99", quantile(0.99)}}},
+               {"missing_frames", ranges_text(end.missing_frames, 100'000)},
+               {"frames_without_position", ranges_text(end.without_position, 100'000)},
+               {"positions_without_frame", ranges_text(end.without_frame, 100'000)},
+               {"indices", ranges_text(indices, 100'000)},
+               {"faults", end.faults}});
+  return list;
 }
 
 /// What came, on the terminal: one line, and one for each thing that went wrong.
@@ -126,7 +117,7 @@ void say_end(const LiveEnd& end) {
     warn("{} frames of another series are not in the image", counts.other_series);
   if (counts.other_shape > 0)
     warn("{} frames of another size are not in the image", counts.other_shape);
-  if (counts.damaged > 0) warn("{} messages could not be read", counts.damaged);
+  if (counts.damaged_messages > 0) warn("{} messages could not be read", counts.damaged_messages);
   for (const std::string& fault : end.faults) warn("{}", fault);
 }
 
@@ -160,9 +151,10 @@ Final final_image(const LiveVerbOptions& options, const LiveEnd& end, const Scan
     start->positions = scan.positions();
     start->frame_use = scan.frame_use();
   }
-  AutomaticResult found =
-      run_automatically(scan, start, {.seed = options.live.seed}, options.output,
-                        /*resume=*/false, record);
+  const AutomaticOptions automatic{.seed = options.live.seed,
+                                   .start_is_solved = start && shown->by == "solver"};
+  AutomaticResult found = run_automatically(scan, start, automatic, options.output,
+                                            /*resume=*/false, record);
   require_whole(found.end, options.output, false);
   return {std::move(found.image), true};
 }
@@ -182,9 +174,20 @@ Scan scan_at_end(const LiveVerbOptions& options, const LiveEnd& end) {
   return scan.with_frame_use(use);
 }
 
+/// With what has come so far of telling the control system.
+void write_list(const LiveVerbOptions& options, const LiveEnd& end,
+                const std::optional<NoticeOutcome>& notice) {
+  nlohmann::ordered_json list = counted(end);
+  if (notice)
+    list["stop_notice"] = {{"to", options.live.stop_notify},
+                           {"told", notice->told},
+                           {"failures", notice->failures},
+                           {"fault", notice->fault}};
+  write_text(options.output / kListFile, list.dump(2) + "\n");
+}
+
 void finish(const LiveVerbOptions& options, const LiveEnd& end, const std::optional<Model>& model,
             const LiveBoard& board, const RunRecord& record, const Stopwatch& watch) {
-  write_text(options.output / kListFile, counted(end).dump(2) + "\n");
   say_end(end);
   if (options.live.only_receive) return;
   const Scan scan = scan_at_end(options, end);
@@ -199,7 +202,10 @@ void finish(const LiveVerbOptions& options, const LiveEnd& end, const std::optio
 }
 
 void require_sense(const LiveVerbOptions& options) {
-  as_usage([&] { stop_rule(options.live.stop_when); });
+  as_usage([&] {
+    stop_rule(options.live.stop_when);
+    if (!options.live.stop_notify.empty()) notice_place(options.live.stop_notify);
+  });
   if (options.at_end == AtEnd::infer && options.model.empty())
     throw UsageError("--at-end infer: it is the image of a network; --model names it");
   if (options.resume && options.record.empty())
@@ -249,6 +255,9 @@ void run_live_verb(const LiveVerbOptions& options, const std::string& options_js
   LiveBasis basis = basis_of(options);
   choose_probe(basis, options.probe);
   LiveBoard board;
+  std::optional<StopNotifier> notifier;
+  if (!options.live.stop_notify.empty())
+    notifier.emplace(notice_place(options.live.stop_notify), options.output.string());
   std::unique_ptr<Recorder> recorder;
   if (!options.record.empty()) recorder = std::make_unique<Recorder>(options.record);
   std::unique_ptr<ViewServer> server;
@@ -264,14 +273,18 @@ void run_live_verb(const LiveVerbOptions& options, const std::string& options_js
     const std::lock_guard lock(hdf5_lock());
     write_reconstruction(options.output / "reconstruction.h5", image);
   };
+  LiveWatch hooks{.keep = keep};
+  if (notifier) hooks.enough = [&](const StopNotice& notice) { notifier->tell(notice); };
   const LiveEnd end =
       run_live(urls, basis, model, options.infer, {.read = options.read, .probe = options.probe},
-               options.live, options.output, recorder.get(), board, {.keep = keep});
+               options.live, options.output, recorder.get(), board, hooks);
   const bool whole = recorder && recorder->whole();
   recorder.reset();
   if (whole && end.stopped_by.empty() && end.faults.empty())
     remove_if_possible(earlier);  // the new record has it all
+  write_list(options, end, notifier ? std::optional(notifier->outcome()) : std::nullopt);
   finish(options, end, model, board, record, watch);
+  if (notifier) write_list(options, end, notifier->finish());
   if (end.stopped_by == "interrupt")
     throw Interrupted("stopped; all that came is kept in " + options.output.string());
 }
@@ -336,7 +349,8 @@ Command declare(const std::shared_ptr<LiveVerbOptions>& options) {
       .references = {},
       .run = [options] { run_live_verb(*options, options_as_json(declare(options))); },
       .basic = {"output-dir", "model", "like", "probe", "record", "at-end", "stop-when",
-                "overwrite", "threads"}};
+                "overwrite", "threads"},
+      .secret = {"token"}};
 }
 
 }  // namespace

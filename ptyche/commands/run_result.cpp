@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <ctime>
 #include <fstream>
 #include <thread>
 
@@ -29,14 +28,6 @@ std::string machine() {
   const int threads = at::get_num_threads();
   return fmt::format("{}, {} core{}, {} thread{} used", processor(), cores, cores == 1 ? "" : "s",
                      threads, threads == 1 ? "" : "s");
-}
-
-std::string utc_now() {
-  const std::time_t now = std::time(nullptr);
-  std::tm parts = {};
-  gmtime_r(&now, &parts);
-  char text[32];
-  return {text, std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts)};
 }
 
 }  // namespace

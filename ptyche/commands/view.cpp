@@ -5,12 +5,15 @@
 #include <optional>
 #include <system_error>
 #include <thread>
+#include <utility>
 
 #include "ptyche/commands/command_line.h"
 #include "ptyche/core/error.h"
 #include "ptyche/core/messages.h"
 #include "ptyche/core/progress.h"
+#include "ptyche/io/readers.h"
 #include "ptyche/io/result.h"
+#include "ptyche/live/side_by_side.h"
 #include "ptyche/live/view_server.h"
 
 namespace ptyche {
@@ -19,24 +22,36 @@ namespace {
 namespace fs = std::filesystem;
 
 struct ViewVerbOptions {
-  fs::path result;
+  fs::path result, other;
   ViewOptions view{.view = "8642", .token = ""};
   double seconds = 0;
 };
 
-/// The image, and what goes with it, as a board that nothing more happens to.
-void show_result(LiveBoard& board, const fs::path& file) {
-  Reconstruction image = read_result(file).image;
+/// As a board shows it.
+SharedImage on_board(Reconstruction image, const fs::path& file) {
   if (!image.coverage.defined()) image.coverage = at::ones(image.object.sizes());
   const std::int64_t patterns = image.positions.defined() ? image.positions.size(0) : 0;
-  if (patterns > 0) {
-    const at::Tensor places = image.positions.to(at::kFloat).contiguous();
+  return std::make_shared<const LiveImage>(LiveImage{std::move(image), file.string(), patterns});
+}
+
+/// The image, and what goes with it, as a board that nothing more happens to; a second one beside
+/// it.
+void show_results(LiveBoard& board, const fs::path& file, const fs::path& other) {
+  const SharedImage shown = on_board(read_result(file).image, file);
+  const at::Tensor& positions = shown->image.positions;
+  if (shown->frames > 0) {
+    const at::Tensor places = positions.to(at::kFloat).contiguous();
     board.publish_positions({places.data_ptr<float>(), places.data_ptr<float>() + places.numel()});
   }
-  LiveStatus status{.source = file.string(), .state = "done", .expected = patterns};
-  status.counts.joined = status.counts.frames = status.counts.positions = patterns;
-  board.publish(std::make_shared<const LiveImage>(LiveImage{std::move(image), "result", patterns}),
-                true);
+  LiveStatus status{.source = file.string(), .state = "done", .expected = shown->frames};
+  status.counts.joined = status.counts.frames = status.counts.positions = shown->frames;
+  SharedImage beside;
+  if (!other.empty())
+    beside = with_context(other.string() + " beside " + file.string(), [&] {
+      return on_board(brought_onto(shown->image, read_object_file(other)), other);
+    });
+  board.publish(shown, true);
+  if (beside) board.publish_other(beside);
   board.publish(status);
 }
 
@@ -46,24 +61,30 @@ std::optional<fs::file_time_type> time_of(const fs::path& file) {
   return none ? std::nullopt : std::optional(time);
 }
 
+fs::path file_of(const fs::path& result) {
+  return fs::is_directory(result) ? result / "reconstruction.h5" : result;
+}
+
 void run_view(const ViewVerbOptions& options) {
   const CatchInterrupts catching;
-  const fs::path file =
-      fs::is_directory(options.result) ? options.result / "reconstruction.h5" : options.result;
+  const fs::path file = file_of(options.result), other = file_of(options.other);
+  const auto times = [&] { return std::pair{time_of(file), time_of(other)}; };
   LiveBoard board;
-  std::optional<fs::file_time_type> shown = time_of(file);
-  show_result(board, file);
+  auto shown = times();
+  show_results(board, file, other);
   const ViewServer server(board, options.view);
-  show("{} shows {}; Ctrl-C ends it\n", server.address(), file.string());
+  show("{} shows {}{}; Ctrl-C ends it\n", server.address(), file.string(),
+       other.empty() ? "" : " and " + other.string());
   std::fflush(stdout);
   const Stopwatch watch;
   while (!interrupted() && (options.seconds <= 0 || watch.seconds() < options.seconds)) {
     std::this_thread::sleep_for(std::chrono::milliseconds(200));
-    const auto now = time_of(file);
-    if (!now || now == shown) continue;
+    const auto now = times();
+    const bool there = now.first && (now.second || other.empty());
+    if (!there || now == shown) continue;
     shown = now;
     try {
-      show_result(board, file);
+      show_results(board, file, other);
     } catch (const InvalidInput& error) {
       warn("{}", error.what());
     }
@@ -85,9 +106,12 @@ Command view_command() {
       .summary = "a result on a web page, to zoom and to measure in",
       .description =
           "Shows a result of any known program on the page that `ptyche live --view` shows, and "
-          "again whenever the file changes.",
+          "again whenever the file changes. A second one is brought onto the first as `ptyche "
+          "compare` does it, and seen beside it on the two sides of a divider.",
       .arguments = {{"RESULT", &options->result,
-                     "reconstruction.h5, another result, or its folder"}},
+                     "reconstruction.h5, another result, or its folder"},
+                    {"OTHER", &options->other, "a second one, or a simulated scan for its truth",
+                     /*required=*/false}},
       .options = std::move(list),
       .references = {},
       .run = [options] { run_view(*options); }};

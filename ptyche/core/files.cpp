@@ -9,6 +9,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <ctime>
 #include <fstream>
 #include <memory>
 #include <numeric>
@@ -346,6 +347,14 @@ std::string command_line() {
   std::getline(in, word, '\0');  // the program's own name, however it was found
   while (std::getline(in, word, '\0')) line.append(" ").append(for_a_shell(word));
   return line;
+}
+
+std::string utc_now() {
+  const std::time_t now = std::time(nullptr);
+  std::tm parts = {};
+  gmtime_r(&now, &parts);
+  char text[32];
+  return {text, std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts)};
 }
 
 }  // namespace ptyche

@@ -70,5 +70,7 @@ std::string commit();       ///< twelve hex digits, or "unknown" outside a git c
 std::string commit_date();  ///< e.g. "2026-11-23"; outside a git checkout the day of the build
 /// The words that this process was started with, as a shell takes them; the first is "ptyche".
 std::string command_line();
+/// "2026-11-23T12:34:56Z"
+std::string utc_now();
 
 }  // namespace ptyche

@@ -37,9 +37,10 @@ bool BackgroundSolver::stopping() const {
   return stop_;
 }
 
-void BackgroundSolver::offer(const LiveFrames& frames, const LiveBasis& basis, double seconds) {
+void BackgroundSolver::offer(const LiveFrames& frames, const LiveBasis& basis, double seconds,
+                             bool partial) {
   const std::lock_guard lock(mutex_);
-  offer_ = Offer{frames, basis, seconds};
+  offer_ = Offer{frames, basis, seconds, partial};
   offered_.notify_all();
 }
 
@@ -104,20 +105,28 @@ void BackgroundSolver::round(const Offer& offer) {
   }
   judge(scan);
   if (!options_.solve || frames < options_.fewest_frames || board_.paused) return;
-  rounds_here_ = offer.frames.size() == last_frames_ ? rounds_here_ + 1 : 0;
-  last_frames_ = offer.frames.size();
+  const std::pair here{frames, offer.frames.places.back().index};
+  rounds_here_ = here == last_frames_ ? rounds_here_ + 1 : 0;
+  last_frames_ = here;
   if (rounds_here_ >= kRoundsOnTheSame) return;
   const Stopwatch watch;
   SolveResult result = solve(scan, last_, last_ ? options_.next : options_.first,
                              {.stop = [this](std::int64_t) { return stopping(); }});
-  if (result.end != ChainEnd::done) return;
-  LiveImage image{.image = result.image,
-                  .by = "solver",
-                  .frames = frames,
-                  .seconds = offer.seconds + watch.seconds(),
-                  .deviance = live_deviance(result.image, scan)};
+  const double deviance = live_deviance(result.image, scan);
+  // One that the end of the scan has cut short is shown only if it is better already.
+  const bool better = result.end == ChainEnd::done ||
+                      (result.end == ChainEnd::interrupted && deviance < last_deviance_);
+  if (!better) return;
   last_ = std::move(result.image);
-  board_.publish(std::make_shared<const LiveImage>(std::move(image)), true);
+  last_deviance_ = deviance;
+  board_.publish(
+      std::make_shared<const LiveImage>(LiveImage{.image = *last_,
+                                                  .by = "solver",
+                                                  .frames = frames,
+                                                  .partial = offer.partial,
+                                                  .seconds = offer.seconds + watch.seconds(),
+                                                  .deviance = deviance}),
+      true);
 }
 
 }  // namespace ptyche

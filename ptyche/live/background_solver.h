@@ -4,10 +4,12 @@
 
 #include <condition_variable>
 #include <cstdint>
+#include <limits>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include "ptyche/live/board.h"
 #include "ptyche/live/frames.h"
@@ -36,7 +38,9 @@ class BackgroundSolver {
   BackgroundSolver& operator=(const BackgroundSolver&) = delete;
 
   /// The newest state of the scan; replaces one that was not taken yet.
-  void offer(const LiveFrames& frames, const LiveBasis& basis, double seconds);
+  /// partial  these are not all patterns that have come
+  void offer(const LiveFrames& frames, const LiveBasis& basis, double seconds,
+             bool partial = false);
   /// Whether it has taken what was offered last.
   bool wants_more() const;
   /// A probe that it has found since the last call: (modes, N, N) complex64, sqrt(photon).
@@ -49,6 +53,7 @@ class BackgroundSolver {
     LiveFrames frames;
     LiveBasis basis;
     double seconds = 0;
+    bool partial = false;
   };
   void work();
   void round(const Offer& offer);
@@ -63,8 +68,9 @@ class BackgroundSolver {
   std::optional<at::Tensor> probe_;
   bool stop_ = false;
   std::optional<Reconstruction> last_;
-  std::size_t last_frames_ = 0;
-  int rounds_here_ = 0;  // with the same frames
+  double last_deviance_ = std::numeric_limits<double>::quiet_NaN();
+  std::pair<std::int64_t, std::int64_t> last_frames_ = {0, -1};  // how many, the last one's index
+  int rounds_here_ = 0;                                          // with the same frames
   std::thread thread_;
 };
 

@@ -1,5 +1,8 @@
 #include "ptyche/live/board.h"
 
+#include <ATen/Parallel.h>
+#include <omp.h>
+
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -15,11 +18,17 @@ constexpr std::size_t kMostPoints = 4000;
 SharedImage better_of(const SharedImage& network, const SharedImage& solver) {
   if (!solver) return network;
   if (!network) return solver;
-  if (std::isnan(solver->deviance)) return network;
+  if (std::isnan(solver->deviance) || solver->partial) return network;
   return !(network->deviance < solver->deviance) ? solver : network;
 }
 
 }  // namespace
+
+/// LibTorch sets the number at the first use in a thread: that first.
+void work_on_one_thread() {
+  at::get_num_threads();
+  omp_set_num_threads(1);
+}
 
 void LiveBoard::changed() {
   ++version_;
@@ -38,6 +47,12 @@ void LiveBoard::publish(SharedImage image, bool is_solver) {
   changed();
 }
 
+void LiveBoard::publish_other(SharedImage image) {
+  const std::lock_guard lock(mutex_);
+  other_ = std::move(image);
+  changed();
+}
+
 void LiveBoard::publish_pattern(const at::Tensor& counts, std::int64_t index) {
   const std::lock_guard lock(mutex_);
   pattern_ = counts;
@@ -53,6 +68,7 @@ void LiveBoard::publish_positions(std::vector<float> rows_and_cols) {
 void LiveBoard::add(const LivePoint& point) {
   const std::lock_guard lock(mutex_);
   points_.push_back(point);
+  ++points_added_;
   if (points_.size() <= kMostPoints) return;
   std::vector<LivePoint> kept;
   for (std::size_t i = 0; i < points_.size(); i += 2) kept.push_back(points_[i]);
@@ -71,6 +87,10 @@ SharedImage LiveBoard::solver() const {
   const std::lock_guard lock(mutex_);
   return solver_;
 }
+SharedImage LiveBoard::other() const {
+  const std::lock_guard lock(mutex_);
+  return other_;
+}
 
 namespace {
 
@@ -81,6 +101,7 @@ BoardJson described(const SharedImage& image) {
   if (!image) return BoardJson();
   return {{"by", image->by},
           {"frames", image->frames},
+          {"partial", image->partial},
           {"seconds", number(image->seconds)},
           {"deviance", number(image->deviance)},
           {"rows", image->image.object.size(0)},
@@ -90,28 +111,16 @@ BoardJson described(const SharedImage& image) {
           {"pixel_m", image->image.geometry.object_pixel_m}};
 }
 
-BoardJson counted(const JoinCounts& counts) {
-  return {{"frames", counts.frames},
-          {"positions", counts.positions},
-          {"joined", counts.joined},
-          {"repeated_frames", counts.repeated_frames},
-          {"repeated_positions", counts.repeated_positions},
-          {"different_frames", counts.different_frames},
-          {"different_positions", counts.different_positions},
-          {"other_series", counts.other_series},
-          {"other_shape", counts.other_shape},
-          {"damaged", counts.damaged}};
-}
-
 }  // namespace
 
 std::string LiveBoard::status_json() const {
   const std::lock_guard lock(mutex_);
+  if (status_text_.of == version_) return status_text_.text;
   const BoardJson status = {
       {"version", version_},
       {"source", status_.source},
       {"state", status_.state},
-      {"counts", counted(status_.counts)},
+      {"counts", to_json(status_.counts)},
       {"expected", status_.expected},
       {"behind", status_.behind},
       {"waiting_messages", status_.waiting_messages},
@@ -124,20 +133,24 @@ std::string LiveBoard::status_json() const {
       {"pattern_index", pattern_.defined() ? BoardJson(pattern_index_) : BoardJson()},
       {"network", described(network_)},
       {"solver", described(solver_)},
+      {"other", described(other_)},
       {"shown", described(better_of(network_, solver_))}};
-  return status.dump(-1, ' ', false, BoardJson::error_handler_t::replace);
+  status_text_ = {version_, status.dump(-1, ' ', false, BoardJson::error_handler_t::replace)};
+  return status_text_.text;
 }
 
 std::string LiveBoard::curves_json() const {
   const std::lock_guard lock(mutex_);
+  if (curves_text_.of == points_added_) return curves_text_.text;
   BoardJson points = BoardJson::array();
   for (const LivePoint& point : points_)
     points.push_back({number(point.seconds), point.joined, number(point.rate),
                       number(point.network_deviance), number(point.solver_deviance),
                       number(point.half_set_frc)});
-  return BoardJson{{"columns", {"seconds", "joined", "rate", "network", "solver", "frc"}},
-                   {"points", std::move(points)}}
-      .dump();
+  const BoardJson curves = {{"columns", {"seconds", "joined", "rate", "network", "solver", "frc"}},
+                            {"points", std::move(points)}};
+  curves_text_ = {points_added_, curves.dump()};
+  return curves_text_.text;
 }
 
 std::vector<float> LiveBoard::positions() const {

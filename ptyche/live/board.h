@@ -23,6 +23,7 @@ struct LiveImage {
   Reconstruction image;
   std::string by;           ///< "network", "single patterns", "solver", "result"
   std::int64_t frames = 0;  ///< that it is made of
+  bool partial = false;     ///< more had come, and did not fit into memory
   double seconds = 0;       ///< since the run began
   double deviance = std::numeric_limits<double>::quiet_NaN();  ///< of held-out patterns, per photon
 };
@@ -50,20 +51,26 @@ struct LiveStatus {
   std::string stopped_by;  ///< the rule or the person that ended it
 };
 
+/// For a thread beside the frames': LibTorch's loops in it leave the other cores to them.
+void work_on_one_thread();
+
 /// One for a run; every member may be called from any thread.
 class LiveBoard {
  public:
   void publish(const LiveStatus& status);
   void publish(SharedImage image, bool is_solver);
+  /// A second result, brought onto the one on show, to be seen beside it.
+  void publish_other(SharedImage image);
   void publish_pattern(const at::Tensor& counts, std::int64_t index);
   void publish_positions(std::vector<float> rows_and_cols);
   void add(const LivePoint& point);
 
-  /// The image on show: the better of the two by held-out patterns, while neither is known the
-  /// network's.
+  /// The image on show: the better of the two by held-out patterns, while neither is known or the
+  /// solver's is of a part of the patterns the network's.
   SharedImage shown() const;
   SharedImage network() const;
   SharedImage solver() const;
+  SharedImage other() const;
   std::string status_json() const;
   std::string curves_json() const;
   std::vector<float> positions() const;
@@ -78,13 +85,20 @@ class LiveBoard {
   std::atomic<bool> stop{false}, keep{false}, paused{false};
 
  private:
+  /// A text that is made once for all who ask, until what it tells of has changed.
+  struct Written {
+    std::uint64_t of = 0;
+    std::string text = {};
+  };
   void changed();
   mutable std::mutex mutex_;
+  mutable Written status_text_, curves_text_;
   mutable std::condition_variable changed_;
   std::uint64_t version_ = 1;
   LiveStatus status_;
-  SharedImage network_, solver_;
+  SharedImage network_, solver_, other_;
   std::vector<LivePoint> points_;
+  std::uint64_t points_added_ = 1;
   std::vector<float> positions_;
   at::Tensor pattern_;
   std::int64_t pattern_index_ = 0;

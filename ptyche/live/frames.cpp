@@ -83,6 +83,17 @@ LiveBasis completed(LiveBasis basis, const SeriesStart& start) {
   return basis;
 }
 
+std::int64_t bytes_of_round(const at::Tensor& counts) {
+  return static_cast<std::int64_t>(2 * counts.nbytes()) +
+         counts.numel() * static_cast<std::int64_t>(sizeof(float));
+}
+
+std::vector<JoinedFrame> last_of(std::vector<JoinedFrame> places, std::int64_t most) {
+  const auto spare = static_cast<std::int64_t>(places.size()) - most;
+  if (spare > 0) places.erase(places.begin(), places.begin() + spare);
+  return places;
+}
+
 LiveFrames frames_of(const Joiner& joiner, const std::vector<JoinedFrame>& places) {
   LiveFrames frames{.places = places, .counts = {}, .ceiling = joiner.ceiling()};
   for (const JoinedFrame& each : places) frames.counts.push_back(joiner.store().frame(each.number));

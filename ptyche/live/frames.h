@@ -33,6 +33,12 @@ struct LiveFrames {
 
   std::size_t size() const { return places.size(); }
 };
+/// Bytes that a solver's round takes for a pattern like this one: its counts in the scan that is
+/// cut out of the stream and in what the solver keeps of it, and the model's, float32.
+std::int64_t bytes_of_round(const at::Tensor& counts);
+/// The last `most` of them: neighbours in the scan, so that an image can be made of them.
+///   places  by index
+std::vector<JoinedFrame> last_of(std::vector<JoinedFrame> places, std::int64_t most);
 LiveFrames frames_of(const Joiner& joiner, const std::vector<JoinedFrame>& places);
 
 /// All of them, in their order, by the options of reading a file. Throws as read_scan does, and

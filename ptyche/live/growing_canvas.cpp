@@ -111,15 +111,19 @@ std::int64_t GrowingCanvas::bytes() const {
 }
 
 std::pair<at::Tensor, at::Tensor> GrowingCanvas::picture(Half half) const {
-  const std::int64_t rows = extent_.rows(), cols = extent_.cols();
+  return picture(half, extent_);
+}
+
+std::pair<at::Tensor, at::Tensor> GrowingCanvas::picture(Half half, const Window& part) const {
+  const std::int64_t rows = part.rows(), cols = part.cols();
   at::Tensor object = at::zeros({rows, cols}, at::kComplexFloat), weight = at::zeros({rows, cols});
   for (const auto& [place, tile] : tiles_) {
     const std::int64_t top = place.first * kTile, left = place.second * kTile;
-    const Window here{std::max(top, extent_.row_begin), std::min(top + kTile, extent_.row_end),
-                      std::max(left, extent_.col_begin), std::min(left + kTile, extent_.col_end)};
+    const Window here{std::max(top, part.row_begin), std::min(top + kTile, part.row_end),
+                      std::max(left, part.col_begin), std::min(left + kTile, part.col_end)};
     if (here.rows() <= 0 || here.cols() <= 0) continue;
-    const Window there{here.row_begin - extent_.row_begin, here.row_end - extent_.row_begin,
-                       here.col_begin - extent_.col_begin, here.col_end - extent_.col_begin};
+    const Window there{here.row_begin - part.row_begin, here.row_end - part.row_begin,
+                       here.col_begin - part.col_begin, here.col_end - part.col_begin};
     const Window inside{here.row_begin - top, here.row_end - top, here.col_begin - left,
                         here.col_end - left};
     for (int i = 0; i < 2; ++i) {

@@ -39,6 +39,8 @@ class GrowingCanvas {
   /// Object (rows, cols) complex64, 1 where it is dark, and coverage float32 as a Reconstruction
   /// has them, over `extent()`.
   std::pair<at::Tensor, at::Tensor> picture(Half half = Half::both) const;
+  /// The same of a part of the extent, its coverage in shares of the part's brightest pixel.
+  std::pair<at::Tensor, at::Tensor> picture(Half half, const Window& part) const;
 
   static constexpr std::int64_t kTile = 256;
   static constexpr std::int64_t kFarthest_px = 1'000'000;

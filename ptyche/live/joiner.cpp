@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "ptyche/core/error.h"
@@ -64,6 +65,19 @@ std::int64_t FrameStore::add(const at::Tensor& frame) {
   return static_cast<std::int64_t>(frames_.size()) - 1;
 }
 
+nlohmann::ordered_json to_json(const JoinCounts& counts) {
+  return {{"frames", counts.frames},
+          {"positions", counts.positions},
+          {"joined", counts.joined},
+          {"repeated_frames", counts.repeated_frames},
+          {"repeated_positions", counts.repeated_positions},
+          {"different_frames", counts.different_frames},
+          {"different_positions", counts.different_positions},
+          {"other_series", counts.other_series},
+          {"other_shape", counts.other_shape},
+          {"damaged_messages", counts.damaged_messages}};
+}
+
 Joiner::Joiner(fs::path folder, std::int64_t most_bytes) : store_(std::move(folder), most_bytes) {}
 
 void Joiner::add(const SeriesStart& start) {
@@ -79,7 +93,8 @@ JoinedFrame Joiner::pair(std::int64_t index, std::int64_t number, const Place& p
 std::optional<JoinedFrame> Joiner::add(const FrameMessage& frame) {
   if (!series_) series_ = frame.series;
   if (frame.series != *series_) return ++counts_.other_series, std::nullopt;
-  if (frame.index < 0 || frame.index > kLargestIndex) return ++counts_.damaged, std::nullopt;
+  if (frame.index < 0 || frame.index > kLargestIndex)
+    return ++counts_.damaged_messages, std::nullopt;
   if (rows_ == 0) rows_ = frame.counts.size(0), cols_ = frame.counts.size(1);
   if (frame.counts.size(0) != rows_ || frame.counts.size(1) != cols_)
     return ++counts_.other_shape, std::nullopt;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -49,8 +50,11 @@ struct JoinCounts {
   std::int64_t different_positions = 0;  ///< repeated, but elsewhere
   std::int64_t other_series = 0;         ///< frames of another series than the first one
   std::int64_t other_shape = 0;          ///< frames of another size than the first one
-  std::int64_t damaged = 0;              ///< messages that could not be read
+  std::int64_t damaged_messages = 0;     ///< that could not be read
 };
+
+/// As an object with these names, for the page and for live.json.
+nlohmann::ordered_json to_json(const JoinCounts& counts);
 
 /// One pattern whose position is known.
 struct JoinedFrame {
@@ -73,7 +77,7 @@ class Joiner {
   std::optional<JoinedFrame> add(const FrameMessage& frame);
   /// Those patterns that were only waiting for these positions.
   std::vector<JoinedFrame> add(const PositionsMessage& positions, double now);
-  void add(const DamagedMessage&) { ++counts_.damaged; }
+  void add(const DamagedMessage&) { ++counts_.damaged_messages; }
 
   const JoinCounts& counts() const { return counts_; }
   const FrameStore& store() const { return store_; }

@@ -4,15 +4,13 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <deque>
 #include <utility>
 
 #include "ptyche/core/error.h"
 #include "ptyche/core/messages.h"
-#include "ptyche/evaluate/align.h"
-#include "ptyche/evaluate/compare.h"
+#include "ptyche/live/half_sets.h"
 #include "ptyche/live/patch_maker.h"
 
 namespace ptyche {
@@ -23,6 +21,11 @@ std::vector<Field> fields(LiveOptions& options) {
        .target = &options.stop_when,
        .help = "end before the scan does: frc=X (the images of even and odd patterns agree up to X "
                "cycles per pixel), deviance=X (of held-out patterns, per photon), or plateau"},
+      {.name = "stop-notify",
+       .target = &options.stop_notify,
+       .help = "who is told when --stop-when or the page's Stop ends the run: "
+               "http://HOST:PORT/PATH (a POST of JSON) or zmq+push://HOST:PORT (to a PULL socket)",
+       .affects_result = false},
       {.name = "keep-every",
        .target = &options.keep_every_s,
        .unit = "s",
@@ -38,8 +41,8 @@ std::vector<Field> fields(LiveOptions& options) {
       {.name = "frames-memory",
        .target = &options.memory_mb,
        .unit = "MB",
-       .help = "most memory for frames; more frames wait in files in the output folder; 0 = half "
-               "of the machine's",
+       .help = "most memory for frames; more wait in files in the output folder, and the solver, "
+               "which has half of it, takes the last that fit; 0 = half of the machine's",
        .range = {0, 1e9},
        .affects_result = false},
       {.name = "only-receive",
@@ -53,58 +56,6 @@ std::vector<Field> fields(LiveOptions& options) {
        .help = "seed of the choice of patterns that judge the images while the scan runs"}};
 }
 
-StopRule stop_rule(const std::string& text) {
-  using Kind = StopRule::Kind;
-  if (text.empty()) return {};
-  if (text == "plateau") return {Kind::plateau, 0};
-  const std::size_t equals = text.find('=');
-  const std::string name = text.substr(0, equals);
-  const char* const end = text.data() + text.size();
-  double value = 0;
-  const bool has_value = equals != std::string::npos;
-  const auto [stopped, fault] =
-      std::from_chars(has_value ? text.data() + equals + 1 : end, end, value);
-  require(has_value && fault == std::errc() && stopped == end && value > 0 &&
-              (name == "frc" || name == "deviance"),
-          "--stop-when: expected frc=X, deviance=X or plateau, found '{}'", text);
-  return {name == "frc" ? Kind::frc : Kind::deviance, value};
-}
-
-namespace {
-
-double best_deviance(const LivePoint& point) {
-  return std::fmin(point.network_deviance, point.solver_deviance);
-}
-
-/// No better by a fiftieth than when there were four fifths of the frames.
-constexpr double kPlateauGain = 0.02, kPlateauShare = 0.8;
-constexpr std::int64_t kPlateauFrames = 100;  // of fewer nobody knows
-
-bool on_plateau(const std::vector<LivePoint>& points) {
-  const LivePoint& last = points.back();
-  if (last.joined < kPlateauFrames || std::isnan(best_deviance(last))) return false;
-  const auto before =
-      std::ranges::find_if(points.rbegin(), points.rend(), [&](const LivePoint& point) {
-        return static_cast<double>(point.joined) <=
-               kPlateauShare * static_cast<double>(last.joined);
-      });
-  if (before == points.rend() || std::isnan(best_deviance(*before))) return false;
-  return best_deviance(last) > (1 - kPlateauGain) * best_deviance(*before);
-}
-
-}  // namespace
-
-std::string reached(const StopRule& rule, const std::vector<LivePoint>& points) {
-  using Kind = StopRule::Kind;
-  if (points.empty()) return "";
-  const LivePoint& last = points.back();
-  if (rule.kind == Kind::frc && last.half_set_frc >= rule.value)
-    return fmt::format("frc={:g}", rule.value);
-  if (rule.kind == Kind::deviance && best_deviance(last) <= rule.value)
-    return fmt::format("deviance={:g}", rule.value);
-  return rule.kind == Kind::plateau && on_plateau(points) ? "plateau" : "";
-}
-
 namespace {
 
 constexpr std::size_t kMessagesAtOnce = 256;
@@ -112,13 +63,18 @@ constexpr std::int64_t kQueueBytes = std::int64_t{256} << 20;
 constexpr double kPublishSeconds = 0.5;
 /// A snapshot of a large canvas takes long: never more than this share of the time.
 constexpr double kSnapshotShare = 0.1;
-constexpr double kCrossingSeconds = 2, kCrossingShare = 0.05;
 constexpr std::size_t kMostJudges = 128;
 constexpr std::size_t kKeptLatencies = 20000;
 
 std::int64_t memory_for_frames(const LiveOptions& options) {
   if (options.memory_mb > 0) return options.memory_mb << 20;
   return static_cast<std::int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE) / 2;
+}
+
+/// Of that, for the solver's copies; the rest is for frames as they came.
+std::int64_t memory_for_solver(const LiveOptions& options) {
+  const bool solves = options.background && !options.only_receive;
+  return solves ? memory_for_frames(options) / 2 : 0;
 }
 
 /// The state of one run; its members are the steps of the loop.
@@ -131,7 +87,7 @@ class Session {
         background_options_(background),
         basis_(basis),
         batch_(static_cast<std::size_t>(infer.batch)),
-        joiner_(folder, memory_for_frames(options)),
+        joiner_(folder, memory_for_frames(options) - memory_for_solver(options)),
         maker_(std::move(model), infer),
         board_(board),
         watch_(watch),
@@ -155,6 +111,7 @@ class Session {
  private:
   void wait_for_image(const JoinedFrame& joined);
   void show_network(double now);
+  void look_for_a_stop();
   void keep_shown(const LiveImage& shown);
   std::vector<JoinedFrame> frames_to_offer() const;
   void say_once(const std::string& what, bool& said);
@@ -166,6 +123,7 @@ class Session {
   Joiner joiner_;
   PatchMaker maker_;
   GrowingCanvas canvas_;
+  HalfSets half_sets_;
   LiveBoard& board_;
   const LiveWatch& watch_;
   StopRule rule_;
@@ -176,9 +134,9 @@ class Session {
   std::vector<float> shown_positions_;  // row, col in object pixels
   std::vector<double> latencies_;
   std::string stopped_by_;
-  std::int64_t joined_before_ = 0;
-  double published_ = 0, next_snapshot_ = 0, next_crossing_ = 0, kept_ = 0, rate_ = 0,
-         frames_ended_ = -1, last_message_ = 0;
+  std::int64_t joined_before_ = 0, largest_joined_ = -1;
+  double published_ = 0, next_snapshot_ = 0, kept_ = 0, rate_ = 0, frames_ended_ = -1,
+         last_message_ = 0;
   bool positions_ended_ = false, said_series_ = false, said_shape_ = false, said_damage_ = false;
 };
 
@@ -188,6 +146,7 @@ void Session::say_once(const std::string& what, bool& said) {
 }
 
 void Session::wait_for_image(const JoinedFrame& joined) {
+  largest_joined_ = std::max(largest_joined_, joined.index);
   if (!options_.only_receive) waiting_.push_back(joined);
 }
 
@@ -285,36 +244,21 @@ void Session::show_network(double now) {
   next_snapshot_ = now + std::max(kPublishSeconds, watch.seconds() / kSnapshotShare);
 }
 
-/// Without a solver, and once there is a probe, the judges alone.
+/// What fits into memory, and enough for a probe; without a solver, once there is a probe, the
+/// judges alone.
 std::vector<JoinedFrame> Session::frames_to_offer() const {
   std::vector<JoinedFrame> all = joiner_.joined();
-  if (options_.background || !basis_.probe.defined()) return all;
+  if (options_.background || !basis_.probe.defined()) {
+    const std::int64_t bytes = bytes_of_round(joiner_.store().frame(0));
+    const std::int64_t most =
+        std::max(memory_for_solver(options_) / bytes, background_options_.probe_frames);
+    return last_of(std::move(all), most);
+  }
   std::erase_if(all,
                 [&](const JoinedFrame& each) { return !is_held_out(options_.seed, each.index); });
   if (all.size() > kMostJudges)
     all.erase(all.begin(), all.end() - static_cast<std::ptrdiff_t>(kMostJudges));
   return all;
-}
-
-/// Half a bit's crossing of the images of even and of odd patterns, NaN where they are too small.
-double half_set_crossing(const GrowingCanvas& canvas) {
-  const double unknown = std::numeric_limits<double>::quiet_NaN();
-  constexpr std::int64_t kLargest = 384;  // a piece of larger ones: the frames wait meanwhile
-  if (canvas.empty()) return unknown;
-  try {
-    const Silence silence;
-    const auto [even, lit_even] = canvas.picture(GrowingCanvas::Half::even);
-    const auto [odd, lit_odd] = canvas.picture(GrowingCanvas::Half::odd);
-    const at::Tensor lit = at::minimum(lit_even, lit_odd).gt(kLitToJudge);
-    Window window = lit_part(central_half(lit.size(0), lit.size(1)), lit);
-    if (!large_enough(window)) return unknown;
-    window.row_end = std::min(window.row_end, window.row_begin + kLargest);
-    window.col_end = std::min(window.col_end, window.col_begin + kLargest);
-    return compare_in_window(odd, even, window, std::array<std::int64_t, 2>{0, 0})
-        .comparison.error.frc.half_bit;
-  } catch (const InvalidInput&) {
-    return unknown;
-  }
 }
 
 void Session::publish(double now, const std::string& state, std::size_t waiting_messages) {
@@ -325,8 +269,11 @@ void Session::publish(double now, const std::string& state, std::size_t waiting_
   joined_before_ = joined;
   published_ = now;
   show_network(now);
-  if (solver_ && joined > 0 && solver_->wants_more())
-    solver_->offer(frames_of(joiner_, frames_to_offer()), basis_, now);
+  if (solver_ && joined > 0 && solver_->wants_more()) {
+    const std::vector<JoinedFrame> offered = frames_to_offer();
+    solver_->offer(frames_of(joiner_, offered), basis_, now,
+                   static_cast<std::int64_t>(offered.size()) < joined);
+  }
   board_.publish_positions(shown_positions_);
   const SharedImage network = board_.network(), solved = board_.solver();
   LivePoint point{.seconds = now, .joined = joined, .rate = rate_};
@@ -334,16 +281,11 @@ void Session::publish(double now, const std::string& state, std::size_t waiting_
   if (solved) point.solver_deviance = solved->deviance;
   if (std::isnan(point.network_deviance) && !points_.empty())
     point.network_deviance = points_.back().network_deviance;
-  if (!points_.empty()) point.half_set_frc = points_.back().half_set_frc;
-  if (!canvas_.empty() && now >= next_crossing_) {
-    const Stopwatch watch;
-    point.half_set_frc = half_set_crossing(canvas_);
-    next_crossing_ = now + std::max(kCrossingSeconds, watch.seconds() / kCrossingShare);
-  }
+  half_sets_.look(canvas_, now);
+  point.half_set_frc = half_sets_.crossing();
   points_.push_back(point);
   board_.add(point);
-  if (stopped_by_.empty()) stopped_by_ = reached(rule_, points_);
-  if (stopped_by_.empty() && board_.stop) stopped_by_ = "viewer";
+  if (stopped_by_.empty()) look_for_a_stop();
   board_.publish(
       LiveStatus{.source = basis_.source,
                  .state = board_.paused ? "paused" : state,
@@ -362,6 +304,21 @@ void Session::publish(double now, const std::string& state, std::size_t waiting_
     kept_ = now;
     if (const SharedImage shown = board_.shown()) keep_shown(*shown);
   }
+}
+
+void Session::look_for_a_stop() {
+  stopped_by_ = reached(rule_, points_);
+  if (stopped_by_.empty() && board_.stop) stopped_by_ = "viewer";
+  if (stopped_by_.empty() || !watch_.enough) return;
+  const LivePoint& last = points_.back();
+  watch_.enough({.why = stopped_by_,
+                 .index = largest_joined_,
+                 .frames = last.joined,
+                 .expected = joiner_.expected(),
+                 .network_deviance = last.network_deviance,
+                 .solver_deviance = last.solver_deviance,
+                 .half_set_frc = last.half_set_frc,
+                 .seconds = last.seconds});
 }
 
 /// A disk that is full now may not be at the end.

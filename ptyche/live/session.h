@@ -15,12 +15,15 @@
 #include "ptyche/live/board.h"
 #include "ptyche/live/frames.h"
 #include "ptyche/live/source.h"
+#include "ptyche/live/stop_notice.h"
+#include "ptyche/live/stop_rule.h"
 #include "ptyche/model/model.h"
 
 namespace ptyche {
 
 struct LiveOptions {
   std::string stop_when;     ///< frc=X, deviance=X or plateau; empty = at the scan's end
+  std::string stop_notify;   ///< where that is told (notice_place); empty = nowhere
   double keep_every_s = 60;  ///< between two writings of the image; 0 = only at the end
   double patience_s = 5;     ///< how long frames may wait for their positions after the scan's end
   std::int64_t memory_mb =
@@ -30,17 +33,6 @@ struct LiveOptions {
   std::uint64_t seed = 1;     ///< draws the patterns that judge the images
 };
 std::vector<Field> fields(LiveOptions& options);
-
-/// When a run may end before the scan does.
-struct StopRule {
-  enum class Kind { never, frc, deviance, plateau };
-  Kind kind = Kind::never;
-  double value = 0;
-};
-/// Throws InvalidInput for other words.
-StopRule stop_rule(const std::string& text);
-/// Whether the curve says that more frames are not needed, in words; empty = they are.
-std::string reached(const StopRule& rule, const std::vector<LivePoint>& points);
 
 /// What a run has come to.
 struct LiveEnd {
@@ -58,6 +50,8 @@ struct LiveEnd {
 struct LiveWatch {
   /// With the image on show, every keep_every_s and where a viewer asks for it.
   std::function<void(const LiveImage&)> keep = {};
+  /// Once, where the rule or a viewer ends the run: no more frames are needed.
+  std::function<void(const StopNotice&)> enough = {};
 };
 
 /// Listens to the sources until all of them are done, the series has ended and nothing more can be

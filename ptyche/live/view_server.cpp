@@ -15,6 +15,7 @@
 
 #include "ptyche/core/error.h"
 #include "ptyche/core/files.h"
+#include "ptyche/live/image_pyramid.h"
 
 namespace ptyche {
 
@@ -38,6 +39,8 @@ namespace {
 constexpr std::size_t kThreads = 40, kMostListeners = 24;
 constexpr int kSeconds = 5;  // that a request or an answer may take to move on
 constexpr std::size_t kMostPayload = 4096;
+/// A page asks for all that is new after each event: several changes are one.
+constexpr std::chrono::milliseconds kBetweenEvents{400};
 
 std::string new_token() {
   std::array<unsigned char, 12> bytes;
@@ -72,89 +75,16 @@ static ViewPlace place_in(const std::string& text) {
   return place;
 }
 
-/// An image halved again and again, each size made when it is first asked for.
-class ImagePyramid {
- public:
-  explicit ImagePyramid(SharedImage image) : image_(std::move(image)) {
-    levels_.push_back({image_->image.object, image_->image.coverage});
-  }
-  const SharedImage& image() const { return image_; }
-
-  /// (object, coverage), or nothing where it would be smaller than a pixel.
-  std::pair<at::Tensor, at::Tensor> level(std::int64_t number) {
-    while (static_cast<std::int64_t>(levels_.size()) <= number) {
-      const auto& [object, coverage] = levels_.back();
-      if (std::min(object.size(0), object.size(1)) < 2) return {};
-      const at::Tensor parts =
-          at::view_as_real(object.contiguous()).permute({2, 0, 1}).unsqueeze(0);
-      const at::Tensor half = at::avg_pool2d(parts, 2)[0].permute({1, 2, 0}).contiguous();
-      levels_.push_back(
-          {at::view_as_complex(half), at::avg_pool2d(coverage.unsqueeze(0).unsqueeze(0), 2)[0][0]});
-    }
-    return levels_[static_cast<std::size_t>(number)];
-  }
-
-  /// The slope of the phase in rad per pixel down and right, from neighbouring pixels that are lit.
-  std::pair<double, double> ramp() {
-    if (ramp_) return *ramp_;
-    const at::Tensor& object = image_->image.object;
-    const at::Tensor lit = (object * image_->image.coverage.gt(0.1)).to(at::kComplexFloat);
-    const auto slope = [&](int axis) {
-      const std::int64_t length = lit.size(axis) - 1;
-      if (length < 1) return 0.0;
-      const at::Tensor product = lit.narrow(axis, 1, length) * lit.narrow(axis, 0, length).conj();
-      const at::Tensor sum =
-          at::view_as_real(product.contiguous()).flatten(0, 1).sum(0, false, at::kDouble);
-      return std::atan2(sum[1].item<double>(), sum[0].item<double>());
-    };
-    return *(ramp_ = {slope(0), slope(1)});
-  }
-
- private:
-  SharedImage image_;
-  std::vector<std::pair<at::Tensor, at::Tensor>> levels_;
-  std::optional<std::pair<double, double>> ramp_;
-};
-
-/// Of the images that were asked for last.
-class ImagePyramids {
- public:
-  template <class Work>
-  auto with(const SharedImage& image, Work&& work) {
-    const std::lock_guard lock(mutex_);
-    auto found = std::ranges::find(kept_, image, &ImagePyramid::image);
-    if (found == kept_.end()) {
-      if (kept_.size() >= 4) kept_.erase(kept_.begin());
-      kept_.emplace_back(image);
-      found = kept_.end() - 1;
-    }
-    return work(*found);
-  }
-
- private:
-  std::mutex mutex_;
-  std::vector<ImagePyramid> kept_;
-};
-
 namespace {
 
-/// Phases without the ramp, between -pi and pi.
-at::Tensor phase_of(const at::Tensor& object, std::pair<double, double> ramp, std::int64_t row,
-                    std::int64_t col, double step) {
-  const at::Tensor rows =
-      (at::arange(object.size(0), at::kDouble) + static_cast<double>(row)) * (step * ramp.first);
-  const at::Tensor cols =
-      (at::arange(object.size(1), at::kDouble) + static_cast<double>(col)) * (step * ramp.second);
-  const at::Tensor plane = (rows.unsqueeze(1) + cols.unsqueeze(0)).to(at::kFloat);
-  return (object * at::polar(at::ones_like(plane), -plane)).angle();
-}
-
-void send_floats(httplib::Response& response, const at::Tensor& values) {
-  const at::Tensor plain = values.to(at::kFloat).contiguous();
-  response.set_header("X-Rows", std::to_string(plain.dim() == 2 ? plain.size(0) : 1));
-  response.set_header("X-Cols", std::to_string(plain.size(-1)));
-  response.set_content(static_cast<const char*>(plain.data_ptr()), plain.nbytes(),
-                       "application/octet-stream");
+void send(httplib::Response& response, const SharedTile& tile) {
+  response.set_header("X-Rows", std::to_string(tile->rows));
+  response.set_header("X-Cols", std::to_string(tile->cols));
+  response.set_content_provider(
+      tile->bytes.size(), "application/octet-stream",
+      [tile](std::size_t offset, std::size_t length, httplib::DataSink& sink) {
+        return sink.write(tile->bytes.data() + offset, length);
+      });
 }
 
 /// A whole number 0..most of a request; nothing for what is none.
@@ -180,6 +110,9 @@ struct ViewServer::Server {
   ViewPlace place;
   std::string token, address;
   ImagePyramids pyramids;
+  std::mutex pattern_mutex;
+  at::Tensor pattern;  // of which pattern_tile was made
+  SharedTile pattern_tile;
   std::atomic<std::size_t> listeners{0};
   std::atomic<bool> stopping{false}, ended{false};
   httplib::Server http;
@@ -207,37 +140,48 @@ struct ViewServer::Server {
     return request.get_header_value("Sec-Fetch-Site") != "cross-site";
   }
 
-  SharedImage image_of_request(const httplib::Request& request) const {
-    const std::string which = request.get_param_value("image");
+  SharedImage image_named(const std::string& which) const {
     return which == "network"  ? board.network()
            : which == "solver" ? board.solver()
+           : which == "other"  ? board.other()
                                : board.shown();
   }
 
-  void tile(const httplib::Request& request, httplib::Response& response) {
-    const SharedImage image = image_of_request(request);
+  /// Nothing for what is none.
+  std::optional<TileRequest> tile_request(const httplib::Request& request) const {
+    using What = TileRequest::What;
     const auto level = whole(request, "level", 20);
     const auto row = whole(request, "row", 1 << 20), col = whole(request, "col", 1 << 20);
-    const std::string what = request.get_param_value("what");
+    const std::string what = request.get_param_value("what"),
+                      beside = request.get_param_value("beside");
     if (!level || !row || !col || (what != "phase" && what != "amplitude" && what != "coverage"))
-      return void(response.status = 400);
-    if (!image) return void(response.status = 404);
-    pyramids.with(image, [&](ImagePyramid& pyramid) {
-      const auto [object, coverage] = pyramid.level(*level);
-      const std::int64_t top = *row * kViewTile, left = *col * kViewTile;
-      if (!object.defined() || top >= object.size(0) || left >= object.size(1))
-        return void(response.status = 404);
-      const Window window{top, std::min(top + kViewTile, object.size(0)), left,
-                          std::min(left + kViewTile, object.size(1))};
-      const at::Tensor piece = cut(object, window);
-      const bool level_out = request.get_param_value("ramp") == "1";
-      const double step = static_cast<double>(std::int64_t{1} << *level);
-      const at::Tensor values = what == "coverage"    ? cut(coverage, window)
-                                : what == "amplitude" ? piece.abs()
-                                : level_out ? phase_of(piece, pyramid.ramp(), top, left, step)
-                                            : piece.angle();
-      send_floats(response, values);
-    });
+      return std::nullopt;
+    return TileRequest{.what = what == "phase"       ? What::phase
+                               : what == "amplitude" ? What::amplitude
+                                                     : What::coverage,
+                       .level = *level,
+                       .row = *row,
+                       .col = *col,
+                       .without_ramp = request.get_param_value("ramp") == "1",
+                       .beside = beside.empty() ? nullptr : image_named(beside)};
+  }
+
+  void tile(const httplib::Request& request, httplib::Response& response) {
+    const SharedImage image = image_named(request.get_param_value("image"));
+    const auto wanted = tile_request(request);
+    if (!wanted) return void(response.status = 400);
+    const SharedTile tile = image ? pyramids.tile(image, *wanted) : nullptr;
+    if (!tile) return void(response.status = 404);
+    send(response, tile);
+  }
+
+  void newest_pattern(httplib::Response& response) {
+    const auto [counts, index] = board.pattern();
+    if (!counts.defined()) return void(response.status = 404);
+    response.set_header("X-Index", std::to_string(index));
+    const std::lock_guard lock(pattern_mutex);
+    if (!pattern.is_same(counts)) pattern_tile = tile_of(pattern = counts);
+    send(response, pattern_tile);
   }
 
   void events(httplib::Response& response) {
@@ -246,15 +190,19 @@ struct ViewServer::Server {
       response.status = 503;
       return;
     }
-    auto seen = std::make_shared<std::uint64_t>(0);
+    struct Sent {
+      std::uint64_t version = 0;
+      std::chrono::steady_clock::time_point when = {};
+    };
     response.set_chunked_content_provider(
         "text/event-stream",
-        [this, seen](std::size_t, httplib::DataSink& sink) {
-          const std::uint64_t version = board.wait(*seen);
+        [this, sent = std::make_shared<Sent>()](std::size_t, httplib::DataSink& sink) {
+          std::this_thread::sleep_until(sent->when + kBetweenEvents);
+          const std::uint64_t version = board.wait(sent->version);
           if (stopping) return false;
-          const std::string text =
-              version > *seen ? "data: " + board.status_json() + "\n\n" : ": still here\n\n";
-          *seen = version;
+          const std::string text = version > sent->version ? "data: " + board.status_json() + "\n\n"
+                                                           : ": still here\n\n";
+          *sent = {version, std::chrono::steady_clock::now()};
           return sink.write(text.data(), text.size());
         },
         [this](bool) { --listeners; });
@@ -291,6 +239,7 @@ void ViewServer::Server::declare_routes() {
                              "'unsafe-inline'; img-src data:; connect-src 'self'; "
                              "frame-ancestors 'none'"}});
   http.set_pre_routing_handler([this](const Request& request, Response& response) {
+    work_on_one_thread();
     // No order has a body and nobody needs parts of an answer; the library bounds neither.
     const bool reads = request.method == "GET" || request.method == "HEAD";
     const std::string length = request.get_header_value("Content-Length");
@@ -316,12 +265,7 @@ void ViewServer::Server::declare_routes() {
     r.set_content(reinterpret_cast<const char*>(places.data()), places.size() * sizeof(float),
                   "application/octet-stream");
   });
-  http.Get("/api/pattern", [this](const Request&, Response& r) {
-    const auto [counts, index] = board.pattern();
-    if (!counts.defined()) return void(r.status = 404);
-    r.set_header("X-Index", std::to_string(index));
-    send_floats(r, counts);
-  });
+  http.Get("/api/pattern", [this](const Request&, Response& r) { newest_pattern(r); });
   http.Post("/api/stop",
             [this](const Request& q, Response& r) { command(q, r, board.stop, false); });
   http.Post("/api/keep",

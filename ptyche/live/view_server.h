@@ -22,12 +22,12 @@ std::vector<Field> fields(ViewOptions& options);
 ///   GET  /                 the page
 ///   GET  /api/state        LiveBoard::status_json
 ///   GET  /api/curves       LiveBoard::curves_json
-///   GET  /api/events       the state, again after every change (server-sent events)
-///   GET  /api/positions    float32 row, col, row, col, ...
-///   GET  /api/pattern      float32 counts (X-Rows, X-Cols, X-Index)
-///   GET  /api/tile?image=shown|network|solver&what=phase|amplitude|coverage&level&row&col&ramp
-///                          float32, kViewTile pixels square at most, of the image halved `level`
-///                          times (X-Rows, X-Cols)
+///   GET  /api/events       the state, again after changes, twice a second at most (server-sent
+///   events) GET  /api/positions    float32 row, col, row, col, ... GET  /api/pattern      float32
+///   counts (X-Rows, X-Cols, X-Index) GET
+///   /api/tile?image=NAME&what=phase|amplitude|coverage&level&row&col&ramp&beside=NAME
+///                          NAME: shown, network, solver or other; float32, kViewTile pixels square
+///                          at most, of the image halved `level` times (X-Rows, X-Cols)
 ///   POST /api/stop, /api/keep, /api/pause   with the header X-Ptyche-Token
 class ViewServer {
  public:
@@ -45,8 +45,6 @@ class ViewServer {
   struct Server;
   std::unique_ptr<Server> server_;
 };
-
-inline constexpr std::int64_t kViewTile = 256;
 
 /// The page (ptyche/live/page.html).
 std::string view_page();

@@ -118,7 +118,8 @@ RunKey key_of_run(const Scan& scan, const std::optional<Reconstruction>& start,
   key.options = {{"fixed-probe", options.fixed_probe ? "true" : "false"},
                  {"intensities", fmt::format("{}", static_cast<int>(options.intensities))},
                  {"interpolation", to_string(options.interpolation)},
-                 {"seed", fmt::format("{}", options.seed)}};
+                 {"seed", fmt::format("{}", options.seed)},
+                 {"start-is-solved", options.start_is_solved ? "true" : "false"}};
   return key;
 }
 
@@ -146,7 +147,7 @@ class Automatic {
     if (goes_on() && few && !options_.fixed_probe) try_a_free_probe(start);
     const bool dim = prior_matters(problem, counts);
     if (goes_on() && !few && dim && !has_faults()) try_slopes();
-    if (goes_on() && !few) go_on_until_still();
+    if (goes_on() && !few && !(options_.start_is_solved && has_faults())) go_on_until_still();
     if (goes_on() && !few) leave_out_misfits(start);
     if (goes_on() && !few && !has_faults()) try_edges(start);
     if (goes_on() && !few && !explains_all() && !has_faults()) try_a_held_probe(start);
@@ -436,10 +437,12 @@ class Automatic {
     const std::int64_t number = best_.number, used = scan_.frames_with(FrameUse::used).size(0);
     const std::int64_t passes =
         std::clamp(kBatchPatterns / used, kLeastBatchPasses, kMostBatchPasses);
+    const bool solved = options_.start_is_solved && start;
     Choice free = best_.choice;
     free.modes = options_.fixed_probe ? 1 : kModes;
     free.positions = PositionFreedom::jitter;
-    try_whole("modes and positions by batches", free, {{"ml", passes}}, start);
+    try_whole("modes and positions by batches", free, {{"ml", passes}},
+              solved ? best_.image : start);
     return best_.number != number;
   }
 

@@ -23,6 +23,9 @@ struct AutomaticOptions {
   IntensityFreedom intensities = IntensityFreedom::automatic;
   Interpolation interpolation = Interpolation::probe_fourier;
   std::uint64_t seed = 1;
+  /// The start is an image that a solver has made of nearly all these patterns: where even the used
+  /// ones contradict it, it need not stand still before more freedom is tried, from it.
+  bool start_is_solved = false;
 };
 
 struct AutomaticResult {

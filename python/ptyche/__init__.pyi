@@ -1098,6 +1098,7 @@ class _Live(Protocol):
         at_end: Literal['go-on', 'solve', 'infer', 'none'] | bool | None = ...,
         keep_scan: bool | None = ...,
         stop_when: str | _File | None = ...,
+        stop_notify: str | _File | None = ...,
         keep_every: SupportsFloat | str | None = ...,
         patience: SupportsFloat | str | None = ...,
         frames_memory: SupportsIndex | None = ...,
@@ -1153,6 +1154,7 @@ class _Live(Protocol):
         at_end: Literal['go-on', 'solve', 'infer', 'none'] | bool | None = ...,
         keep_scan: bool | None = ...,
         stop_when: str | _File | None = ...,
+        stop_notify: str | _File | None = ...,
         keep_every: SupportsFloat | str | None = ...,
         patience: SupportsFloat | str | None = ...,
         frames_memory: SupportsIndex | None = ...,
@@ -1211,6 +1213,7 @@ class _View(Protocol):
     def __call__(
         self,
         result: _Files,
+        other: _Files | None = ...,
         /,
         *,
         view: str | _File | bool | None = ...,
@@ -1224,6 +1227,7 @@ class _View(Protocol):
     def start(
         self,
         result: _Files,
+        other: _Files | None = ...,
         /,
         *,
         view: str | _File | bool | None = ...,

@@ -3,7 +3,10 @@
 
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
 
+#include "ptyche/commands/command_line.h"
 #include "tests/commands/sample_command.h"
 
 namespace ptyche {
@@ -32,6 +35,31 @@ TEST(OptionsAsJson, IsValidJsonWhateverTheValuesAre) {
   sample.note = "\xff not UTF-8";
   const auto json = nlohmann::json::parse(options_as_json(command));
   EXPECT_TRUE(json["learning-rate"].is_null());
+}
+
+TEST(SecretOptions, AreInNoRecord) {
+  Sample sample;
+  Command command = sample_command(sample);
+  command.secret = {"device"};
+  const auto json = nlohmann::json::parse(options_as_json(command));
+  EXPECT_FALSE(json.contains("device"));
+  EXPECT_TRUE(json.contains("epochs"));
+}
+
+TEST(SecretOptions, AreOverwrittenInTheProgramsWords) {
+  std::vector<std::string> words = {"ptyche", "go",  "--key",       "abc",       "--keys",
+                                    "abc",    "abc", "--key=abc=d", "--other=a", "--key"};
+  const std::vector<std::string> expected = {"ptyche", "go",  "--key",       "xxx",       "--keys",
+                                             "abc",    "abc", "--key=xxxxx", "--other=a", "--key"};
+  std::vector<char*> pointers;
+  for (std::string& word : words) pointers.push_back(word.data());
+  Command command;
+  command.name = "go";
+  hide_secrets({command}, static_cast<int>(words.size()), pointers.data());
+  EXPECT_EQ(words[3], "abc") << "nothing is secret there";
+  command.secret = {"key"};
+  hide_secrets({command}, static_cast<int>(words.size()), pointers.data());
+  EXPECT_EQ(words, expected);
 }
 
 }  // namespace

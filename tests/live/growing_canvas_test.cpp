@@ -66,6 +66,16 @@ TEST(GrowingCanvas, IsTheSameHoweverManyPatchesComeAtOnce) {
   EXPECT_TRUE(at::equal(one.picture().first, many.picture().first));
 }
 
+TEST(GrowingCanvas, APartIsCutOutOfTheWhole) {
+  const Cut cut_ones = cut_up(240);  // over the corner of four tiles
+  GrowingCanvas canvas;
+  add_all(canvas, cut_ones, light(), 9);
+  const auto [part, coverage] =
+      canvas.picture(GrowingCanvas::Half::both, Window{250, 280, 245, 290});
+  EXPECT_TRUE(at::equal(part, cut(canvas.picture().first, {10, 40, 5, 50})));
+  EXPECT_NEAR(coverage.max().item<double>(), 1, 1e-6);
+}
+
 TEST(GrowingCanvas, HalvesAreOfEvenAndOfOddPatterns) {
   GrowingCanvas canvas;
   const at::Tensor patch = at::complex(at::full({1, 4, 4}, 2.0), at::zeros({1, 4, 4}));

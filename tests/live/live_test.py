@@ -2,11 +2,13 @@
 
 usage: live_test.py PTYCHE [TEST...]
 """
+import http.server
 import json
 import os
 import pathlib
 import re
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -136,7 +138,7 @@ class Quick(Live):
         self.expect_offline_image("eiger2")
 
     def test_the_page_stops_a_run_only_with_its_token(self):
-        process = subprocess.Popen(self.command("page", f"replay:{self.scan}?rate=5", more=["--view", "0", "--token", "abc"]),
+        process = subprocess.Popen(self.command("page", f"replay:{self.scan}?rate=5", more=["--view", "0", "--token", "so-secret"]),
                                    text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=ENVIRONMENT)
         address = re.match(r"(http://127.0.0.1:\d+/) ", process.stdout.readline()).group(1)
 
@@ -150,11 +152,65 @@ class Quick(Live):
         time.sleep(1.5)
         self.assertIsNone(process.poll())
         self.assertEqual(json.load(urllib.request.urlopen(address + "api/state"))["state"], "running")
-        self.assertEqual(post("abc"), 200)
+        self.assertEqual(post("so-secret"), 200)
+        self.assertNotIn("so-secret", pathlib.Path(f"/proc/{process.pid}/cmdline").read_text(), "who lists processes sees it not")
         process.communicate(timeout=60)
         found = json.loads((self.folder / "page" / "live.json").read_text())
         self.assertEqual(found["ended_by"], "viewer")
+        for file in (self.folder / "page").iterdir():
+            self.assertNotIn(b"so-secret", file.read_bytes(), file)
         self.assertTrue(0 < found["joined"] < 100)
+
+    def stopped(self, name, url):
+        """A run that a rule ends, and who is told of it: live.json, and what was said."""
+        found, said = self.run_live(name, f"replay:{self.scan}?rate=100",
+                                    more=["--stop-when", "deviance=1e6", "--stop-notify", url, "--at-end", "none"])
+        self.assertEqual(found["ended_by"], "deviance=1e+06")
+        return found, said
+
+    def expect_notice(self, notice, found, name):
+        self.assertEqual((notice["htype"], notice["why"]), ("ptyche-stop-1.0", "deviance=1e+06"))
+        self.assertTrue(0 < notice["frames"] <= found["joined"])
+        self.assertTrue(0 < notice["frames"] <= notice["index"] + 1 <= 100)
+        self.assertLessEqual(notice["scores"]["network_deviance"], 1e6)
+        self.assertEqual(notice["folder"], str(self.folder / name))
+        self.assertEqual(found["stop_notice"]["told"], True)
+
+    def test_a_control_system_hears_by_http_that_it_may_stop(self):
+        heard = []
+
+        class Receiver(http.server.BaseHTTPRequestHandler):
+            def do_POST(self):
+                heard.append((self.path, json.loads(self.rfile.read(int(self.headers["Content-Length"])))))
+                self.send_response(204)
+                self.end_headers()
+
+            def log_message(self, *words):
+                pass
+        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Receiver)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        found, _ = self.stopped("http", f"http://localhost:{server.server_port}/stop?scan=1")
+        server.shutdown()
+        server.server_close()
+        self.assertEqual([path for path, _ in heard], ["/stop?scan=1"])
+        self.expect_notice(heard[0][1], found, "http")
+
+    def test_a_control_system_hears_by_zeromq_that_it_may_stop(self):
+        receiver = zmq.Context.instance().socket(zmq.PULL)
+        port = receiver.bind_to_random_port("tcp://127.0.0.1")
+        found, _ = self.stopped("zmq", f"zmq+push://127.0.0.1:{port}")
+        self.assertTrue(receiver.poll(1000))
+        self.expect_notice(json.loads(receiver.recv()), found, "zmq")
+        self.assertFalse(receiver.poll(100), "it is told once")
+        receiver.close(linger=0)
+
+    def test_a_control_system_that_does_not_answer_holds_up_nothing(self):
+        with socket.create_server(("127.0.0.1", 0)) as silent:
+            found, said = self.stopped("silent", f"http://127.0.0.1:{silent.getsockname()[1]}/")
+        self.assertEqual(said.count("--stop-notify"), 1, said)
+        self.assertEqual(found["stop_notice"]["told"], False)
+        self.assertGreaterEqual(found["stop_notice"]["failures"], 1)
+        self.assertTrue((self.folder / "silent" / "reconstruction.h5").exists())
 
     def test_ctrl_c_keeps_all_that_came(self):
         process = subprocess.Popen(self.command("stopped", f"replay:{self.scan}?rate=20"), text=True, env=ENVIRONMENT,

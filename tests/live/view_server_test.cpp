@@ -6,6 +6,7 @@
 
 #include <cstring>
 
+#include "ptyche/core/progress.h"
 #include "tests/support/checks.h"
 
 namespace ptyche {
@@ -86,7 +87,34 @@ TEST_F(ViewServerTest, GivesNoFileAndSurvivesBadRequests) {
   EXPECT_EQ(http.Get("/")->status, 200);
 }
 
-TEST_F(ViewServerTest, SendsEveryChangeToWhoListens) {
+TEST_F(ViewServerTest, GivesTheNewestPattern) {
+  EXPECT_EQ(client().Get("/api/pattern")->status, 404);
+  for (int index = 3; index < 5; ++index) {
+    const at::Tensor counts = at::full({8, 6}, index, at::kShort);
+    board.publish_pattern(counts, index);
+    const auto answer = client().Get("/api/pattern");
+    EXPECT_EQ(answer->get_header_value("X-Index"), std::to_string(index));
+    EXPECT_TRUE(at::equal(floats(answer->body, 8, 6), counts.to(at::kFloat)));
+  }
+}
+
+TEST_F(ViewServerTest, TellsOfManyChangesTwiceASecondAtMost) {
+  const Stopwatch watch;
+  std::string last;
+  int events = 0;
+  auto http = client();
+  http.Get("/api/events", [&](const char* data, std::size_t length) {
+    last.assign(data, length);
+    ++events;
+    for (int i = 0; i < 20; ++i) board.publish(LiveStatus{.expected = 100 * events + i});
+    return watch.seconds() < 1.5;
+  });
+  EXPECT_LE(events, 6);
+  EXPECT_NE(last.find("\"expected\":" + std::to_string(100 * (events - 1) + 19)), std::string::npos)
+      << "the newest state is the one that is told";
+}
+
+TEST_F(ViewServerTest, SendsAChangeToWhoListens) {
   int states = 0;
   auto http = client();
   http.Get("/api/events", [&](const char* data, std::size_t length) {

@@ -136,6 +136,20 @@ TEST(Automatic, TriesBatchesWhereEvenUsedPatternsContradictTheImage) {
   EXPECT_EQ(result.options.positions, PositionFreedom::jitter);
 }
 
+TEST(Automatic, GoesOnFromAnImageThatASolverHasMadeWithoutWaitingUntilItIsStill) {
+  const auto from_a_solved_one = [](const Scan& scan) {
+    const Reconstruction start = solve(scan, {}, {.chain = {{"rpie", 8}, {"lbfgs", 24}}}).image;
+    return solve_automatically(scan, start, {.start_is_solved = true});
+  };
+  const Scan scan = smeared(leaves());
+  const AutomaticResult anew = solve_automatically(scan, {}), result = from_a_solved_one(scan);
+  EXPECT_FALSE(tried(result, "until it stands still"));
+  EXPECT_TRUE(tried(result, "modes and positions by batches"));
+  EXPECT_LT(r_factor(result.image, scan), 1.02 * r_factor(anew.image, scan));
+  EXPECT_TRUE(tried(from_a_solved_one(leaves()), "until it stands still"))
+      << "where the patterns do not contradict the image, it has to stand still";
+}
+
 TEST(Automatic, HoldsInItsLastPassesThePositionsThatItHasFound) {
   Scan scan = smeared(leaves());
   for (std::int64_t frame = 5; frame < scan.frames(); frame += 12)
