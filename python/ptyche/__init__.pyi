@@ -1989,9 +1989,13 @@ class _Convert(Protocol):
 convert: _Convert
 
 class _Export(Protocol):
-    """Write a result in another program's layout, or as pictures.
+    """Write a result or a model for other programs, or as pictures.
 
-    as_: the layout; empty = the one that goes with OUT's ending ('' | 'ptychodus' | 'PyNX' | 'ptyr' | 'images' | 'NPY', default '')
+    as_: the layout; empty = the one that goes with OUT's ending ('' | 'ptychodus' | 'PyNX' | 'ptyr' | 'images' | 'NPY' | 'onnx' | 'safetensors', default '')
+    output: the same as OUT (default '')
+    onnx: a model as OUT.onnx; without OUT network.onnx (default False)
+    safetensors: a model as OUT.safetensors; both may be asked for (default False)
+    pattern_size: of a graph, for a network of any scan; 0 = the network's (0..1024, px, default 0)
     quiet: warnings and errors alone, no progress, no summary (default False)
     verbose: every step and all scores (default False)
     log: file to which all messages are added, each with its time (default '')
@@ -1999,11 +2003,15 @@ class _Export(Protocol):
     """
     def __call__(
         self,
-        result: _Files,
-        out: _Files,
+        result: _Files | None = ...,
+        out: _Files | None = ...,
         /,
         *,
-        as_: Literal['', 'ptychodus', 'PyNX', 'ptyr', 'images', 'NPY'] | None = ...,
+        as_: Literal['', 'ptychodus', 'PyNX', 'ptyr', 'images', 'NPY', 'onnx', 'safetensors'] | None = ...,
+        output: _File | None = ...,
+        onnx: bool | None = ...,
+        safetensors: bool | None = ...,
+        pattern_size: SupportsIndex | None = ...,
         quiet: bool | None = ...,
         verbose: bool | None = ...,
         log: _File | None = ...,
@@ -2012,11 +2020,15 @@ class _Export(Protocol):
     ) -> Output: ...
     def start(
         self,
-        result: _Files,
-        out: _Files,
+        result: _Files | None = ...,
+        out: _Files | None = ...,
         /,
         *,
-        as_: Literal['', 'ptychodus', 'PyNX', 'ptyr', 'images', 'NPY'] | None = ...,
+        as_: Literal['', 'ptychodus', 'PyNX', 'ptyr', 'images', 'NPY', 'onnx', 'safetensors'] | None = ...,
+        output: _File | None = ...,
+        onnx: bool | None = ...,
+        safetensors: bool | None = ...,
+        pattern_size: SupportsIndex | None = ...,
         quiet: bool | None = ...,
         verbose: bool | None = ...,
         log: _File | None = ...,

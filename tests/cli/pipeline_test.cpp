@@ -231,6 +231,16 @@ TEST_F(Pipeline, HalfSetsLeaveTheirScoresTwoImagesAndACurve) {
   EXPECT_EQ(again.code, 0) << again.error;
 }
 
+TEST_F(Pipeline, ExportsTheProgramsNetworkInBothLayoutsAndRefusesToMakeAPictureOfNothing) {
+  const Outcome done = run_ptyche("export --onnx --safetensors -o '" + out("edge.onnx") + "'");
+  ASSERT_EQ(done.code, 0) << done.error;
+  EXPECT_GT(fs::file_size(out("edge.onnx")), 500'000u);
+  EXPECT_GT(fs::file_size(out("edge.safetensors")), 500'000u);
+  const Outcome none = run_ptyche("export -o '" + out("image.npy") + "'");
+  EXPECT_EQ(none.code, 2);
+  EXPECT_NE(none.error.find("expected RESULT and OUT"), std::string::npos) << none.error;
+}
+
 TEST_F(Pipeline, InfoSaysWhatAScanAModelAndAReconstructionHold) {
   ASSERT_EQ(run_ptyche("reconstruct '" + scan() + "' -o '" + out("info") + "'" + trained()).code,
             0);
