@@ -80,15 +80,19 @@ std::string Argument::text() const {
 }
 
 std::vector<Command> all_commands() {
-  std::vector<Command> commands = {
-      reconstruct_command(),    solve_command(),          train_command(),
-      infer_command(),          live_command(),           view_command(),
-      simulate_command(),       evaluate_command(),       compare_command(),
-      compare_models_command(), info_command(),           report_command(),
-      convert_command(),        export_command(),         grid_lines_command(),
-      dose_response_command(),  generalization_command(), bench_command(),
-      completion_command(),     docs_command(),           man_command(),
-      help_pages_command(),     describe_command(),       arrays_command()};
+  std::vector<Command> commands = {reconstruct_command(),   solve_command(),
+                                   train_command(),         infer_command(),
+                                   live_command(),          view_command(),
+                                   simulate_command(),      evaluate_command(),
+                                   compare_command(),       compare_models_command(),
+                                   info_command(),          report_command(),
+                                   convert_command(),       export_command(),
+                                   probes_command(),        grid_lines_command(),
+                                   dose_response_command(), generalization_command(),
+                                   bench_command(),         completion_command(),
+                                   docs_command(),          man_command(),
+                                   help_pages_command(),    describe_command(),
+                                   arrays_command()};
   for (Command& command : commands) {
     std::erase_if(command.options, [](const Field& option) { return option.internal; });
     if (!command.hidden) add_message_options(command);

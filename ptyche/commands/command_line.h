@@ -24,6 +24,7 @@ Command info_command();
 Command report_command();
 Command convert_command();
 Command export_command();
+Command probes_command();
 Command grid_lines_command();
 Command dose_response_command();
 Command generalization_command();

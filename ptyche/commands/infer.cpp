@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "ptyche/commands/command_line.h"
+#include "ptyche/commands/kept_probes.h"
 #include "ptyche/commands/option_lists.h"
 #include "ptyche/commands/parse.h"
 #include "ptyche/commands/ptychopinn_words.h"
@@ -27,7 +28,7 @@ struct InferVerbOptions {
   SubsampleOptions subsample;
   PictureOptions pictures;
   std::filesystem::path test_data, model, output;
-  std::string probe = "auto";
+  std::string probe = "auto", keep_probe;
   BackendWords backend;
   std::int64_t threads = 0, groups = 0, gridsize = 0, neighbours = 0;
   bool overwrite = false, arrays = false;
@@ -92,7 +93,8 @@ ProbeSource source_of(const std::string& probe) {
 /// probe: it gets one that a short solve has refined, from the file's or from one that is found.
 Scan scan_to_infer(const InferVerbOptions& options, const Model& model) {
   const Scan scan = read_turned_scan(options.scan);
-  const bool refined = options.probe == "auto" && model.any_scan;
+  const bool looked_for = options.probe == "auto" || options.probe == "library";
+  const bool refined = looked_for && model.any_scan;
   const bool named = source_of(options.probe) == ProbeSource::scan;
   if (!refined && !named) return subsample(scan, options.subsample);
   const Scan lit = with_first_probe(scan, {.probe = options.probe}).scan;
@@ -105,6 +107,7 @@ void run_infer(InferVerbOptions options, const std::string& options_json) {
   resolve_infer(options);
   use_threads(options.threads);
   note_options_without_effect(options);
+  require_can_keep(options.keep_probe);
   const OutputFolder folder(options.output, folder_use(options.overwrite),
                             joined(image_files(), picture_files()));
   const Model trained =
@@ -116,6 +119,7 @@ void run_infer(InferVerbOptions options, const std::string& options_json) {
   write_image(options.output, image, placed_by(model, scan), {.seconds = watch.seconds()}, {});
   if (options.arrays) write_arrays(options.output, image);
   write_ptychopinn_pictures(options.output, image, scan, options.pictures);
+  keep_probe_of(options.keep_probe, image);
 }
 
 Command declare(const std::shared_ptr<InferVerbOptions>& options) {
@@ -138,8 +142,10 @@ Command declare(const std::shared_ptr<InferVerbOptions>& options) {
                            .target = &options->probe,
                            .help = "auto (the model's, where it was trained on one scan or on "
                                    "this one; else the scan's; by a network for any scan refined "
-                                   "by a short solve), model, scan, or the path of "
-                                   "a result or of an .npy file"},
+                                   "by a short solve), library (as auto, beginning with kept ones "
+                                   "that fit: see probes), model, scan, or the path of a result or "
+                                   "of an .npy file"},
+                          keep_probe_option(options->keep_probe),
                           output_dir_option(options->output),
                           overwrite_option(options->overwrite),
                           arrays_option(options->arrays),

@@ -7,6 +7,7 @@
 #include "ptyche/commands/automatic_run.h"
 #include "ptyche/commands/checked_scan.h"
 #include "ptyche/commands/command_line.h"
+#include "ptyche/commands/kept_probes.h"
 #include "ptyche/commands/option_lists.h"
 #include "ptyche/commands/parse.h"
 #include "ptyche/commands/result_arrays.h"
@@ -29,7 +30,7 @@ struct ReconstructOptions : TrainingChoices {
   ProbeChoice probe;
   InferOptions infer;
   std::string network = "none";  ///< none, auto (the default number of epochs) or epochs
-  std::string refine = "auto";
+  std::string refine = "auto", keep_probe;
   IntensityFreedom intensities = IntensityFreedom::automatic;
   bool half_sets = false, no_check = false, no_verdict = false, own_probes = false, arrays = false;
   std::vector<std::filesystem::path> scans;
@@ -165,6 +166,7 @@ void reconstruct_by_solvers(const ReconstructOptions& options, const std::string
   if (judge) scores.verdict = judged(scan, result.image, how);
   write_image(options.output, result.image, scan, scores, {});
   if (options.arrays) write_arrays(options.output, result.image);
+  if (result.end == ChainEnd::done) keep_probe_of(options.keep_probe, result.image, scores.verdict);
   // Only now: until the image is written, the checkpoint is all that there is of the work.
   const std::filesystem::path checkpoint = options.output / kAutomaticCheckpoint;
   const std::filesystem::path first_probe = options.output / kFirstProbeFile;
@@ -221,6 +223,7 @@ void reconstruct_by_training(ReconstructOptions options, const std::string& opti
         "stopped during the refinement, after {} passes; image and state are kept in {}, --resume "
         "goes on",
         gain.passes, options.output.string()));
+  keep_probe_of(options.keep_probe, image, scores.verdict);
   // Only now: with them a run that is ended in the refinement need not train or refine again.
   remove_if_possible({options.output / kRefineCheckpoint, options.output / kFirstProbeFile,
                       options.train.checkpoint});
@@ -276,6 +279,7 @@ ReconstructOptions resolved(ReconstructOptions options) {
 }
 
 void reconstruct_one(const ReconstructOptions& options, const std::string& options_json) {
+  require_can_keep(options.keep_probe);
   if (options.network == "none") return reconstruct_by_solvers(options, options_json);
   reconstruct_by_training(options, options_json);
 }
@@ -301,6 +305,8 @@ void reconstruct(const ReconstructOptions& options, const std::string& options_j
   const std::vector<ScanJob> jobs = scan_jobs(options.scans, options.scan);
   if (jobs.size() == 1 && options.scans.size() == 1 && jobs.front().file == options.scans.front())
     return reconstruct_one(choices_for(options, jobs.front(), options.output, {}), options_json);
+  if (!options.keep_probe.empty())
+    throw UsageError("--keep-probe: expected one scan, whose probe has the name");
   run_scans(jobs, options.output, [&](const ScanJob& job, const auto& out, const auto& before) {
     reconstruct_one(choices_for(options, job, out, before), options_json);
   });
@@ -339,6 +345,7 @@ Command declare(const std::shared_ptr<ReconstructOptions>& options) {
       .options = joined(
           {{output_dir_option(options->output), overwrite_option(options->overwrite)},
            fields(options->probe),
+           {keep_probe_option(options->keep_probe)},
            far_field_scan_options(options->scan),
            {no_check_option(options->no_check), intensities_field(options->intensities)},
            {{.name = "half-sets",

@@ -15,6 +15,7 @@
 #include "ptyche/commands/automatic_run.h"
 #include "ptyche/commands/checked_scan.h"
 #include "ptyche/commands/command_line.h"
+#include "ptyche/commands/kept_probes.h"
 #include "ptyche/commands/option_lists.h"
 #include "ptyche/commands/parse.h"
 #include "ptyche/commands/result_arrays.h"
@@ -46,6 +47,7 @@ struct SolveVerbOptions {
   std::int64_t threads = 0;
   std::map<std::string, GivenValue> of_solvers;  ///< by option
   std::filesystem::path start, output;
+  std::string keep_probe;
   bool overwrite = false;
   bool resume = false, half_sets = false, no_check = false, no_verdict = false, arrays = false;
 };
@@ -187,6 +189,7 @@ void run_solve(const SolveVerbOptions& options, const std::string& options_json)
   const Stopwatch stopwatch;
   const RunRecord record(options_json, options.solver.seed);
   use_threads(options.threads);
+  require_can_keep(options.keep_probe);
   const OutputFolder folder(options.output, folder_use(options.overwrite, options.resume),
                             image_files(checkpoint_name(options)));
   if (!options.start.empty()) reader_of(options.start, Content::object);  // refused at once
@@ -213,6 +216,7 @@ void run_solve(const SolveVerbOptions& options, const std::string& options_json)
   if (judge) scores.verdict = judged(scan, result.image, how);
   write_image(options.output, result.image, scan, scores, {});
   if (options.arrays) write_arrays(options.output, result.image);
+  if (result.end == ChainEnd::done) keep_probe_of(options.keep_probe, result.image, scores.verdict);
   // Only now: until the image is written, the checkpoint is all that there is of the work.
   if (result.end == ChainEnd::done)
     remove_if_possible({options.output / kFirstProbeFile, checkpoint});
@@ -326,6 +330,7 @@ Command declare(const std::shared_ptr<SolveVerbOptions>& options) {
       .options = joined({{output_dir_option(options->output)},
                          solver_option_list(*options),
                          fields(options->probe),
+                         {keep_probe_option(options->keep_probe)},
                          fields(options->scan),
                          {no_check_option(options->no_check), threads_option(options->threads)}}),
       .references = {"M. Odstrcil, A. Menzel, M. Guizar-Sicairos, Opt. Express 26, 3108 (2018)",

@@ -9,6 +9,7 @@
 
 #include "ptyche/core/random.h"
 #include "ptyche/data/array.h"
+#include "ptyche/storage/onnx.h"
 
 namespace ptyche {
 namespace {
@@ -40,6 +41,50 @@ ResidualBlock::ResidualBlock(std::int64_t features)
 at::Tensor ResidualBlock::forward(const at::Tensor& x) {
   const at::Tensor inner = first_->forward(at::gelu(first_norm_->forward(x)));
   return x + second_->forward(at::gelu(second_norm_->forward(inner)));
+}
+
+std::string ResidualBlock::add_to(OnnxGraph& graph, const std::string& name,
+                                  const std::string& x) const {
+  std::string inner = add_norm_and_gelu(graph, name + ".first_norm", first_norm_, x);
+  inner = add_convolution(graph, name + ".first", first_, inner);
+  inner = add_norm_and_gelu(graph, name + ".second_norm", second_norm_, inner);
+  return graph.add("Add", {x, add_convolution(graph, name + ".second", second_, inner)});
+}
+
+std::string add_convolution(OnnxGraph& graph, const std::string& name,
+                            const torch::nn::Conv2d& layer, const std::string& x) {
+  const std::int64_t side = layer->weight.size(2), stride = layer->options.stride()->at(0);
+  const std::int64_t border = (side - 1) / 2;  // none for 1 x 1, and for 2 x 2 with stride 2
+  return graph.add("Conv",
+                   {x, graph.weights(name + ".weight", layer->weight),
+                    graph.weights(name + ".bias", layer->bias)},
+                   {{"kernel_shape", std::vector{side, side}},
+                    {"strides", std::vector{stride, stride}},
+                    {"pads", std::vector{border, border, border, border}}});
+}
+
+std::string add_norm_and_gelu(OnnxGraph& graph, const std::string& name,
+                              const torch::nn::GroupNorm& layer, const std::string& x) {
+  // Groups of features as the features of one row of pixels: an operator for them is newer.
+  const std::int64_t groups = layer->options.num_groups();
+  const auto shape = [&](std::vector<std::int64_t> lengths) {
+    return graph.constant(at::tensor(lengths, at::kLong));
+  };
+  const std::string as_rows = graph.add("Reshape", {x, shape({0, groups, -1})});
+  const std::string even =
+      graph.add("InstanceNormalization",
+                {as_rows, graph.constant(at::ones({groups})), graph.constant(at::zeros({groups}))},
+                {{"epsilon", static_cast<float>(layer->options.eps())}});
+  const std::string back = graph.add("Reshape", {even, graph.add("Shape", {x})});
+  const std::string scaled =
+      graph.add("Mul", {back, graph.weights(name + ".weight", layer->weight.view({1, -1, 1, 1}))});
+  const std::string moved =
+      graph.add("Add", {scaled, graph.weights(name + ".bias", layer->bias.view({1, -1, 1, 1}))});
+  const std::string half = graph.add("Mul", {moved, graph.constant(at::scalar_tensor(0.5))});
+  const std::string inner =
+      graph.add("Erf", {graph.add("Mul", {moved, graph.constant(at::scalar_tensor(M_SQRT1_2))})});
+  return graph.add("Mul",
+                   {half, graph.add("Add", {inner, graph.constant(at::scalar_tensor(1.0))})});
 }
 
 torch::nn::Conv2d convolution_3x3(std::int64_t in, std::int64_t out) {

@@ -5,6 +5,7 @@
 #include <torch/nn/modules/normalization.h>
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "ptyche/nn/patch_network.h"
@@ -17,11 +18,19 @@ class ResidualBlock : public torch::nn::Module {
  public:
   explicit ResidualBlock(std::int64_t features);
   at::Tensor forward(const at::Tensor& x);
+  /// The same in a graph; `name` is the block's in the network, as that of each of its weights.
+  std::string add_to(OnnxGraph& graph, const std::string& name, const std::string& x) const;
 
  private:
   torch::nn::GroupNorm first_norm_, second_norm_;
   torch::nn::Conv2d first_, second_;
 };
+
+/// Layers in a graph: `name` is theirs in the network.
+std::string add_convolution(OnnxGraph& graph, const std::string& name,
+                            const torch::nn::Conv2d& layer, const std::string& x);
+std::string add_norm_and_gelu(OnnxGraph& graph, const std::string& name,
+                              const torch::nn::GroupNorm& layer, const std::string& x);
 
 using TensorFunction = at::Tensor (*)(const at::Tensor&);
 

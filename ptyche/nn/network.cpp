@@ -55,6 +55,11 @@ at::Tensor PatchNetwork::maps(const at::Tensor&) {
   return {};
 }
 
+std::string PatchNetwork::add_to(OnnxGraph&, const std::string&, std::int64_t) const {
+  throw InvalidInput(
+      "ONNX is written of the network unet alone; safetensors has the weights of every network");
+}
+
 std::vector<std::string> network_names() {
   std::vector<std::string> names;
   for (const NetworkEntry& known : kRegistry) names.emplace_back(known.name);

@@ -5,10 +5,13 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 
 #include "ptyche/nn/network_options.h"
 
 namespace ptyche {
+
+class OnnxGraph;
 
 class PatchNetwork : public torch::nn::Module {
  public:
@@ -24,6 +27,12 @@ class PatchNetwork : public torch::nn::Module {
   /// Of a supervised network, before they become complex: amplitude and phase (rad), unbounded
   /// both, (k, 2, N, N) float32. Others have none; they are not asked.
   virtual at::Tensor maps(const at::Tensor& channels);
+
+  /// Adds what `forward` does to a graph, for channels (k, channels, N, N) called `channels`,
+  /// N = `size`; returns the name of real and imaginary part of the patches, (k, 2, N, N). Throws
+  /// InvalidInput naming the network where it has no such form.
+  virtual std::string add_to(OnnxGraph& graph, const std::string& channels,
+                             std::int64_t size) const;
 };
 
 /// A network that exists: what its class says of itself.

@@ -5,6 +5,7 @@
 #include "ptyche/core/error.h"
 #include "ptyche/nn/layers.h"
 #include "ptyche/nn/physics_stem.h"
+#include "ptyche/storage/onnx.h"
 
 namespace ptyche {
 namespace {
@@ -67,6 +68,70 @@ at::Tensor UNet::forward(const at::Tensor& channels) {
   const at::Tensor skip = channels.slice(1, options_.skip_channel, options_.skip_channel + 2);
   const at::Tensor object = correction.to(at::kFloat) + gain_ * skip;
   return at::complex(1 + object.select(1, 0), object.select(1, 1));
+}
+
+namespace {
+
+std::string whole_numbers(OnnxGraph& graph, const std::vector<std::int64_t>& values) {
+  return graph.constant(at::tensor(values, at::kLong));
+}
+
+/// pixel_unshuffle in a graph.
+///   features  of x
+std::string add_unshuffle(OnnxGraph& graph, const std::string& x, std::int64_t features,
+                          std::int64_t size, std::int64_t stride) {
+  const std::int64_t rows = size / stride;
+  const std::string cut =
+      graph.add("Reshape", {x, whole_numbers(graph, {0, features, rows, stride, rows, stride})});
+  const std::string moved =
+      graph.add("Transpose", {cut}, {{"perm", std::vector<std::int64_t>{0, 1, 3, 5, 2, 4}}});
+  return graph.add("Reshape",
+                   {moved, whole_numbers(graph, {0, features * stride * stride, rows, rows})});
+}
+
+std::string add_twice_as_large(OnnxGraph& graph, const std::string& x) {
+  const std::string scales = graph.constant(at::tensor({1.0F, 1.0F, 2.0F, 2.0F}));
+  return graph.add("Resize", {x, "", scales},
+                   {{"mode", std::string("nearest")},
+                    {"coordinate_transformation_mode", std::string("asymmetric")},
+                    {"nearest_mode", std::string("floor")}});
+}
+
+}  // namespace
+
+std::string UNet::add_to(OnnxGraph& graph, const std::string& channels, std::int64_t size) const {
+  const auto run_level = [&](const char* side, const auto& levels, std::size_t level,
+                             std::string x) {
+    for (std::size_t i = 0; i < levels[level].size(); ++i)
+      x = levels[level][i]->add_to(graph, fmt::format("{}_{}_{}", side, level, i), x);
+    return x;
+  };
+  std::string x =
+      add_convolution(graph, "entry", entry_,
+                      add_unshuffle(graph, channels, options_.channels, size, options_.stride));
+  std::vector<std::string> kept;
+  for (std::size_t level = 0; level < encoder_.size(); ++level) {
+    x = run_level("encoder", encoder_, level, x);
+    if (level == down_.size()) break;
+    kept.push_back(x);
+    x = add_convolution(graph, fmt::format("down_{}", level), down_[level], x);
+  }
+  for (std::size_t level = down_.size(); level-- > 0;) {
+    x = add_convolution(graph, fmt::format("up_{}", level), up_[level], x);
+    x = graph.add("Add", {kept[level], add_twice_as_large(graph, x)});
+    x = run_level("decoder", decoder_, level, x);
+  }
+  x = add_convolution(graph, "head", head_, add_norm_and_gelu(graph, "head_norm", head_norm_, x));
+  if (options_.stride > 1)
+    x = graph.add("DepthToSpace", {x},
+                  {{"blocksize", options_.stride}, {"mode", std::string("CRD")}});
+  const std::int64_t first = options_.skip_channel;
+  const std::string skip =
+      graph.add("Slice", {channels, whole_numbers(graph, {first}),
+                          whole_numbers(graph, {first + 2}), whole_numbers(graph, {1})});
+  const std::string image = graph.add("Mul", {skip, graph.weights("gain", gain_)});
+  const std::string one = graph.constant(at::tensor({1.0F, 0.0F}).view({1, 2, 1, 1}));
+  return graph.add("Add", {graph.add("Add", {x, image}), one});
 }
 
 std::vector<Field> UNet::fields(NetworkOptions& options) {

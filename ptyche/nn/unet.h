@@ -14,6 +14,8 @@ class UNet : public PatchNetwork {
  public:
   explicit UNet(const NetworkOptions& options);
   at::Tensor forward(const at::Tensor& channels) override;
+  std::string add_to(OnnxGraph& graph, const std::string& channels,
+                     std::int64_t size) const override;
 
   // What the registry asks for (network.cpp).
   static constexpr NetworkTraits kTraits = {.summary = "ours", .has_stem = true};

@@ -16,6 +16,7 @@
 #include "ptyche/io/result.h"
 #include "ptyche/prepare/examine.h"
 #include "ptyche/prepare/position_search.h"
+#include "ptyche/prepare/probe_library.h"
 #include "ptyche/prepare/short_solve.h"
 #include "ptyche/storage/hdf5.h"
 #include "ptyche/storage/layout.h"
@@ -128,8 +129,8 @@ FirstProbe kept_probe(const std::filesystem::path& file, const Scan& scan) {
 }
 
 /// The file's own photons stay where its probe does.
-FirstProbe found_probe(const Scan& scan) {
-  FoundProbe found = find_probe(scan, scan.probe_given());
+FirstProbe found_probe(const Scan& scan, const std::vector<KnownProbe>& known) {
+  FoundProbe found = find_probe(scan, scan.probe_given(), known);
   Scan with = found.of_scan ? scan : calibrated(scan, found.probe);
   return {std::move(with), std::move(found)};
 }
@@ -149,7 +150,7 @@ FirstProbe with_better_positions(const Scan& scan, FirstProbe first,
     return first;
   }
   const TurnPositions turn = std::get<TurnPositions>(*finding->remedy);
-  FirstProbe other = found_probe(turned(scan, turn, options));
+  FirstProbe other = found_probe(turned(scan, turn, options), {});
   if (other.found->fit.explained() < fit.explained() + kClearlyMore) return first;
   note("mended: {}: {}", finding->cause, finding->text);
   other.turn = turn;
@@ -168,7 +169,30 @@ void doubt_scale(const Scan& scan, FirstProbe& first) {
   first.doubt = finding->cause + ": " + finding->text;
 }
 
-FirstProbe searched(const Scan& scan, const KeepProbe& keep,
+/// What the library has for this scan. Unless it is asked for, it changes nothing and is only told
+/// of.
+std::vector<KnownProbe> known_probes(const Scan& scan, bool asked) {
+  std::vector<KnownProbe> known;
+  std::vector<std::string> names;
+  for (KeptProbe& kept : kept_probes_for(scan)) {
+    names.push_back(kept.name);
+    known.push_back({std::move(kept.name), std::move(kept.probe)});
+  }
+  if (asked && known.empty())
+    note("probe: none of the library fits the scan's pattern size, energy, distance and pixel");
+  if (!asked && !known.empty())
+    note("probe: kept ones fit this scan and are not looked at: {} (--probe library tries them)",
+         fmt::join(names, ", "));
+  return asked ? known : std::vector<KnownProbe>{};
+}
+
+void say_known(const FoundProbe& found) {
+  if (!found.known.empty())
+    note("probe: the library's {} is what it begins with; {:.0f} % of the patterns is explained",
+         found.known, 100 * found.fit.explained());
+}
+
+FirstProbe searched(const Scan& scan, bool library, const KeepProbe& keep,
                     const std::optional<ExamineOptions>& positions) {
   const Stopwatch watch;
   if (keep.resume && !keep.file.empty() && std::filesystem::exists(keep.file)) {
@@ -176,7 +200,8 @@ FirstProbe searched(const Scan& scan, const KeepProbe& keep,
     say(*first.found);
     return first;
   }
-  FirstProbe first = found_probe(scan);
+  FirstProbe first = found_probe(scan, known_probes(scan, library));
+  say_known(*first.found);
   if (positions) first = with_better_positions(scan, std::move(first), *positions);
   const bool trusted = first.found->of_scan && !first.found->on_second_look;
   if (positions && scan.probe_given() && !trusted && !first.turn) doubt_scale(scan, first);
@@ -190,17 +215,8 @@ bool is_kind(const std::string& word) {
   return std::ranges::find(optics_kinds(), word) != optics_kinds().end();
 }
 
-/// Of an .npy file, a result of any program or a model.
-at::Tensor read_probe(const std::filesystem::path& file) {
-  if (!is_hdf5(file)) return as_probe(read_npy_file(file).values, file.string());
-  const Hdf5File opened = Hdf5File::open(file);
-  const std::string model = "ptyche_model/probe";
-  if (opened.has(model)) return as_probe(opened.read(model).values, file.string() + ": " + model);
-  return read_probe_file(file);
-}
-
 at::Tensor probe_of_file(const std::filesystem::path& file, const Scan& scan) {
-  const at::Tensor probe = read_probe(file);
+  const at::Tensor probe = read_any_probe(file);
   require(probe.size(-1) == scan.pattern_size(),
           "{0}: expected a probe (modes, {1}, {1}), the patterns' size, found {2}", file.string(),
           scan.pattern_size(), describe(probe));
@@ -215,13 +231,13 @@ void require_used_optics(ProbeChoice choice) {
           given.empty() ? "" : given.front(), fmt::join(optics_kinds(), ", "));
 }
 
-FirstProbe automatic(const Scan& scan, const KeepProbe& keep,
+FirstProbe automatic(const Scan& scan, bool library, const KeepProbe& keep,
                      const std::optional<ExamineOptions>& positions) {
   // Near by, the root of the mean pattern is the probe but for its own diffraction: taken back to
   // the sample with a flat phase, a disk was less like the truth (.962 after .984).
   if (scan.geometry().near_field) return {scan};
   const std::int64_t used = scan.frames_with(FrameUse::used).size(0);
-  if (used >= kLeastPatterns) return searched(scan, keep, positions);
+  if (used >= kLeastPatterns) return searched(scan, library, keep, positions);
   if (!scan.probe_given()) warn("probe: {} patterns are too few to look for one", used);
   return {scan};
 }
@@ -233,8 +249,9 @@ std::vector<Field> fields(ProbeChoice& choice) {
       {{{.name = "probe",
          .target = &choice.probe,
          .help = "first probe: auto (the file's, or one found from the patterns where the file has "
-                 "none or that one explains more), scan (the file's), zone-plate, electron, disk, "
-                 "gaussian (by their own options), or the path of a result or of an .npy file"}},
+                 "none or that one explains more), library (auto, kept ones first: see probes), "
+                 "scan (the file's), zone-plate, electron, disk, gaussian (by their own options), "
+                 "or the path of a result or of an .npy file"}},
        fields(choice.optics)});
 }
 
@@ -242,11 +259,20 @@ FirstProbe with_first_probe(const Scan& scan, const ProbeChoice& choice, const K
                             const std::optional<ExamineOptions>& positions) {
   require_used_optics(choice);
   if (choice.probe == "scan") return {scan};
-  if (choice.probe == "auto") return automatic(scan, keep, positions);
+  const bool library = choice.probe == "library";
+  if (library || choice.probe == "auto") return automatic(scan, library, keep, positions);
   const at::Tensor probe = is_kind(choice.probe)
                                ? probe_of_optics(choice.probe, choice.optics, scan)
                                : probe_of_file(choice.probe, scan);
   return {with_context("--probe", [&] { return calibrated(scan, probe); })};
+}
+
+at::Tensor read_any_probe(const std::filesystem::path& file) {
+  if (!is_hdf5(file)) return as_probe(read_npy_file(file).values, file.string());
+  const Hdf5File opened = Hdf5File::open(file);
+  for (const char* own : {"ptyche_model/probe", "ptyche_probe/probe"})
+    if (opened.has(own)) return as_probe(opened.read(own).values, file.string() + ": " + own);
+  return read_probe_file(file);
 }
 
 Scan with_refined_probe(const Scan& scan) {

@@ -17,7 +17,7 @@
 namespace ptyche {
 
 struct ProbeChoice {
-  std::string probe = "auto";  ///< auto, scan, a kind of optics.h, or a file
+  std::string probe = "auto";  ///< auto, library, scan, a kind of optics.h, or a file
   Optics optics = {};
 };
 std::vector<Field> fields(ProbeChoice& choice);
@@ -46,6 +46,10 @@ struct KeepProbe {
 /// does not fit the window, and where find_probe does.
 FirstProbe with_first_probe(const Scan& scan, const ProbeChoice& choice, const KeepProbe& keep = {},
                             const std::optional<ExamineOptions>& positions = {});
+
+/// The probe of an .npy file, a result of any program, a model or a file of the library, (modes, N,
+/// N) complex64. Throws InvalidInput where there is none.
+at::Tensor read_any_probe(const std::filesystem::path& file);
 
 /// The scan with its probe as a short solve of the 512 patterns around the middle refines it: for a
 /// network, which takes a probe as it is, while a solver mends it on its way. As it is where such a

@@ -47,6 +47,7 @@ struct Start {
   at::Tensor probe;  // (modes, N, N) complex, of any power
   std::optional<double> defocus = {};
   bool own = false;
+  std::optional<KnownProbe> known = {};
 };
 
 struct Ranked {
@@ -85,7 +86,15 @@ Scan on_detector_part(const Scan& scan, std::int64_t size) {
 
 class Search {
  public:
-  Search(const Scan& scan, bool own) : Search(scan, enough_of_detector(scan), own) {}
+  Search(const Scan& scan, bool own, const std::vector<KnownProbe>& known)
+      : Search(scan, enough_of_detector(scan), own) {
+    for (const KnownProbe& each : known)
+      known_.push_back({"the known " + each.name,
+                        probe_for_size(each.probe, few_.pattern_size()),
+                        {},
+                        false,
+                        each});
+  }
 
   Search(const Scan& whole, std::int64_t size, bool own)
       : own_(own), own_probe_(whole.probe()), few_(whole), many_(whole) {
@@ -112,6 +121,12 @@ class Search {
         own.on_second_look = true;
         return own;
       }
+    }
+    if (const std::vector<Ranked> first = heats(known_);
+        !first.empty() && first[0].fit.explained() > kOwnIsGood) {
+      FoundProbe known = found(first[0]);
+      known.probe = first[0].start.known->probe;
+      return known;
     }
     std::vector<Ranked> ranked = finals(decided(heats(starts())));
     polish(ranked);
@@ -171,6 +186,7 @@ class Search {
         add_peak({whole_defocus(peak), peak.strength});
     std::vector<Start> all_starts{lens(0)};
     if (own_) all_starts.push_back(of_scan());
+    all_starts.insert(all_starts.end(), known_.begin(), known_.end());
     for (std::size_t i = 0; i < peaks_.size(); ++i) {
       const auto add = [&](double factor) {
         all_starts.push_back(lens(factor * peaks_[i].defocus));
@@ -237,7 +253,7 @@ class Search {
         ranked[0].fit.explained() >= kKnowsNothing)
       return ranked;
     std::erase_if(ranked, [&](const Ranked& each) {
-      return !each.start.own && each.start.defocus != peaks_[0].defocus;
+      return !each.start.own && !each.start.known && each.start.defocus != peaks_[0].defocus;
     });
     return ranked;
   }
@@ -308,6 +324,7 @@ class Search {
   FoundProbe found(const Ranked& best) const {
     return {.probe = best.start.own ? own_probe_ : probe_for_size(best.probe, own_probe_.size(-1)),
             .what = best.start.what,
+            .known = best.start.known ? best.start.known->name : "",
             .of_scan = best.start.own,
             .sure = best.fit.tells() && best.fit.explained() > kMostlyExplained,
             .fit = best.fit,
@@ -320,19 +337,20 @@ class Search {
   Scan few_, many_;       // on what is enough of it
   at::Tensor mean_, square_;
   Aperture aperture_;
+  std::vector<Start> known_;
   std::vector<ShadowPeak> peaks_;
   std::vector<ProbeTrial> trials_;
 };
 
 }  // namespace
 
-FoundProbe find_probe(const Scan& scan, bool own) {
+FoundProbe find_probe(const Scan& scan, bool own, const std::vector<KnownProbe>& known) {
   require(!scan.geometry().near_field, "{}", "a first probe is looked for in the far field only");
   const std::int64_t used = scan.frames_with(FrameUse::used).size(0);
   require(used >= kLeastPatterns, "a first probe needs at least {} used patterns, found {}",
           kLeastPatterns, used);
   const CatchInterrupts catching;
-  return Search(scan, own).run();
+  return Search(scan, own, known).run();
 }
 
 }  // namespace ptyche

@@ -18,9 +18,16 @@ struct ProbeTrial {
   HeldOutFit fit;
 };
 
+/// A probe of which something is known before the search, of the whole detector and of any power.
+struct KnownProbe {
+  std::string name;
+  at::Tensor probe;  ///< (modes, N, N) complex64
+};
+
 struct FoundProbe {
   at::Tensor probe;      ///< (modes, N, N) complex64, sqrt(photon)
   std::string what;      ///< the start that won: "defocus -30.7 rad at the detector's edge"
+  std::string known;     ///< the name of the known probe that it began with; empty = of none
   bool of_scan = false;  ///< it is the scan's own, refined or as it was
   bool sure = false;     ///< photons enough, and more than half explained
   bool on_second_look =
@@ -38,10 +45,12 @@ struct FoundProbe {
 ///    map and from rPIE on kFinalPatterns patterns;
 /// 4. more passes while they gain; a wider set of starts where nothing explains half.
 /// `own`: the scan's probe is a start as well and is given back, as it is, unless another start
-/// explains clearly more; where short solves from it explain enough, nothing else is tried. The
-/// same on any number of threads. Throws InvalidInput for a near-field scan, fewer than
-/// kLeastPatterns used patterns, and where no start can be solved; Interrupted after Ctrl-C.
-FoundProbe find_probe(const Scan& scan, bool own);
+/// explains clearly more; where short solves from it explain enough, nothing else is tried.
+/// `known`: starts that are tried before all others; one that explains enough by a short solve is
+/// given back as it is, and nothing else is tried. The same on any number of threads. Throws
+/// InvalidInput for a near-field scan, fewer than kLeastPatterns used patterns, and where no start
+/// can be solved; Interrupted after Ctrl-C.
+FoundProbe find_probe(const Scan& scan, bool own, const std::vector<KnownProbe>& known = {});
 
 inline constexpr std::int64_t kHeatPatterns = 100, kFinalPatterns = 200, kLeastPatterns = 8;
 

@@ -51,6 +51,7 @@ class _Reconstruct(Protocol):
     defocus: zone-plate, electron: from the focus to the sample; > 0: the sample lies behind the focus (overfocus) (m, default 0.0)
     beam_diameter: disk: its diameter; gaussian: its width at half the intensity (0.., m, default 0.0)
     zernike: zone-plate, electron: aberrations, root mean square over the aperture, Noll index 4, 5, 6, ... (rad, default [])
+    keep_probe: keep the image's probe under this name for scans of the same instrument: see probes, and --probe library (default '')
     format: how the file is read: a format's name or a recipe's file (.toml); empty = by its content (docs/formats.md) (default '')
     patterns: where the patterns lie, instead of a format: [FILE:]NAME, a path of an HDF5 file or an array's name (default '')
     positions: where the positions lie: [FILE:]X,[FILE:]Y in metres; *1e-6 behind a name brings micrometres to them, *px says object pixels (default '')
@@ -133,6 +134,7 @@ class _Reconstruct(Protocol):
         defocus: SupportsFloat | str | None = ...,
         beam_diameter: SupportsFloat | str | None = ...,
         zernike: Sequence[float] | str | None = ...,
+        keep_probe: str | _File | None = ...,
         format: str | _File | None = ...,
         patterns: str | _File | None = ...,
         positions: str | _File | None = ...,
@@ -216,6 +218,7 @@ class _Reconstruct(Protocol):
         defocus: SupportsFloat | str | None = ...,
         beam_diameter: SupportsFloat | str | None = ...,
         zernike: Sequence[float] | str | None = ...,
+        keep_probe: str | _File | None = ...,
         format: str | _File | None = ...,
         patterns: str | _File | None = ...,
         positions: str | _File | None = ...,
@@ -329,6 +332,7 @@ class _Solve(Protocol):
     defocus: zone-plate, electron: from the focus to the sample; > 0: the sample lies behind the focus (overfocus) (m, default 0.0)
     beam_diameter: disk: its diameter; gaussian: its width at half the intensity (0.., m, default 0.0)
     zernike: zone-plate, electron: aberrations, root mean square over the aperture, Noll index 4, 5, 6, ... (rad, default [])
+    keep_probe: keep the image's probe under this name for scans of the same instrument: see probes, and --probe library (default '')
     format: how the file is read: a format's name or a recipe's file (.toml); empty = by its content (docs/formats.md) (default '')
     patterns: where the patterns lie, instead of a format: [FILE:]NAME, a path of an HDF5 file or an array's name (default '')
     positions: where the positions lie: [FILE:]X,[FILE:]Y in metres; *1e-6 behind a name brings micrometres to them, *px says object pixels (default '')
@@ -409,6 +413,7 @@ class _Solve(Protocol):
         defocus: SupportsFloat | str | None = ...,
         beam_diameter: SupportsFloat | str | None = ...,
         zernike: Sequence[float] | str | None = ...,
+        keep_probe: str | _File | None = ...,
         format: str | _File | None = ...,
         patterns: str | _File | None = ...,
         positions: str | _File | None = ...,
@@ -490,6 +495,7 @@ class _Solve(Protocol):
         defocus: SupportsFloat | str | None = ...,
         beam_diameter: SupportsFloat | str | None = ...,
         zernike: Sequence[float] | str | None = ...,
+        keep_probe: str | _File | None = ...,
         format: str | _File | None = ...,
         patterns: str | _File | None = ...,
         positions: str | _File | None = ...,
@@ -850,7 +856,8 @@ class _Infer(Protocol):
     """The image of a scan by a model that is already trained.
 
     model: model.ptyche written by train or reconstruct, or its folder; without it the network that comes with the program (default '')
-    probe: auto (the model's, where it was trained on one scan or on this one; else the scan's; by a network for any scan refined by a short solve), model, scan, or the path of a result or of an .npy file (default 'auto')
+    probe: auto (the model's, where it was trained on one scan or on this one; else the scan's; by a network for any scan refined by a short solve), library (as auto, beginning with kept ones that fit: see probes), model, scan, or the path of a result or of an .npy file (default 'auto')
+    keep_probe: keep the image's probe under this name for scans of the same instrument: see probes, and --probe library (default '')
     output_dir: folder for all results (required)
     overwrite: where the output folder holds results, move them to FOLDER.old and start anew (default False)
     test_data_file: the scan, instead of SCAN; with --ptychopinn-pictures (default '')
@@ -912,6 +919,7 @@ class _Infer(Protocol):
         model: _File | None = ...,
         *,
         probe: str | _File | None = ...,
+        keep_probe: str | _File | None = ...,
         output_dir: _File | None = ...,
         overwrite: bool | None = ...,
         test_data_file: _File | None = ...,
@@ -974,6 +982,7 @@ class _Infer(Protocol):
         model: _File | None = ...,
         *,
         probe: str | _File | None = ...,
+        keep_probe: str | _File | None = ...,
         output_dir: _File | None = ...,
         overwrite: bool | None = ...,
         test_data_file: _File | None = ...,
@@ -1993,9 +2002,13 @@ class _Convert(Protocol):
 convert: _Convert
 
 class _Export(Protocol):
-    """Write a result in another program's layout, or as pictures.
+    """Write a result or a model for other programs, or as pictures.
 
-    as_: the layout; empty = the one that goes with OUT's ending ('' | 'ptychodus' | 'PyNX' | 'ptyr' | 'images' | 'NPY', default '')
+    as_: the layout; empty = the one that goes with OUT's ending ('' | 'ptychodus' | 'PyNX' | 'ptyr' | 'images' | 'NPY' | 'onnx' | 'safetensors', default '')
+    output: the same as OUT (default '')
+    onnx: a model as OUT.onnx; without OUT network.onnx (default False)
+    safetensors: a model as OUT.safetensors; both may be asked for (default False)
+    pattern_size: of a graph, for a network of any scan; 0 = the network's (0..1024, px, default 0)
     quiet: warnings and errors alone, no progress, no summary (default False)
     verbose: every step and all scores (default False)
     log: file to which all messages are added, each with its time (default '')
@@ -2003,11 +2016,15 @@ class _Export(Protocol):
     """
     def __call__(
         self,
-        result: _Files,
-        out: _Files,
+        result: _Files | None = ...,
+        out: _Files | None = ...,
         /,
         *,
-        as_: Literal['', 'ptychodus', 'PyNX', 'ptyr', 'images', 'NPY'] | None = ...,
+        as_: Literal['', 'ptychodus', 'PyNX', 'ptyr', 'images', 'NPY', 'onnx', 'safetensors'] | None = ...,
+        output: _File | None = ...,
+        onnx: bool | None = ...,
+        safetensors: bool | None = ...,
+        pattern_size: SupportsIndex | None = ...,
         quiet: bool | None = ...,
         verbose: bool | None = ...,
         log: _File | None = ...,
@@ -2016,11 +2033,15 @@ class _Export(Protocol):
     ) -> Output: ...
     def start(
         self,
-        result: _Files,
-        out: _Files,
+        result: _Files | None = ...,
+        out: _Files | None = ...,
         /,
         *,
-        as_: Literal['', 'ptychodus', 'PyNX', 'ptyr', 'images', 'NPY'] | None = ...,
+        as_: Literal['', 'ptychodus', 'PyNX', 'ptyr', 'images', 'NPY', 'onnx', 'safetensors'] | None = ...,
+        output: _File | None = ...,
+        onnx: bool | None = ...,
+        safetensors: bool | None = ...,
+        pattern_size: SupportsIndex | None = ...,
         quiet: bool | None = ...,
         verbose: bool | None = ...,
         log: _File | None = ...,
@@ -2028,6 +2049,51 @@ class _Export(Protocol):
     ) -> Job[Output]: ...
 
 export: _Export
+
+class _Probes(Protocol):
+    """Probes kept for later scans of the same instrument.
+
+    energy: of add: the light's; 0 = the file's (0..1e+09, eV, default 0.0)
+    distance: of add: sample to detector; 0 = the file's (0..10000, m, default 0.0)
+    detector_pixel: of add: its pitch; 0 = the file's object pixel counts (0..1, m, default 0.0)
+    quiet: warnings and errors alone, no progress, no summary (default False)
+    verbose: every step and all scores (default False)
+    log: file to which all messages are added, each with its time (default '')
+    log_level: least important messages in that file ('error' | 'warning' | 'info' | 'debug', default 'debug')
+    """
+    def __call__(
+        self,
+        action: str | None = ...,
+        name: str | None = ...,
+        file: _Files | None = ...,
+        /,
+        *,
+        energy: SupportsFloat | str | None = ...,
+        distance: SupportsFloat | str | None = ...,
+        detector_pixel: SupportsFloat | str | None = ...,
+        quiet: bool | None = ...,
+        verbose: bool | None = ...,
+        log: _File | None = ...,
+        log_level: Literal['error', 'warning', 'info', 'debug'] | None = ...,
+        on_progress: _OnProgress = ...,
+    ) -> Output: ...
+    def start(
+        self,
+        action: str | None = ...,
+        name: str | None = ...,
+        file: _Files | None = ...,
+        /,
+        *,
+        energy: SupportsFloat | str | None = ...,
+        distance: SupportsFloat | str | None = ...,
+        detector_pixel: SupportsFloat | str | None = ...,
+        quiet: bool | None = ...,
+        verbose: bool | None = ...,
+        log: _File | None = ...,
+        log_level: Literal['error', 'warning', 'info', 'debug'] | None = ...,
+    ) -> Job[Output]: ...
+
+probes: _Probes
 
 class _GridLines(Protocol):
     """PtychoPINN's study of line drawings, its networks beside ours.

@@ -231,6 +231,37 @@ TEST_F(Pipeline, HalfSetsLeaveTheirScoresTwoImagesAndACurve) {
   EXPECT_EQ(again.code, 0) << again.error;
 }
 
+TEST_F(Pipeline, ExportsTheProgramsNetworkInBothLayoutsAndRefusesToMakeAPictureOfNothing) {
+  const Outcome done = run_ptyche("export --onnx --safetensors -o '" + out("edge.onnx") + "'");
+  ASSERT_EQ(done.code, 0) << done.error;
+  EXPECT_GT(fs::file_size(out("edge.onnx")), 500'000u);
+  EXPECT_GT(fs::file_size(out("edge.safetensors")), 500'000u);
+  const Outcome none = run_ptyche("export -o '" + out("image.npy") + "'");
+  EXPECT_EQ(none.code, 2);
+  EXPECT_NE(none.error.find("expected RESULT and OUT"), std::string::npos) << none.error;
+}
+
+TEST_F(Pipeline, AProbeThatInferKeepsBeginsTheNextSolveOfTheSameInstrument) {
+  setenv("PTYCHE_PROBES", out("kept").c_str(), 1);
+  const std::string optics = " --energy 8000 --distance 2 --detector-pixel 75e-6";
+  const std::string small = " --N 32 --frames 64 --step 3 --probe-diameter 12" + optics;
+  for (const char* seed : {"1", "2"})
+    ASSERT_EQ(run_ptyche("simulate -o '" + out(seed) + ".cxi' --seed " + seed + small).code, 0);
+  const std::string keep = "' --keep-probe lens --overwrite -o '" + out("first") + "'";
+  const Outcome kept = run_ptyche("infer '" + out("1") + ".cxi" + keep);
+  ASSERT_EQ(kept.code, 0) << kept.error;
+  EXPECT_NE(run_ptyche("probes").output.find("lens"), std::string::npos);
+  EXPECT_EQ(run_ptyche("infer '" + out("1") + ".cxi" + keep).code, 1);  // the name is taken
+  const Outcome next = run_ptyche("solve '" + out("2") + ".cxi' --probe '" + out("kept") +
+                                  "/lens.h5' --solver ml:2 --no-verdict -o '" + out("next") + "'");
+  EXPECT_EQ(next.code, 0) << next.error;
+  EXPECT_EQ(run_ptyche("probes remove lens").code, 0);
+  EXPECT_NE(run_ptyche("probes list").output.find("no probe is kept"), std::string::npos);
+  EXPECT_EQ(run_ptyche("probes show lens").code, 1);
+  EXPECT_EQ(run_ptyche("probes show").code, 2);
+  unsetenv("PTYCHE_PROBES");
+}
+
 TEST_F(Pipeline, InfoSaysWhatAScanAModelAndAReconstructionHold) {
   ASSERT_EQ(run_ptyche("reconstruct '" + scan() + "' -o '" + out("info") + "'" + trained()).code,
             0);

@@ -43,6 +43,8 @@ std::string command_line(const std::string& arguments, const std::string& file =
 
 }  // namespace
 
+std::string python_program() { return PTYCHE_PYTHON; }
+
 std::string file_bytes(const std::string& file) {
   std::ifstream in(file, std::ios::binary);
   std::ostringstream bytes;

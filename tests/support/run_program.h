@@ -22,6 +22,9 @@ Outcome run_file(const std::string& file, const std::string& arguments);
 /// run_ptyche with --verbose, and SIGINT (Ctrl-C) as soon as `sign` stands on its stderr.
 Outcome run_ptyche_and_interrupt(const std::string& arguments, const std::string& sign);
 
+/// The Python that runs scripts of tests.
+std::string python_program();
+
 std::string file_bytes(const std::string& file);
 
 }  // namespace ptyche
