@@ -42,7 +42,7 @@ class _Reconstruct(Protocol):
 
     output_dir: folder for all results (required)
     overwrite: where the output folder holds results, move them to FOLDER.old and start anew (default False)
-    probe: first probe: auto (the file's, or one found from the patterns where the file has none or that one explains more), scan (the file's), zone-plate, electron, disk, gaussian (by their own options), or the path of a result or of an .npy file (default 'auto')
+    probe: first probe: auto (the file's, or one found from the patterns where the file has none or that one explains more), library (auto, kept ones first: see probes), scan (the file's), zone-plate, electron, disk, gaussian (by their own options), or the path of a result or of an .npy file (default 'auto')
     lens_diameter: zone-plate: its diameter (0.., m, default 0.0)
     outermost_zone: zone-plate: width of its outermost zone, instead of --focal-length (0.., m, default 0.0)
     focal_length: zone-plate: its focal length, for any lens behind a round aperture (0.., m, default 0.0)
@@ -317,13 +317,14 @@ class _Solve(Protocol):
     object_edge: change of the object from pixel to pixel above which it counts as an edge, which the prior does not smooth; 0 = no edges (lbfgs: 0) (0..1e+06, |object|/px, default 'auto')
     amplitude_stiffness: weight of the prior on the amplitude over its weight on the phase; 3 where photons are few (lbfgs: 1) (0..1000, default 'auto')
     still: where five passes move the image by less than this share of its contrast, the solver ends; 0 = never (lbfgs: 0) (0..1, contrast, default 'auto')
+    slow_phase: before the first pass, of waves of the phase that are longer than the probe, by the tilt of each pattern's exit wave; kept where they lower the loss (lbfgs: 1) (0..100, corrections, default 'auto')
     momentum: momentum coefficient: share of the last update that is added to the next one (lsqml: 0.5; epie, rpie: 0) (0..0.99, default 'auto')
     start: result to start from, of ptyche or another program; none = a flat object (default '')
     resume: continue from the checkpoint in the output folder, or start where there is none (default False)
     overwrite: where the output folder holds results, move them to FOLDER.old and start anew (default False)
     half_sets: also solve the odd and the even patterns apart, each from a flat object, and correlate the two images (default False)
     no_verdict: do not judge the image: good, doubtful or failed (exit code 4), by two more solves of a part of the patterns (default False)
-    probe: first probe: auto (the file's, or one found from the patterns where the file has none or that one explains more), scan (the file's), zone-plate, electron, disk, gaussian (by their own options), or the path of a result or of an .npy file (default 'auto')
+    probe: first probe: auto (the file's, or one found from the patterns where the file has none or that one explains more), library (auto, kept ones first: see probes), scan (the file's), zone-plate, electron, disk, gaussian (by their own options), or the path of a result or of an .npy file (default 'auto')
     lens_diameter: zone-plate: its diameter (0.., m, default 0.0)
     outermost_zone: zone-plate: width of its outermost zone, instead of --focal-length (0.., m, default 0.0)
     focal_length: zone-plate: its focal length, for any lens behind a round aperture (0.., m, default 0.0)
@@ -398,6 +399,7 @@ class _Solve(Protocol):
         object_edge: SupportsFloat | str | None = ...,
         amplitude_stiffness: SupportsFloat | str | None = ...,
         still: SupportsFloat | str | None = ...,
+        slow_phase: SupportsFloat | str | None = ...,
         momentum: SupportsFloat | str | None = ...,
         start: _File | None = ...,
         resume: bool | None = ...,
@@ -480,6 +482,7 @@ class _Solve(Protocol):
         object_edge: SupportsFloat | str | None = ...,
         amplitude_stiffness: SupportsFloat | str | None = ...,
         still: SupportsFloat | str | None = ...,
+        slow_phase: SupportsFloat | str | None = ...,
         momentum: SupportsFloat | str | None = ...,
         start: _File | None = ...,
         resume: bool | None = ...,
@@ -545,7 +548,7 @@ class _Train(Protocol):
     stored_weights: numbers in which model.ptyche holds the network's weights; float16 takes half the space ('float32' | 'float16', default 'float32')
     output_dir: folder for the model (required)
     overwrite: where the output folder holds results, move them to FOLDER.old and start anew (default False)
-    probe: first probe: auto (the file's, or one found from the patterns where the file has none or that one explains more), scan (the file's), zone-plate, electron, disk, gaussian (by their own options), or the path of a result or of an .npy file (default 'auto')
+    probe: first probe: auto (the file's, or one found from the patterns where the file has none or that one explains more), library (auto, kept ones first: see probes), scan (the file's), zone-plate, electron, disk, gaussian (by their own options), or the path of a result or of an .npy file (default 'auto')
     lens_diameter: zone-plate: its diameter (0.., m, default 0.0)
     outermost_zone: zone-plate: width of its outermost zone, instead of --focal-length (0.., m, default 0.0)
     focal_length: zone-plate: its focal length, for any lens behind a round aperture (0.., m, default 0.0)
@@ -1053,9 +1056,10 @@ class _Live(Protocol):
     at_end: the final image: go-on = the solver goes on from the live one until it rests; solve = anew, as reconstruct does; infer = the network's alone; none = the one on show ('go-on' | 'solve' | 'infer' | 'none', default 'go-on')
     keep_scan: write the joined patterns to scan.cxi (default True)
     stop_when: end before the scan does: frc=X (the images of even and odd patterns agree up to X cycles per pixel), deviance=X (of held-out patterns, per photon), or plateau (default '')
+    stop_notify: who is told when --stop-when or the page's Stop ends the run: http://HOST:PORT/PATH (a POST of JSON) or zmq+push://HOST:PORT (to a PULL socket) (default '')
     keep_every: time between two writings of reconstruction.h5 while the scan runs; 0 = at the end only (0..1e+06, s, default 60.0)
     patience: time after the scan's end for which frames and positions may wait for each other (0..1e+06, s, default 5.0)
-    frames_memory: most memory for frames; more frames wait in files in the output folder; 0 = half of the machine's (0..1e+09, MB, default 0)
+    frames_memory: most memory for frames; more wait in files in the output folder, and the solver, which has half of it, takes the last that fit; 0 = half of the machine's (0..1e+09, MB, default 0)
     only_receive: receive, join, count and --record, but keep no frame and make no image (default False)
     background_solver: let a solver work on what is there while the scan runs; off: only single patterns (default True)
     live_seed: seed of the choice of patterns that judge the images while the scan runs (default 1)
@@ -1065,7 +1069,7 @@ class _Live(Protocol):
     background: fit a background per detector pixel to the image, where the model has none (default False)
     engine: how the physics is computed (ptyche info --engines) ('fused' | 'reference', default 'fused')
     precision: of the network's arithmetic; auto = bfloat16 where the processor is faster with it ('auto' | 'float32' | 'bfloat16', default 'auto')
-    probe: first probe: auto (the file's, or one found from the patterns where the file has none or that one explains more), scan (the file's), zone-plate, electron, disk, gaussian (by their own options), or the path of a result or of an .npy file (default 'auto')
+    probe: first probe: auto (the file's, or one found from the patterns where the file has none or that one explains more), library (auto, kept ones first: see probes), scan (the file's), zone-plate, electron, disk, gaussian (by their own options), or the path of a result or of an .npy file (default 'auto')
     lens_diameter: zone-plate: its diameter (0.., m, default 0.0)
     outermost_zone: zone-plate: width of its outermost zone, instead of --focal-length (0.., m, default 0.0)
     focal_length: zone-plate: its focal length, for any lens behind a round aperture (0.., m, default 0.0)
