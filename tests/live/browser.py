@@ -58,8 +58,15 @@ class Browser:
         first, self.rest = self.rest.split(b"\0", 1)
         return first
 
-    def size(self, width, height):
-        self.ask("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 600)
+    def size(self, width, height, seconds=30):
+        """Asked for until the page has it: on a busy machine Chromium may lose one that comes while it draws."""
+        end = time.time() + seconds
+        while True:
+            self.ask("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 600)
+            time.sleep(0.3)
+            if self.value(f"innerWidth === {width}"):
+                return
+            assert time.time() < end, f"the page does not become {width} px wide"
 
     def open(self, url):
         self.ask("Page.navigate", url=url)

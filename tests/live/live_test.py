@@ -163,7 +163,7 @@ class Quick(Live):
 
     def stopped(self, name, url):
         """A run that a rule ends, and who is told of it: live.json, and what was said."""
-        found, said = self.run_live(name, f"replay:{self.scan}?rate=100",
+        found, said = self.run_live(name, f"replay:{self.scan}?rate=20",
                                     more=["--stop-when", "deviance=1e6", "--stop-notify", url, "--at-end", "none"])
         self.assertEqual(found["ended_by"], "deviance=1e+06")
         return found, said
