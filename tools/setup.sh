@@ -51,12 +51,15 @@ install_packages() {
   rm -f "$log"
 }
 
-# The rule of cmake/LibTorch.cmake.
-libtorch_folder() {
+# wheels_folder NAME PACKAGE LIST: by the version of PACKAGE that LIST pins; for LibTorch also the rule of
+# cmake/LibTorch.cmake.
+wheels_folder() {
   local home=~ version
-  version=$(sed -n 's/^torch==\([0-9.]*\).*/\1/p' tools/requirements.txt)
-  printf '%s' "${PTYCHE_DEPS:-${XDG_CACHE_HOME:-$home/.cache}/ptyche}/libtorch-$version"
+  version=$(sed -n "s/^$2==\([0-9.]*\).*/\1/p" "$3")
+  printf '%s' "${PTYCHE_DEPS:-${XDG_CACHE_HOME:-$home/.cache}/ptyche}/$1-$version"
 }
+libtorch_folder() { wheels_folder libtorch torch tools/requirements.txt; }
+pvxs_folder() { wheels_folder pvxs pvxslibs tools/requirements-pva.txt; }
 
 # trim_libtorch FOLDER: drops what a C++ program on the CPU never opens, 1.2 GB -> 0.56 GB.
 trim_libtorch() {
@@ -67,34 +70,33 @@ trim_libtorch() {
   find "$1/torch" -type d -empty -delete
 }
 
-# fetch_libtorch FOLDER: the wheels of the pinned versions, hashes checked, whatever Python is here.
-fetch_libtorch() {
+# fetch_wheels FOLDER LIST: the wheels of the pinned versions, hashes checked, whatever Python is here.
+fetch_wheels() {
   local python=/usr/bin/python3
   [ -x "$python" ] || python=python3
   mkdir "$1/tmp"
   TMPDIR="$1/tmp" PIP_ROOT_USER_ACTION=ignore "$python" -m pip install --quiet --disable-pip-version-check --no-cache-dir \
-    --no-deps --no-compile --require-hashes --requirement tools/requirements.txt --target "$1" \
+    --no-deps --no-compile --require-hashes --requirement "$2" --target "$1" \
     --only-binary=:all: --implementation cp --python-version 3.11 \
     --platform manylinux_2_28_x86_64 --platform manylinux_2_25_x86_64 \
     --platform manylinux2014_x86_64 </dev/null >&2 || return 1
   rm -rf "$1/tmp"
 }
 
-# Installs into a fresh folder beside the final one and renames it: never half done, and of two that
-# run at once the slower one throws its copy away.
-install_libtorch() {
-  local folder
-  folder=$(libtorch_folder)
+# install_wheels WHAT FOLDER LIST TRIM: into a fresh folder beside the final one, which is trimmed and renamed:
+# never half done, and of two that run at once the slower one throws its copy away.
+install_wheels() {
+  local what=$1 folder=$2 list=$3 trim=$4
   [ -e "$folder/complete" ] && return 0
-  [ "$(uname -sm)" = "Linux x86_64" ] || fail "LibTorch is pinned for Linux on x86_64 only"
-  say "Fetching LibTorch (545 MB, once) into $folder"
+  [ "$(uname -sm)" = "Linux x86_64" ] || fail "$what is pinned for Linux on x86_64 only"
+  say "Fetching $what, once, into $folder"
   mkdir -p "${folder%/*}" || fail "cannot make ${folder%/*}; PTYCHE_DEPS can name another folder"
   fresh=$(mktemp -d "$folder.XXXXXX")
   trap 'rm -rf "$fresh"' EXIT
-  fetch_libtorch "$fresh" ||
-    fail "could not fetch LibTorch with pip (see above; is there a network?): $(
-      sed -n 's/^\([a-z].*==[^ ]*\).*/\1/p' tools/requirements.txt | tr '\n' ' ')"
-  trim_libtorch "$fresh"
+  fetch_wheels "$fresh" "$list" ||
+    fail "could not fetch $what with pip (see above; is there a network?): $(
+      sed -n 's/^\([a-z].*==[^ ]*\).*/\1/p' "$list" | tr '\n' ' ')"
+  "$trim" "$fresh"
   touch "$fresh/complete"
   chmod 755 "$fresh"
   mv -T "$fresh" "$folder" 2>/dev/null || [ -e "$folder/complete" ] ||
@@ -102,6 +104,10 @@ install_libtorch() {
   rm -rf "$fresh"
   trap - EXIT
 }
+install_libtorch() {
+  install_wheels "LibTorch (545 MB)" "$(libtorch_folder)" tools/requirements.txt trim_libtorch
+}
+install_pvxs() { install_wheels "PVXS (8 MB)" "$(pvxs_folder)" tools/requirements-pva.txt true; }
 
 # How many compilers may run at once: one per core, and 1.6 GB of memory each.
 parallel_jobs() {

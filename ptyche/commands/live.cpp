@@ -305,8 +305,8 @@ Command declare(const std::shared_ptr<LiveVerbOptions>& options) {
           "patterns say at "
           "once, and lets a solver work on what is there. A SOURCE is a file or folder that grows, "
           "or "
-          "replay:SCAN, zmq+eiger2://HOST:PORT, zmq+eiger1://HOST:PORT, zmq+json://HOST:PORT; "
-          "several give "
+          "replay:SCAN, zmq+eiger2://HOST:PORT, zmq+eiger1://HOST:PORT, zmq+json://HOST:PORT, "
+          "pva://PV (EPICS); several give "
           "frames and positions apart. Ctrl-C keeps all that came. docs/live.md has the messages.",
       .arguments = {{"SOURCE", &options->sources, "where frames and positions come from"}},
       .options = joined(

@@ -45,6 +45,14 @@ const PixelType& pixel_type(const std::string& name) {
   return *found;
 }
 
+/// Bytes of bitshuffle and LZ4 with the header that HDF5's filter has before them: the unpacked
+/// size and the usual block.
+std::string with_hdf5_header(std::string_view packed, std::size_t bytes) {
+  std::string whole(12, '\0');
+  for (std::size_t i = 0; i < 8; ++i) whole[i] = static_cast<char>(bytes >> (56 - 8 * i));
+  return whole.append(packed);
+}
+
 /// Into `to` of exactly `bytes` bytes.
 void unpack(std::string_view from, const std::string& encoding, std::size_t element_bytes,
             std::uint8_t* to, std::size_t bytes) {
@@ -64,6 +72,11 @@ void unpack(std::string_view from, const std::string& encoding, std::size_t elem
   std::vector<std::uint8_t> unpacked_bytes;
   if (encoding == "lz4-hdf5<") {
     unpacked_bytes = unpacked(kLz4, {}, packed, from.size(), bytes);
+  } else if (encoding == "blosc<") {
+    unpacked_bytes = unpacked(kBlosc, {}, packed, from.size(), bytes);
+  } else if (encoding == fmt::format("bs{}-lz4-bare<", 8 * element_bytes)) {
+    return unpack(with_hdf5_header(from, bytes), fmt::format("bs{}-lz4<", 8 * element_bytes),
+                  element_bytes, to, bytes);
   } else {
     require(encoding == fmt::format("bs{}-lz4<", 8 * element_bytes),
             "pixels of {} bytes packed by '{}', which is not known", element_bytes,

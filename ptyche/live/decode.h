@@ -47,8 +47,9 @@ RawMessage encode_json(const LiveMessage& message);
 
 /// An image (rows, cols) out of its bytes.
 ///   type      NumPy's name: uint8, uint16, uint32, int16, int32, float32, float64
-///   encoding  "<" plain, "lz4<" one LZ4 block, "bs16-lz4<" HDF5's bitshuffle and LZ4, "lz4-hdf5<"
-///             blocks of LZ4 as HDF5's filter has them
+///   encoding  "<" plain, "lz4<" one LZ4 block, "bs16-lz4<" HDF5's bitshuffle and LZ4,
+///             "bs16-lz4-bare<" the same without its header (areaDetector), "lz4-hdf5<" blocks of
+///             LZ4 as HDF5's filter has them, "blosc<" one chunk of Blosc
 /// Throws InvalidInput for other types and encodings, sizes beyond kMostPixels, too few or damaged
 /// bytes. `ceiling` is the largest value of an integer type, else 0.
 at::Tensor image_of(std::string_view bytes, const std::string& encoding, const std::string& type,

@@ -66,10 +66,7 @@ std::optional<std::vector<double>> numbers_in(const std::string& line) {
 /// "x,y" of the next pattern, or "index,x,y", a line each; only whole lines are taken.
 class GrowingTable {
  public:
-  explicit GrowingTable(const SourceUrl& url) : url_(url), unit_(url.word("unit", "m")) {
-    require(unit_ == "m" || unit_ == "um" || unit_ == "px",
-            "{}: unit: expected m, um or px, found '{}'", url.text, unit_);
-  }
+  explicit GrowingTable(const SourceUrl& url) : url_(url), unit_(position_unit(url)) {}
 
   std::int64_t look(SourceSink& sink) {
     std::ifstream file(url_.place, std::ios::binary);
@@ -94,16 +91,13 @@ class GrowingTable {
       if (values.size() == 2) ++next_;  // its pattern was measured all the same
       return false;
     }
-    const double scale = unit_ == "um" ? 1e-6 : 1;
     next_ = static_cast<std::int64_t>(index) + 1;
-    return pass_on(
-        sink, PositionsMessage{
-                  static_cast<std::int64_t>(index),
-                  at::tensor({values[x + 1] * scale, values[x] * scale}, at::kDouble).view({1, 2}),
-                  unit_ != "px"});
+    const at::Tensor row_col = at::tensor({values[x + 1], values[x]}, at::kDouble).view({1, 2});
+    return pass_on(sink, PositionsMessage{static_cast<std::int64_t>(index), row_col * unit_.scale,
+                                          unit_.metres});
   }
   SourceUrl url_;
-  std::string unit_;
+  PositionUnit unit_;
   std::size_t done_ = 0;
   std::int64_t next_ = 0;
 };
@@ -230,7 +224,7 @@ at::Tensor rows_of(hid_t set, hsize_t first, hsize_t count, double* ceiling = nu
 class GrowingHdf5 {
  public:
   explicit GrowingHdf5(const SourceUrl& url)
-      : url_(url), patterns_(url.word("patterns", "")), unit_(url.word("unit", "m")) {
+      : url_(url), patterns_(url.word("patterns", "")), unit_(position_unit(url)) {
     if (const std::string places = url.word("positions", ""); !places.empty())
       positions_ = split(places, ',');
     require(positions_.size() <= 2, "{}: positions: expected one dataset or two", url.text);
@@ -322,15 +316,16 @@ class GrowingHdf5 {
     const auto* const row = written.const_data_ptr<std::int64_t>();
     for (std::int64_t first = 0, last = 0; first < rows; first = last) {
       for (last = first + 1; last < rows && row[last] == row[last - 1] + 1;) ++last;
-      found.push_back(PositionsMessage{
-          static_cast<std::int64_t>(places_) + row[first],
-          row_col.narrow(0, row[first], last - first) * (unit_ == "um" ? 1e-6 : 1), unit_ != "px"});
+      found.push_back(PositionsMessage{static_cast<std::int64_t>(places_) + row[first],
+                                       row_col.narrow(0, row[first], last - first) * unit_.scale,
+                                       unit_.metres});
     }
     places_ += static_cast<hsize_t>(row[rows - 1]) + 1;
   }
 
   SourceUrl url_;
-  std::string patterns_, unit_;
+  std::string patterns_;
+  PositionUnit unit_;
   std::vector<std::string> positions_;
   hsize_t frames_ = 0, places_ = 0, in_file_ = 0, earlier_ = 0;
   int data_file_ = 1;

@@ -151,7 +151,10 @@ void Session::wait_for_image(const JoinedFrame& joined) {
 }
 
 void Session::take(LiveMessage message, double now) {
-  last_message_ = now;
+  // A series that goes on after the one that is taken keeps nobody waiting.
+  const auto* const of_series = std::get_if<FrameMessage>(&message);
+  if (of_series == nullptr || of_series->series == joiner_.series().value_or(of_series->series))
+    last_message_ = now;
   if (auto* const frame = std::get_if<FrameMessage>(&message)) {
     if (options_.only_receive) frame->counts = one_pixel_;
     if (const auto joined = joiner_.add(*frame)) wait_for_image(*joined);

@@ -25,6 +25,11 @@ const std::vector<SourceKind>& source_kinds() {
        "frames or positions with a JSON header",
        {"bind", "socket", "x", "y", "scale", "upsample"},
        open_zmq},
+      {"pva",
+       "EPICS PV Access: an NTNDArray, positions in it or in other PVs",
+       {"x", "y", "x-pv", "y-pv", "unit", "match", "stamp", "delay", "gap", "first", "frames",
+        "quiet", "current", "queue"},
+       open_pva},
       {"file",
        "a file or folder that grows, or a record",
        {"patterns", "positions", "unit", "first", "frames", "quiet"},
@@ -67,6 +72,19 @@ DialectOptions dialect_options(const SourceUrl& url) {
           .y = url.word("y", ""),
           .scale = url.number("scale", 1, -1e12, 1e12),
           .upsample = static_cast<std::int64_t>(url.number("upsample", 1, 1, 1e6))};
+}
+
+PositionUnit position_unit(const SourceUrl& url) {
+  static const std::map<std::string, PositionUnit> units = {{"m", {1, true}},
+                                                            {"mm", {1e-3, true}},
+                                                            {"um", {1e-6, true}},
+                                                            {"nm", {1e-9, true}},
+                                                            {"px", {1, false}}};
+  const std::string name = url.word("unit", "m");
+  const auto found = units.find(name);
+  require(found != units.end(), "{}: unit: expected m, mm, um, nm or px, found '{}'", url.text,
+          name);
+  return found->second;
 }
 
 SourceUrl source_url(const std::string& text) {

@@ -34,6 +34,14 @@ struct SourceUrl {
 /// the scheme does not know.
 SourceUrl source_url(const std::string& text);
 
+/// What a number of `?unit=` is: m (also where nothing is said), mm, um, nm or px.
+struct PositionUnit {
+  double scale = 1;    ///< to metres or object pixels
+  bool metres = true;  ///< else object pixels
+};
+/// Throws InvalidInput for another unit.
+PositionUnit position_unit(const SourceUrl& url);
+
 /// How the messages of a source, or those that a record has kept of it, are to be understood.
 DialectOptions dialect_options(const SourceUrl& url);
 
@@ -71,6 +79,7 @@ const std::vector<SourceKind>& source_kinds();
 SourceWork open_replay(const SourceUrl& url);
 SourceWork open_zmq(const SourceUrl& url);
 SourceWork open_growing(const SourceUrl& url);
+SourceWork open_pva(const SourceUrl& url);
 
 /// A source at work in a thread of its own.
 class RunningSource {

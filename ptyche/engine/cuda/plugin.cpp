@@ -1,12 +1,10 @@
 #include "ptyche/engine/cuda/plugin.h"
 
-#include <dlfcn.h>
-
 #include <array>
-#include <cstdlib>
 #include <filesystem>
 
 #include "ptyche/core/error.h"
+#include "ptyche/core/plugin.h"
 #include "ptyche/engine/cuda/plugin_table.h"
 
 namespace ptyche::cuda {
@@ -14,17 +12,10 @@ namespace {
 
 using Text = std::array<char, 1024>;
 
-struct Plugin {
+struct Gpu {
   const PluginTable* table = nullptr;  ///< nullptr: see `state`
   std::string state;                   ///< the GPU, or what is missing
 };
-
-std::filesystem::path plugin_file() {
-  if (const char* named = std::getenv("PTYCHE_CUDA_PLUGIN")) return named;
-  std::error_code unknown;
-  return std::filesystem::read_symlink("/proc/self/exe", unknown).parent_path() /
-         "libptyche_cuda.so";
-}
 
 /// Whether program and plug-in were compiled from the same declarations.
 bool fits(const PluginTable& table) {
@@ -33,36 +24,28 @@ bool fits(const PluginTable& table) {
          table.result_bytes == own.result_bytes;
 }
 
-/// The library stays open until the process ends.
-Plugin open_plugin() {
-  const std::filesystem::path file = plugin_file();
-  std::error_code unknown;
-  if (!std::filesystem::exists(file, unknown))
-    return {nullptr, fmt::format("no plug-in {}; ./run build cuda makes it where nvcc is installed",
-                                 file.string())};
-  void* library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (!library) return {nullptr, fmt::format("the plug-in cannot be opened: {}", dlerror())};
-  const auto table_of =
-      reinterpret_cast<decltype(&ptyche_cuda_plugin)>(dlsym(library, "ptyche_cuda_plugin"));
-  const PluginTable* table = table_of ? table_of() : nullptr;
-  if (!table || !fits(*table))
-    return {nullptr, fmt::format("the plug-in {} belongs to another version of this program",
-                                 file.string())};
+Gpu open_gpu() {
+  const std::filesystem::path file = plugin_file("libptyche_cuda.so", "PTYCHE_CUDA_PLUGIN");
+  const Plugin opened =
+      open_plugin(file, "ptyche_cuda_plugin", "./run build cuda makes it where nvcc is installed");
+  if (opened.table == nullptr) return {nullptr, opened.fault};
+  const auto* const table = static_cast<const PluginTable*>(opened.table);
+  if (!fits(*table)) return {nullptr, other_version(file)};
   Text text{};
   const bool there = table->device(text.data(), text.size());
   return {there ? table : nullptr, text.data()};
 }
 
-const Plugin& plugin() {
-  static const Plugin opened = open_plugin();
+const Gpu& gpu() {
+  static const Gpu opened = open_gpu();
   return opened;
 }
 
 }  // namespace
 
-void require_device() { require(plugin().table, "{}", plugin().state); }
+void require_device() { require(gpu().table, "{}", gpu().state); }
 
-std::string describe_device() { return plugin().state; }
+std::string describe_device() { return gpu().state; }
 
 template <class T>
 cpu::LossResult fused_loss(const cpu::LossInputs<T>& call) {
@@ -72,9 +55,9 @@ cpu::LossResult fused_loss(const cpu::LossInputs<T>& call) {
   Text text{};
   bool done = false;
   if constexpr (sizeof(T) == sizeof(float))
-    done = plugin().table->loss_float(call, result, text.data(), text.size());
+    done = gpu().table->loss_float(call, result, text.data(), text.size());
   else
-    done = plugin().table->loss_double(call, result, text.data(), text.size());
+    done = gpu().table->loss_double(call, result, text.data(), text.size());
   if (!done) throw std::runtime_error(text.data());
   return result;
 }
