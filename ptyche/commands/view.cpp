@@ -1,6 +1,7 @@
 // A result on the page on which runs are looked at.
 #include <chrono>
 #include <cstdio>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <system_error>
@@ -11,6 +12,8 @@
 #include "ptyche/core/error.h"
 #include "ptyche/core/messages.h"
 #include "ptyche/core/progress.h"
+#include "ptyche/data/array.h"
+#include "ptyche/io/product.h"
 #include "ptyche/io/readers.h"
 #include "ptyche/io/result.h"
 #include "ptyche/live/side_by_side.h"
@@ -28,16 +31,37 @@ struct ViewVerbOptions {
 };
 
 /// As a board shows it.
-SharedImage on_board(Reconstruction image, const fs::path& file) {
+SharedImage on_board(Reconstruction image, const fs::path& file, at::Tensor trust = {}) {
   if (!image.coverage.defined()) image.coverage = at::ones(image.object.sizes());
   const std::int64_t patterns = image.positions.defined() ? image.positions.size(0) : 0;
-  return std::make_shared<const LiveImage>(LiveImage{std::move(image), file.string(), patterns});
+  return std::make_shared<const LiveImage>(LiveImage{.image = std::move(image),
+                                                     .by = file.string(),
+                                                     .frames = patterns,
+                                                     .trust = std::move(trust)});
+}
+
+/// Where two starts differ, as the result's verdict has it, on the canvas of its object; undefined
+/// where there is none.
+at::Tensor trust_in(const fs::path& file, const at::Tensor& object) {
+  std::optional<Verdict> verdict;
+  try {
+    verdict = read_stored_scores(file).verdict;
+  } catch (const InvalidInput&) {  // another program's result
+  }
+  if (!verdict || !verdict->map.defined()) return {};
+  const Window& window = verdict->window;
+  if (window.row_end > object.size(0) || window.col_end > object.size(1)) return {};
+  at::Tensor trust = at::full(object.sizes(), std::numeric_limits<float>::quiet_NaN(), at::kFloat);
+  cut(trust, window).copy_(verdict->map);
+  return trust;
 }
 
 /// The image, and what goes with it, as a board that nothing more happens to; a second one beside
 /// it.
 void show_results(LiveBoard& board, const fs::path& file, const fs::path& other) {
-  const SharedImage shown = on_board(read_result(file).image, file);
+  Reconstruction image = read_result(file).image;
+  at::Tensor trust = trust_in(file, image.object);
+  const SharedImage shown = on_board(std::move(image), file, std::move(trust));
   const at::Tensor& positions = shown->image.positions;
   if (shown->frames > 0) {
     const at::Tensor places = positions.to(at::kFloat).contiguous();

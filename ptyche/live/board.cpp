@@ -104,6 +104,7 @@ BoardJson described(const SharedImage& image) {
           {"partial", image->partial},
           {"seconds", number(image->seconds)},
           {"deviance", number(image->deviance)},
+          {"trust", image->trust.defined()},
           {"rows", image->image.object.size(0)},
           {"cols", image->image.object.size(1)},
           {"origin_row", image->image.origin_row},

@@ -36,6 +36,12 @@ PhasePlane sum(const PhasePlane& a, const PhasePlane& b) {
   return {a.constant + b.constant, a.slope_row + b.slope_row, a.slope_col + b.slope_col};
 }
 
+/// Means of 2 x 2 values; undefined stays undefined.
+at::Tensor halved(const at::Tensor& values) {
+  return values.defined() ? at::avg_pool2d(values.unsqueeze(0).unsqueeze(0), 2)[0][0]
+                          : at::Tensor();
+}
+
 }  // namespace
 
 SharedTile tile_of(const at::Tensor& values) {
@@ -46,18 +52,17 @@ SharedTile tile_of(const at::Tensor& values) {
 }
 
 ImagePyramid::ImagePyramid(SharedImage image) : image_(std::move(image)) {
-  levels_.push_back({image_->image.object, image_->image.coverage});
+  levels_.push_back({image_->image.object, image_->image.coverage, image_->trust});
 }
 
-/// (object, coverage), or nothing where it would be smaller than a pixel.
-std::pair<at::Tensor, at::Tensor> ImagePyramid::level(std::int64_t number) {
+/// Nothing where it would be smaller than a pixel.
+ImagePyramid::Level ImagePyramid::level(std::int64_t number) {
   while (static_cast<std::int64_t>(levels_.size()) <= number) {
-    const auto& [object, coverage] = levels_.back();
+    const auto& [object, coverage, trust] = levels_.back();
     if (std::min(object.size(0), object.size(1)) < 2) return {};
     const at::Tensor parts = at::view_as_real(object.contiguous()).permute({2, 0, 1}).unsqueeze(0);
     const at::Tensor half = at::avg_pool2d(parts, 2)[0].permute({1, 2, 0}).contiguous();
-    levels_.push_back(
-        {at::view_as_complex(half), at::avg_pool2d(coverage.unsqueeze(0).unsqueeze(0), 2)[0][0]});
+    levels_.push_back({at::view_as_complex(half), halved(coverage), halved(trust)});
   }
   return levels_[static_cast<std::size_t>(number)];
 }
@@ -76,7 +81,7 @@ PhasePlane ImagePyramid::plane(const TileRequest& request) {
 }
 
 SharedTile ImagePyramid::made(const TileRequest& request) {
-  const auto [object, coverage] = level(request.level);
+  const auto [object, coverage, trust] = level(request.level);
   const std::int64_t top = request.row * kViewTile, left = request.col * kViewTile;
   if (!object.defined() || top >= object.size(0) || left >= object.size(1)) return nullptr;
   const Window window{top, std::min(top + kViewTile, object.size(0)), left,
@@ -85,6 +90,8 @@ SharedTile ImagePyramid::made(const TileRequest& request) {
   switch (request.what) {
     case TileRequest::What::coverage:
       return tile_of(cut(coverage, window));
+    case TileRequest::What::trust:
+      return trust.defined() ? tile_of(cut(trust, window)) : nullptr;
     case TileRequest::What::amplitude:
       return tile_of(piece.abs());
     default:

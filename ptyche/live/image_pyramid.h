@@ -19,7 +19,7 @@ namespace ptyche {
 
 /// Which piece of an image, and what of it.
 struct TileRequest {
-  enum class What { phase, amplitude, coverage };
+  enum class What { phase, amplitude, coverage, trust };
   What what = What::phase;
   std::int64_t level = 0, row = 0, col = 0;  ///< halved so often; of the tile, in tiles
   bool without_ramp = false;                 ///< the phase without the plane that it follows
@@ -47,12 +47,15 @@ class ImagePyramid {
 
  private:
   using Key = std::tuple<TileRequest::What, std::int64_t, std::int64_t, std::int64_t, bool, bool>;
-  std::pair<at::Tensor, at::Tensor> level(std::int64_t number);
+  struct Level {
+    at::Tensor object, coverage, trust;  ///< trust may be undefined
+  };
+  Level level(std::int64_t number);
   PhasePlane plane(const TileRequest& request);
   SharedTile made(const TileRequest& request);
 
   SharedImage image_, beside_;
-  std::vector<std::pair<at::Tensor, at::Tensor>> levels_;  // object, coverage
+  std::vector<Level> levels_;
   std::optional<PhasePlane> ramp_, ramp_of_beside_, to_beside_;
   std::map<Key, SharedTile> tiles_;
 };

@@ -10,6 +10,7 @@
 #include <charconv>
 #include <chrono>
 #include <cstring>
+#include <map>
 #include <thread>
 #include <utility>
 
@@ -154,11 +155,13 @@ struct ViewServer::Server {
     const auto row = whole(request, "row", 1 << 20), col = whole(request, "col", 1 << 20);
     const std::string what = request.get_param_value("what"),
                       beside = request.get_param_value("beside");
-    if (!level || !row || !col || (what != "phase" && what != "amplitude" && what != "coverage"))
-      return std::nullopt;
-    return TileRequest{.what = what == "phase"       ? What::phase
-                               : what == "amplitude" ? What::amplitude
-                                                     : What::coverage,
+    static const std::map<std::string, What> known = {{"phase", What::phase},
+                                                      {"amplitude", What::amplitude},
+                                                      {"coverage", What::coverage},
+                                                      {"trust", What::trust}};
+    const auto found = known.find(what);
+    if (!level || !row || !col || found == known.end()) return std::nullopt;
+    return TileRequest{.what = found->second,
                        .level = *level,
                        .row = *row,
                        .col = *col,

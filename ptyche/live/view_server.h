@@ -25,7 +25,7 @@ std::vector<Field> fields(ViewOptions& options);
 ///   GET  /api/events       the state, again after changes, twice a second at most (server-sent
 ///   events) GET  /api/positions    float32 row, col, row, col, ... GET  /api/pattern      float32
 ///   counts (X-Rows, X-Cols, X-Index) GET
-///   /api/tile?image=NAME&what=phase|amplitude|coverage&level&row&col&ramp&beside=NAME
+///   /api/tile?image=NAME&what=phase|amplitude|coverage|trust&level&row&col&ramp&beside=NAME
 ///                          NAME: shown, network, solver or other; float32, kViewTile pixels square
 ///                          at most, of the image halved `level` times (X-Rows, X-Cols)
 ///   POST /api/stop, /api/keep, /api/pause   with the header X-Ptyche-Token

@@ -145,10 +145,31 @@ class Page(unittest.TestCase):
         self.browser.value("document.getElementById('compare').click()")
         self.browser.wait_for("sides.length === 1 && divider.hidden")
 
+    def test_trust_is_shown_where_a_result_has_it_with_the_files_values(self):
+        trusted = self.folder / "trusted.h5"
+        shutil.copy(self.folder / "first" / "reconstruction.h5", trusted)
+        with h5py.File(trusted, "a") as file:
+            *_, rows, cols = file["object"].shape
+            apart = np.linspace(0, .5, (rows - 7) * (cols - 9), dtype=np.float32).reshape(rows - 7, cols - 9)
+            file["ptyche/verdict_map"] = apart
+            file["ptyche/verdict_map"].attrs.update(first_row=3, first_col=5)
+            file["ptyche/scores"].attrs.update(verdict="good", verdict_reasons="")
+        self.serve("view", trusted)
+        self.browser.value("(what => { what.value = 'trust'; what.dispatchEvent(new Event('input')); })(document.getElementById('what'))")
+        self.browser.wait_for("tiles.get(keyOf(sides[0], 0, 0, 0))")
+        self.assertAlmostEqual(self.browser.value("valueAt(13, 25)"), float(apart[10, 20]), delta=1e-6)
+        self.browser.value("say(13, 25)")
+        self.assertIn("of the contrast", self.browser.value("document.getElementById('cursor').textContent"))
+        self.browser.value("say(0, 0)")
+        self.assertIn("not known", self.browser.value("document.getElementById('cursor').textContent"))
+        self.assertEqual(self.colour_at(0, 0)[3], 0, "nothing is drawn where nothing is known")
+        self.picture("trust")
+
     def test_one_result_has_nothing_to_compare_with(self):
         self.serve("view", self.folder / "first")
         self.assertTrue(self.browser.value("document.getElementById('compare').disabled"))
         self.assertTrue(self.browser.value("divider.hidden"))
+        self.assertTrue(self.browser.value("document.querySelector('[value=trust]').disabled"), "it was not judged")
 
     def test_a_run_shows_the_networks_and_the_solvers_image_side_by_side(self):
         self.serve("live", f"replay:{self.scan}?rate=30", "--like", self.folder / "first" / "reconstruction.h5",

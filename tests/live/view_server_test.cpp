@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <httplib.h>
 
+#include <cmath>
 #include <cstring>
 
 #include "ptyche/core/progress.h"
@@ -48,6 +49,19 @@ TEST_F(ViewServerTest, GivesTheImagesOwnValuesInTiles) {
   const auto half = client().Get("/api/tile?image=shown&what=amplitude&level=1&row=0&col=0");
   const at::Tensor mean = (object.slice(0, 0, 2).slice(1, 0, 2)).mean().abs();
   EXPECT_NEAR(floats(half->body, 150, 140)[0][0].item<double>(), mean.item<double>(), 1e-5);
+}
+
+TEST_F(ViewServerTest, GivesTrustOnlyOfAnImageThatHasIt) {
+  const char* const query = "/api/tile?image=shown&what=trust&level=1&row=0&col=0";
+  EXPECT_EQ(client().Get(query)->status, 404);
+  EXPECT_NE(board.status_json().find("\"trust\":false"), std::string::npos);
+  LiveImage judged = *board.shown();
+  judged.trust = at::full({300, 280}, 0.25f);
+  judged.trust[1][3] = std::nanf("");
+  board.publish(std::make_shared<const LiveImage>(std::move(judged)), false);
+  const at::Tensor half = floats(client().Get(query)->body, 150, 140);
+  EXPECT_EQ(half[3][4].item<float>(), 0.25f);
+  EXPECT_TRUE(std::isnan(half[0][1].item<float>())) << "of which a part is not known";
 }
 
 TEST_F(ViewServerTest, TakesOrdersOnlyWithTheToken) {
