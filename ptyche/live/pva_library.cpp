@@ -178,7 +178,6 @@ class Session {
       channels_[i].is_image = request.pvs[i].is_image;
       channels_[i].subscription = context_.monitor(request.pvs[i].name)
                                       .record("queueSize", request.queue)
-                                      .record("pipeline", true)
                                       .maskConnected(false)
                                       .maskDisconnected(false)
                                       .event([this, i](pvxs::client::Subscription&) { wake(i); })

@@ -87,7 +87,7 @@ PvaPlan pva_plan_of(const SourceUrl& url) {
   plan.first = static_cast<std::int64_t>(url.number("first", 0, 0, 1e9));
   plan.frames = static_cast<std::int64_t>(url.number("frames", 0, 0, 1e9));
   plan.current = url.number("current", 0, 0, 1) > 0;
-  plan.queue = static_cast<int>(url.number("queue", 256, 2, 1e6));
+  plan.queue = static_cast<int>(url.number("queue", 4096, 2, 1e6));
   return plan;
 }
 

@@ -193,6 +193,7 @@ class Pva(live_test.Live):
         missing = [n for part in filter(None, found["missing_frames"].split(", "))
                    for n in range(int(part.split("-")[0]), int(part.split("-")[-1]) + 1)]
         self.assertEqual(found["joined"] + len(missing), 100)
+        self.assertNotIn(99, missing, "the newest comes in any case")
         self.expect_offline_image("overrun", np.delete(np.arange(100), missing))
 
     def test_without_the_plug_in_one_line_says_what_to_do(self):
