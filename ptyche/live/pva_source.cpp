@@ -246,34 +246,42 @@ class PvaListener {
     const bool before = !std::exchange(seen_image_, true) && !plan_.current;
     const bool empty = update.bytes == nullptr && update.dimensions == 0;
     if (before || empty) return;
-    const std::int64_t index = update.unique_id - plan_.first;
-    const double time =
-        plan_.record_stamp || update.data_time <= 0 ? update.time : update.data_time;
     try {
-      require(index >= 0, "expected {} or more", plan_.first);
-      look_for_a_restart(index, time);
-      std::string_view bytes(static_cast<const char*>(update.bytes), update.size);
-      const std::string header = header_of_image(update, series_, index, bytes);
-      if (sink_.recorder != nullptr) sink_.recorder->add({"json", {header, std::string(bytes)}});
-      pass_on(sink_, "json", {header, bytes}, {}, state_);
-      if (series_ > 0) return;  // the joiner takes no other series
-      since_frame_ = Stopwatch();
-      frames_.insert(index);
-      find_position(update, index, time);
+      require(update.unique_id >= plan_.first, "expected {} or more", plan_.first);
+      take_frame(update, update.unique_id - plan_.first);
     } catch (const InvalidInput& error) {
       damaged(fmt::format("{}, uniqueId {}: {}", name_of(update), update.unique_id, error.what()));
     }
   }
 
-  /// Numbers that fall while the time goes on are those of another series: the detector's counter
-  /// was set back. A frame that was overtaken on its way is older than the newest one.
-  void look_for_a_restart(std::int64_t index, double time) {
-    if (index < largest_ && time > newest_) {
-      largest_ = -1;
-      pass_on(sink_, SeriesStart{.series = ++series_});
-    }
+  /// Nothing is believed of a frame, its index the least, before it was decoded.
+  void take_frame(const pva::Update& update, std::int64_t index) {
+    const double time =
+        plan_.record_stamp || update.data_time <= 0 ? update.time : update.data_time;
+    const bool restarted = is_set_back(index, time);
+    std::string_view bytes(static_cast<const char*>(update.bytes), update.size);
+    const std::string header = header_of_image(update, series_ + restarted, index, bytes);
+    std::vector<LiveMessage> decoded = decode("json", {header, bytes}, {}, state_);
+    if (restarted) begin_another_series();
+    if (sink_.recorder != nullptr) sink_.recorder->add({"json", {header, std::string(bytes)}});
+    pass_on(sink_, std::move(decoded), header.size() + bytes.size());
     largest_ = std::max(largest_, index);
     newest_ = std::max(newest_, time);
+    if (series_ > 0) return;  // the joiner takes no other series
+    since_frame_ = Stopwatch();
+    frames_.insert(index);
+    find_position(update, index, time);
+  }
+
+  /// Numbers that fall while the time goes on are those of another series: the detector's counter
+  /// was set back. A frame that was overtaken on its way is older than the newest one.
+  bool is_set_back(std::int64_t index, double time) const {
+    return index < largest_ && time > newest_;
+  }
+
+  void begin_another_series() {
+    largest_ = -1;
+    pass_on(sink_, SeriesStart{.series = ++series_});
   }
 
   void find_position(const pva::Update& update, std::int64_t index, double time) {

@@ -123,23 +123,29 @@ std::string SourceUrl::word(const std::string& name, const std::string& otherwis
   return found == options.end() ? otherwise : found->second;
 }
 
+bool pass_on(SourceSink& sink, std::vector<LiveMessage> decoded, std::size_t bytes) {
+  ++sink.messages;
+  sink.bytes += static_cast<std::int64_t>(bytes);
+  bool listening = true;
+  for (LiveMessage& each : decoded) {
+    if (auto* const frame = std::get_if<FrameMessage>(&each)) frame->sent = sink.watch.seconds();
+    listening = sink.queue.put(std::move(each)) && listening;
+  }
+  return listening && !sink.queue.closed();
+}
+
 bool pass_on(SourceSink& sink, const std::string& dialect,
              const std::vector<std::string_view>& parts, const DialectOptions& options,
              DialectState& state) {
-  ++sink.messages;
-  for (const std::string_view part : parts) sink.bytes += static_cast<std::int64_t>(part.size());
+  std::size_t bytes = 0;
+  for (const std::string_view part : parts) bytes += part.size();
   std::vector<LiveMessage> found;
   try {
     found = decode(dialect, parts, options, state);
   } catch (const InvalidInput& error) {
     found = {DamagedMessage{error.what()}};
   }
-  bool listening = true;
-  for (LiveMessage& each : found) {
-    if (auto* const frame = std::get_if<FrameMessage>(&each)) frame->sent = sink.watch.seconds();
-    listening = sink.queue.put(std::move(each)) && listening;
-  }
-  return listening && !sink.queue.closed();
+  return pass_on(sink, std::move(found), bytes);
 }
 
 bool pass_on(SourceSink& sink, RawMessage raw, const DialectOptions& options, DialectState& state) {

@@ -59,6 +59,8 @@ bool pass_on(SourceSink& sink, RawMessage raw, const DialectOptions& options, Di
 bool pass_on(SourceSink& sink, const std::string& dialect,
              const std::vector<std::string_view>& parts, const DialectOptions& options,
              DialectState& state);
+/// Passes on what one raw message of so many bytes was decoded to; the caller has written it down.
+bool pass_on(SourceSink& sink, std::vector<LiveMessage> decoded, std::size_t bytes);
 /// The same of a message that was never raw: a record holds it in the dialect "json".
 bool pass_on(SourceSink& sink, LiveMessage message);
 

@@ -151,9 +151,12 @@ class Pva(live_test.Live):
         def work():
             server.step(pv="Y", values=[1.0])
             for step in bad:
-                server.image(500, one, **step)
+                server.image(500, one, **{"time": BEGIN - 1, **step})
             for i in range(100):
                 server.image(i, self.counts[i])
+                if i == 50:  # a number from nowhere, at the time that it would have
+                    for step in bad:
+                        server.image(2**31 - 1, one, **{"time": BEGIN + EVERY * 50.5, **step})
             for step in bad:
                 server.image(501, one, **step)
         server_of_positions = senders.json_positions(0, self.xy, self.unit)
@@ -167,7 +170,8 @@ class Pva(live_test.Live):
         found, said = self.run_live("hostile", "pva://IMAGE?x-pv=X&y-pv=Y&quiet=2", f"zmq+json://127.0.0.1:{ports[0]}",
                                     beside=beside, more=["--patience", 1])
         self.assertEqual(found["joined"], 100, found)
-        self.assertGreaterEqual(found["damaged_messages"], 2 * len(bad) - 2, said)
+        self.assertEqual(found["other_series"], 0, "a damaged image does not say that another series has begun")
+        self.assertGreaterEqual(found["damaged_messages"], 3 * len(bad) - 3, said)
         self.expect_offline_image("hostile")
 
     def test_a_counter_that_is_set_back_begins_another_series(self):
