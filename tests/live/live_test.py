@@ -248,6 +248,28 @@ class Slow(Live):
         self.assertIn("series 2 began while series 1", said)
         self.expect_offline_image("aborted", np.arange(50))
 
+    def test_a_series_that_goes_on_after_the_one_that_is_taken_keeps_nobody_waiting(self):
+        socket, later = zmq.Context.instance().socket(zmq.PUSH), 400
+        port = socket.bind_to_random_port("tcp://127.0.0.1")
+        ports, send_positions = self.send(self.positions())
+
+        def work():
+            send_positions()
+            for message in [senders.eiger2_start(100)] + [senders.eiger2_image(i, self.counts[i]) for i in range(50)]:
+                socket.send_multipart([message])
+            try:
+                socket.send_multipart([senders.eiger2_start(later, series=2)])
+                for i in range(later):
+                    time.sleep(.05)
+                    socket.send_multipart([senders.eiger2_image(i, self.counts[0], series=2)], zmq.NOBLOCK)
+            except zmq.Again:  # nobody listens any more
+                pass
+            socket.close(linger=0)
+        found, _ = self.run_live("goes on", f"zmq+eiger2://127.0.0.1:{port}", f"zmq+json://127.0.0.1:{ports[0]}",
+                                 beside=work, more=["--patience", 1])
+        self.assertEqual(found["joined"], 50)
+        self.assertTrue(0 < found["other_series"] < later, "it ended while the other one went on")
+
     def test_a_record_gives_the_same_bits_and_goes_on_after_kill_9(self):
         record = self.folder / "record.h5"
         source = f"replay:{self.scan}?rate=25&shuffle=8&loss=0.02"
