@@ -74,8 +74,10 @@ std::string Argument::text() const {
   if (const auto* const path = std::get_if<std::filesystem::path*>(&target))
     return (*path)->string();
   std::string all;
-  for (const std::filesystem::path& one : *std::get<std::vector<std::filesystem::path>*>(target))
-    all += (all.empty() ? "" : " ") + one.string();
+  for (const std::filesystem::path& one : *std::get<std::vector<std::filesystem::path>*>(target)) {
+    if (!all.empty()) all += ' ';
+    all += one.string();
+  }
   return all;
 }
 

@@ -122,7 +122,7 @@ struct ViewServer::Server {
   /// The names under which this server is meant; others are those of a page of another site whose
   /// name was made to point here.
   bool is_own_host(const std::string& host) const {
-    const std::string port = ":" + std::to_string(place.port);
+    const std::string port = fmt::format(":{}", place.port);
     for (const std::string& name :
          {place.host, std::string("127.0.0.1"), std::string("localhost"), std::string("[::1]")})
       if (host == name + port || (place.port == 80 && host == name)) return true;

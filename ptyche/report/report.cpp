@@ -169,19 +169,18 @@ void add_fit(std::vector<NamedNumber>& numbers, const Scores& scores) {
   const std::optional<DataFit>& fit = scores.held_out ? scores.held_out : scores.used;
   if (!fit) return;
   const std::string patterns = scores.held_out ? "held-out patterns" : "patterns used";
-  const auto beside = [](double floor, const std::optional<double>& mean) {
-    return fmt::format("photon noise {:.3g}{}", floor,
-                       mean ? fmt::format(", mean pattern {:.3g}", *mean) : "");
+  // Beside each score the best guess that knows nothing of positions.
+  const auto beside = [&scores](double floor, const char* guess, double TrivialFit::*of_guess) {
+    const std::string noise = fmt::format("photon noise {:.3g}", floor);
+    return scores.trivial ? fmt::format("{}, {} {:.3g}", noise, guess, (*scores.trivial).*of_guess)
+                          : noise;
   };
-  const bool trivial = scores.trivial.has_value();
   add(numbers, true, "R-factor of " + patterns, fmt::format("{:.3g}", fit->r_factor),
-      beside(fit->r_factor_floor,
-             trivial ? std::optional(scores.trivial->mean_pattern_r_factor) : std::nullopt));
+      beside(fit->r_factor_floor, "mean amplitude", &TrivialFit::r_factor));
   add(numbers, true, "Poisson deviance of " + patterns,
       fmt::format("{:.3g} per photon", fit->deviance_per_photon),
-      beside(fit->deviance_per_photon_floor,
-             trivial ? std::optional(scores.trivial->mean_pattern_deviance_per_photon)
-                     : std::nullopt));
+      beside(fit->deviance_per_photon_floor, "mean pattern",
+             &TrivialFit::mean_pattern_deviance_per_photon));
 }
 
 std::vector<NamedNumber> numbers_of(const Reconstruction& image, const Scores& scores,

@@ -85,6 +85,13 @@ TEST_F(WriteReport, ThePageHoldsEveryScoreOptionAndSource) {
     EXPECT_NE(html.find(text), std::string::npos) << text;
 }
 
+TEST_F(WriteReport, TheFirstSentenceAndTheNumbersNameTheSameGuessBesideTheRFactor) {
+  write_report(folder_, sample_star(), sample_scores());
+  EXPECT_NE(page().find("(their mean amplitude) gives 0.204"), std::string::npos);
+  EXPECT_NE(page().find("photon noise 0.0471, mean amplitude 0.204"), std::string::npos);
+  EXPECT_NE(page().find("photon noise 0.0127, mean pattern 0.29"), std::string::npos);
+}
+
 TEST_F(WriteReport, EveryTagThatIsOpenedIsClosed) {
   write_report(folder_, sample_star(), sample_scores(),
                {.extras = {{"<Half>", "a & b", sample_star()}}});
