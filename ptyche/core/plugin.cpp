@@ -10,7 +10,8 @@ namespace ptyche {
 namespace fs = std::filesystem;
 
 fs::path plugin_file(const std::string& name, const char* variable) {
-  if (const char* const named = std::getenv(variable)) return named;
+  if (const char* const named = std::getenv(variable); named != nullptr && *named != '\0')
+    return named;
   std::error_code unknown;
   return fs::read_symlink("/proc/self/exe", unknown).parent_path() / name;
 }
