@@ -45,6 +45,15 @@ mode_t usual_mode() {
   return 0666 & ~mask;
 }
 
+/// Where a folder lies once it has the name of a leftover; where it was if it cannot be renamed.
+fs::path renamed_to_leftover(const fs::path& folder) {
+  const fs::path name = folder.parent_path() / fmt::format("{}{:06}{}", kTemporaryStart,
+                                                           getpid() % 1'000'000, kTemporaryEnd);
+  std::error_code stays;
+  fs::rename(folder, name, stays);
+  return stays ? folder : name;
+}
+
 /// A new empty file in a folder; removed with this object unless it was renamed away.
 struct TemporaryFile {
   fs::path path;
@@ -104,7 +113,10 @@ bool is_leftover(const std::string& name) {
 
 void remove_if_possible(const std::vector<fs::path>& paths) {
   std::error_code stays;
-  for (const fs::path& path : paths) fs::remove_all(path, stays);
+  for (const fs::path& path : paths) {
+    const bool is_folder = fs::is_directory(fs::symlink_status(path, stays));
+    fs::remove_all(is_folder ? renamed_to_leftover(path) : path, stays);
+  }
 }
 
 std::string not_a_file(const fs::path& path) {

@@ -22,11 +22,12 @@ void write_atomically(const std::filesystem::path& target,
 /// Writes `content` atomically, as above.
 void write_text(const std::filesystem::path& target, const std::string& content);
 
-/// Whether `name` is that of a temporary file of write_atomically, which a killed run has left.
+/// Whether `name` is that of a temporary file of write_atomically or of a folder that was being
+/// removed, which a killed run has left.
 bool is_leftover(const std::string& name);
 
 /// Removes files or folders, in this order. What cannot be removed stays: less of a loss than the
-/// result, which is there already.
+/// result, which is there already. A kill leaves a folder whole or none of its name.
 void remove_if_possible(const std::vector<std::filesystem::path>& paths);
 
 /// What stands at `path` instead of a file that can be read, to follow "found": "none", "a folder",

@@ -113,7 +113,7 @@ std::vector<std::string> results_in(const fs::path& folder, const RunFiles& file
 void remove_leftovers(const fs::path& folder) {
   std::error_code ignored;
   for (const auto& entry : fs::directory_iterator(folder))
-    if (is_leftover(entry.path().filename().string())) fs::remove(entry.path(), ignored);
+    if (is_leftover(entry.path().filename().string())) fs::remove_all(entry.path(), ignored);
 }
 
 /// FOLDER.old, or FOLDER.old.2 and so on where that is taken.

@@ -248,8 +248,7 @@ class Automatic {
                    const SolverOptions& options, const std::optional<Reconstruction>& start) {
     const Stopwatch watch;
     KeptAttempt done{.what = what};
-    if (start && !start->object.defined())
-      throw BadCheckpoint("the image from which '" + what + "' began is not in the checkpoint");
+    if (start) kept_.require_image(*start, "'" + what + "'");
     try {
       SolveResult result = solve(scan, start, options, kept_.watch(number));
       done.image = std::move(result.image);
@@ -373,6 +372,7 @@ class Automatic {
     if (trials.frames_with(FrameUse::held_out).size(0) == 0) return;
     for (int look = 0; look < kMostLooks && goes_on(); ++look) {
       const at::Tensor misfits = kept_.patterns("misfits", best_.number, [&] {
+        kept_.require_image(best_.image, "the search for patterns that do not fit");
         return misfitting(best_.image, whole, whole.frames_with(FrameUse::used));
       });
       if (at::equal(misfits, left_out_) || !is_better_without(misfits, trials, start)) return;

@@ -200,6 +200,14 @@ void KeptAttempts::drop_image(std::int64_t number) {
   });
 }
 
+void KeptAttempts::require_image(const Reconstruction& image, const std::string& what) const {
+  if (image.object.defined()) return;
+  throw BadCheckpoint(fmt::format(
+      "{}: expected the image from which {} began, found none: files are missing; --overwrite "
+      "starts anew",
+      options_.folder.string(), what));
+}
+
 at::Tensor KeptAttempts::patterns(const char* kind, std::int64_t number,
                                   const std::function<at::Tensor()>& choose) {
   if (options_.folder.empty()) return choose();

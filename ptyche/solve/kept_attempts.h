@@ -61,6 +61,10 @@ class KeptAttempts {
   at::Tensor patterns(const char* kind, std::int64_t number,
                       const std::function<at::Tensor()>& choose);
 
+  /// Throws BadCheckpoint where the image from which `what` is to begin was replaced and not kept:
+  /// it is asked for only where a later file is missing.
+  void require_image(const Reconstruction& image, const std::string& what) const;
+
   /// How the chain of the attempt keeps itself.
   SolverWatch watch(std::int64_t number) const;
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -132,6 +133,32 @@ TEST_F(Files, FilesAndFoldersAreRemovedAndWhatIsNotThereIsPassedOver) {
   EXPECT_FALSE(fs::exists(folder_ / "file"));
   EXPECT_FALSE(fs::exists(folder_ / "folder"));
   EXPECT_TRUE(fs::exists(folder_ / "other"));
+}
+
+TEST_F(Files, AFolderWhoseRemovalIsKilledIsWholeOrGone) {
+  constexpr int kFiles = 400;
+  int killed = 0;
+  for (int round = 0; round < 40; ++round) {
+    const fs::path out = folder_ / std::to_string(round), inner = out / "checkpoint";
+    fs::create_directories(inner);
+    for (int i = 0; i < kFiles; ++i) std::ofstream(inner / std::to_string(i)) << i;
+    const pid_t child = fork();
+    if (child == 0) {
+      remove_if_possible({inner});
+      _exit(0);
+    }
+    usleep(static_cast<useconds_t>(100 * round));
+    kill(child, SIGKILL);
+    int status = 0;
+    waitpid(child, &status, 0);
+    killed += WIFSIGNALED(status) ? 1 : 0;
+    if (fs::exists(inner)) {
+      EXPECT_EQ(std::distance(fs::directory_iterator(inner), fs::directory_iterator()), kFiles);
+    }
+    for (const auto& entry : fs::directory_iterator(out))
+      EXPECT_TRUE(entry.path() == inner || is_leftover(entry.path().filename().string()));
+  }
+  EXPECT_GT(killed, 0);
 }
 
 TEST_F(Files, ATargetWithAsLongANameAsThereIsIsWritten) {

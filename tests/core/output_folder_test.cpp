@@ -30,6 +30,16 @@ TEST(OutputFolder, IsLeftWithoutTheLockAndWithWhatIsNotOfTheRun) {
   EXPECT_EQ(std::distance(fs::directory_iterator(folder.path()), fs::directory_iterator()), 1);
 }
 
+TEST(OutputFolder, LosesWhatAKilledRunHasLeft) {
+  const TestFolder folder;
+  const fs::path half_removed = folder / ".ptyche.000123.part";
+  fs::create_directories(half_removed);
+  write_text(half_removed / "attempt_3.h5", "");
+  write_text(folder / ".ptyche.aB3xYz.part", "");
+  { const OutputFolder taken(folder.path(), FolderUse::fresh, kFiles); }
+  EXPECT_TRUE(fs::is_empty(folder.path()));
+}
+
 TEST(OutputFolder, WithResultsIsRefusedAndNothingInItChanged) {
   const TestFolder folder;
   write_text(folder / "image", "old");

@@ -108,6 +108,14 @@ TEST_F(KeptMisfitsTest, AreLeftOutAgainWhereverTheRunEnded) {
   expect_equal(run(folder_ / "whole", true), whole);
 }
 
+TEST_F(KeptMisfitsTest, ThatAreMissingAreNotLookedForInAnImageThatIsGone) {
+  run(folder_ / "whole", false);
+  for (const auto& entry : fs::directory_iterator(folder_ / "whole"))
+    if (entry.path().filename().string().starts_with("misfits")) fs::remove(entry.path());
+  expect_refused([&] { run(folder_ / "whole", true); },
+                 "whole: expected the image from which the search");
+}
+
 TEST_F(KeptAttemptsTest, AnAttemptThatIsMissingIsMadeAgain) {
   const AutomaticResult whole = run(folder_ / "whole", false);
   std::int64_t last = 0;
