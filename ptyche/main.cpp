@@ -15,6 +15,7 @@
 #include "ptyche/commands/parse.h"
 #include "ptyche/core/error.h"
 #include "ptyche/core/events.h"
+#include "ptyche/core/memory.h"
 #include "ptyche/core/progress.h"
 
 namespace {
@@ -68,6 +69,7 @@ int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);  // a file over the limit is an error of the write then
   try {
+    ptyche::use_memory({});  // a verb that has --memory decides anew
     const std::vector<ptyche::Command> commands = ptyche::all_commands();
     const std::vector<std::string> words(argv + 1, argv + argc);
     ptyche::hide_secrets(commands, argc, argv);

@@ -30,6 +30,7 @@ struct InferVerbOptions {
   std::filesystem::path test_data, model, output;
   std::string probe = "auto", keep_probe;
   BackendWords backend;
+  MemoryOptions memory;
   std::int64_t threads = 0, groups = 0, gridsize = 0, neighbours = 0;
   bool overwrite = false, arrays = false;
   std::uint64_t seed = 1;
@@ -106,6 +107,7 @@ void run_infer(InferVerbOptions options, const std::string& options_json) {
   const RunRecord record(options_json, options.seed);
   resolve_infer(options);
   use_threads(options.threads);
+  use_memory(options.memory);
   note_options_without_effect(options);
   require_can_keep(options.keep_probe);
   const OutputFolder folder(options.output, folder_use(options.overwrite),
@@ -162,7 +164,8 @@ Command declare(const std::shared_ptr<InferVerbOptions>& options) {
                          ptychopinn_option_list(*options),
                          fields(options->backend),
                          far_field_scan_options(options->scan),
-                         {threads_option(options->threads)}}),
+                         {threads_option(options->threads)},
+                         fields(options->memory)}),
       .references = {},
       .run = [options] { run_infer(*options, options_as_json(declare(options))); },
       .basic = {"model", "probe", "background", "output-dir", "overwrite", "mask", "crop", "batch",

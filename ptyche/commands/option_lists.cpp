@@ -106,6 +106,7 @@ void TrainingChoices::resolve() {
   as_usage([&] { require_own_options(train.network); });
   require_device(train.engine, train.device);
   use_threads(threads);
+  use_memory(memory);
   scan.seed = group.seed = train.seed;
   train.checkpoint = output / "checkpoint.ptyche";
   train.keep_checkpoint = true;

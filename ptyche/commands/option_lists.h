@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "ptyche/commands/command.h"
+#include "ptyche/core/memory.h"
 #include "ptyche/core/output_folder.h"
 #include "ptyche/data/reconstruction.h"
 #include "ptyche/data/scan.h"
@@ -53,6 +54,7 @@ struct TrainingChoices {
   GroupOptions group;
   TrainOptions train;
   std::int64_t threads = 0;
+  MemoryOptions memory;
   std::filesystem::path output;
   bool overwrite = false;
 

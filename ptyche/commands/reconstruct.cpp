@@ -265,6 +265,7 @@ ReconstructOptions resolved(ReconstructOptions options) {
     require_no_network_options(options);
     options.scan.seed = options.train.seed;
     use_threads(options.threads);
+    use_memory(options.memory);
     return options;
   }
   if (options.network != "auto") {
@@ -364,7 +365,8 @@ Command declare(const std::shared_ptr<ReconstructOptions>& options) {
                      "auto), with the options from group-size on; none = solvers alone",
              .implied = "auto"}},
            network_fields(*options),
-           {threads_option(options->threads)}}),
+           {threads_option(options->threads)},
+           fields(options->memory)}),
       .references = {"O. Hoidn, A. A. Mishra, A. Mehta, Sci. Rep. 13, 22789 (2023)",
                      "A. Maiden, D. Johnson, P. Li, Optica 4, 736 (2017)",
                      "M. van Heel, M. Schatz, J. Struct. Biol. 151, 250 (2005)"},

@@ -45,6 +45,7 @@ struct SolveVerbOptions {
   ProbeChoice probe;
   SolverOptions solver = {.chain = {}};
   std::int64_t threads = 0;
+  MemoryOptions memory;
   std::map<std::string, GivenValue> of_solvers;  ///< by option
   std::filesystem::path start, output;
   std::string keep_probe;
@@ -189,6 +190,7 @@ void run_solve(const SolveVerbOptions& options, const std::string& options_json)
   const Stopwatch stopwatch;
   const RunRecord record(options_json, options.solver.seed);
   use_threads(options.threads);
+  use_memory(options.memory);
   require_can_keep(options.keep_probe);
   const OutputFolder folder(options.output, folder_use(options.overwrite, options.resume),
                             image_files(checkpoint_name(options)));
@@ -332,7 +334,8 @@ Command declare(const std::shared_ptr<SolveVerbOptions>& options) {
                          fields(options->probe),
                          {keep_probe_option(options->keep_probe)},
                          fields(options->scan),
-                         {no_check_option(options->no_check), threads_option(options->threads)}}),
+                         {no_check_option(options->no_check), threads_option(options->threads)},
+                         fields(options->memory)}),
       .references = {"M. Odstrcil, A. Menzel, M. Guizar-Sicairos, Opt. Express 26, 3108 (2018)",
                      "P. Thibault, M. Guizar-Sicairos, New J. Phys. 14, 063004 (2012)",
                      "P. Thibault, A. Menzel, Nature 494, 68 (2013)"},

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "ptyche/core/error.h"
+#include "ptyche/core/memory.h"
 #include "ptyche/data/array.h"
 
 namespace ptyche {
@@ -179,6 +180,7 @@ Scan Scan::with_frame_use(at::Tensor frame_use) const {
 }
 
 at::Tensor counts_in_fft_order(const Scan& scan, const at::Tensor& frames) {
+  read_ahead(scan.counts(), frames);
   // Shifted in the narrow type first: the conversion to float then is the only wide copy.
   return at::fft_ifftshift(scan.counts().index_select(0, frames), at::IntArrayRef{1, 2})
       .to(at::kFloat);

@@ -1,9 +1,7 @@
 #include "ptyche/live/joiner.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
@@ -12,6 +10,7 @@
 
 #include "ptyche/core/error.h"
 #include "ptyche/core/files.h"
+#include "ptyche/core/memory.h"
 
 namespace ptyche {
 namespace {
@@ -20,22 +19,6 @@ namespace fs = std::filesystem;
 
 constexpr std::int64_t kBlockBytes = std::int64_t{64} << 20;
 constexpr std::int64_t kAlignment = 64;
-
-/// A file of zeros that has no name any more, mapped into memory.
-at::Tensor mapped_block(const fs::path& folder, std::int64_t bytes) {
-  std::string name = (folder / "frames-XXXXXX").string();
-  const int descriptor = mkstemp(name.data());
-  require(descriptor >= 0, "{}: cannot make a file for frames that do not fit into memory", name);
-  // Now, and not when a page is written to: a full disk would end the program there.
-  const int full = posix_fallocate(descriptor, 0, bytes);
-  close(descriptor);
-  if (full != 0) fs::remove(name);
-  require(full == 0, "{}: no room for {} MB of frames that do not fit into memory: {}",
-          folder.string(), bytes >> 20, std::strerror(full));
-  at::Tensor block = at::from_file(name, /*shared=*/true, bytes, at::kByte);
-  fs::remove(name);
-  return block;
-}
 
 }  // namespace
 
@@ -46,7 +29,7 @@ FrameStore::FrameStore(fs::path folder, std::int64_t most_bytes)
 at::Tensor FrameStore::mapped(const at::Tensor& frame) {
   const auto bytes = static_cast<std::int64_t>(frame.nbytes());
   if (!block_.defined() || block_used_ + bytes > block_.numel()) {
-    block_ = mapped_block(folder_, std::max(kBlockBytes, bytes));
+    block_ = array_in_file(folder_, std::max(kBlockBytes, bytes));
     block_used_ = 0;
   }
   const at::Tensor place = block_.narrow(0, block_used_, bytes);

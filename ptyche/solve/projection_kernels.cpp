@@ -2,10 +2,12 @@
 
 #include <ATen/Parallel.h>
 
+#include <fmt/format.h>
+
 #include <cmath>
-#include <fstream>
 
 #include "ptyche/core/error.h"
+#include "ptyche/core/memory.h"
 #include "ptyche/physics/canvas.h"
 #include "ptyche/physics/forward_model.h"
 
@@ -18,16 +20,6 @@ constexpr std::int64_t kMaxThreads = 64;
 template <class T = float>
 T* numbers(const at::Tensor& tensor) {
   return static_cast<T*>(tensor.data_ptr());
-}
-
-/// Bytes that can be had without swapping; 0 = not known.
-double available_bytes() {
-  std::ifstream file("/proc/meminfo");
-  for (std::string key; file >> key;) {
-    double kilobytes = 0;
-    if (key == "MemAvailable:" && file >> kilobytes) return 1024 * kilobytes;
-  }
-  return 0;
 }
 
 /// Whole-pixel corner of each patch, which lies on the canvas, and the rest of the position.
@@ -83,14 +75,12 @@ void require_projection_memory(std::int64_t patterns, std::int64_t size, std::in
   const std::int64_t numbers_per_pixel = keep_waves ? 1 + 2 * modes : 1;
   const double needed = static_cast<double>(patterns) * static_cast<double>(size * size) *
                         static_cast<double>(numbers_per_pixel * sizeof(float));
-  const double available = available_bytes();
-  require(available == 0 || needed < available,
-          "{} of {} patterns of {} x {} pixels with {} probe modes need {:.1f} GB of memory, of "
-          "which {:.1f} GB are free; {}",
-          keep_waves ? "exit waves and amplitudes" : "the amplitudes", patterns, size, size, modes,
-          needed / 1e9, available / 1e9,
-          keep_waves ? "a solver that keeps no exit waves needs less"
-                     : "a solver that reads the counts in batches needs less");
+  require_room(needed,
+               fmt::format("{} of {} patterns of {} x {} pixels with {} probe modes",
+                           keep_waves ? "exit waves and amplitudes" : "the amplitudes", patterns,
+                           size, size, modes),
+               keep_waves ? "a solver that keeps no exit waves needs less"
+                          : "a solver that reads the counts in batches needs less");
 }
 
 void ProjectionKernels::renew(const SolverProblem& problem, const SolverState& state) {

@@ -2,48 +2,22 @@
 
 #include <fmt/ranges.h>
 #include <png.h>
-#include <sys/resource.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
 #include <csetjmp>
 #include <cstdio>
-#include <fstream>
-#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "ptyche/core/error.h"
 #include "ptyche/core/files.h"
+#include "ptyche/core/memory.h"
 #include "ptyche/data/array.h"
 #include "ptyche/storage/numpy.h"
 
 namespace ptyche {
-
-namespace {
-
-/// A limit that a file of the system states, or none.
-double stated_limit(const char* file) {
-  std::ifstream in(file);
-  double bytes = 0;
-  return in >> bytes && bytes > 0 ? bytes : std::numeric_limits<double>::infinity();
-}
-
-/// What this process may take: the machine's memory, or less where the session or the container
-/// sets a limit.
-double memory_bytes() {
-  const double physical =
-      static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGE_SIZE));
-  rlimit address{};
-  const bool limited = getrlimit(RLIMIT_AS, &address) == 0 && address.rlim_cur != RLIM_INFINITY;
-  const double of_session =
-      limited ? static_cast<double>(address.rlim_cur) : std::numeric_limits<double>::infinity();
-  return std::min({physical, of_session, stated_limit("/sys/fs/cgroup/memory.max")});
-}
-
-}  // namespace
 
 at::Tensor from_unsigned_bits(const at::Tensor& bits) {
   if (bits.numel() == 0 || bits.min().item<std::int64_t>() >= 0) return bits;
@@ -65,10 +39,11 @@ std::int64_t checked_bytes(const std::vector<std::int64_t>& shape, std::int64_t 
     bytes *= static_cast<double>(std::max<std::int64_t>(length, 1));
     empty = empty || length == 0;
   }
-  require(bytes <= memory_bytes(),
-          "shape: expected at most {:.3g} GB, the memory that there is, found ({}), which needs "
-          "{:.3g} GB",
-          memory_bytes() / 1e9, fmt::join(shape, ", "), bytes / 1e9);
+  const double most = std::min(address_space(), memory_there() + scratch_room());
+  require(bytes <= most,
+          "shape: expected at most {:.3g} GB, the memory (and room on disk) that there is, found "
+          "({}), which needs {:.3g} GB",
+          most / 1e9, fmt::join(shape, ", "), bytes / 1e9);
   return empty ? 0 : static_cast<std::int64_t>(bytes);
 }
 

@@ -1,20 +1,15 @@
 // Memory of the kernels, and how images lie in it.
 #pragma once
 
+#include <c10/core/CPUAllocator.h>
+
 #include <algorithm>
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
-#include <memory>
-#include <new>
 
 #include "ptyche/engine/cpu/kernels.h"
 
 namespace ptyche::cpu {
-
-struct Free {
-  void operator()(void* memory) const { std::free(memory); }
-};
 
 /// One allocation, handed out piece by piece: zeroed, or left as it is until clear() or for what is
 /// written first.
@@ -23,25 +18,26 @@ class Scratch {
  public:
   explicit Scratch(std::int64_t count, bool zeroed = true)
       : bytes_((static_cast<std::size_t>(count) * sizeof(T) + kLine * 64 - 1) / kLine * kLine),
-        memory_(static_cast<T*>(std::aligned_alloc(kLine, bytes_))) {
-    if (!memory_) throw std::bad_alloc();
+        owner_(c10::GetCPUAllocator()->allocate(bytes_)),
+        memory_(static_cast<T*>(owner_.get())) {
     if (zeroed) clear();
   }
 
-  void clear() { std::memset(memory_.get(), 0, bytes_); }
+  void clear() { std::memset(memory_, 0, bytes_); }
 
   /// The next `count` numbers, from a new cache line on.
   T* take(std::int64_t count) {
-    T* piece = memory_.get() + used_;
+    T* piece = memory_ + used_;
     constexpr std::int64_t line = kLine / sizeof(T);
     used_ += (count + line - 1) / line * line;
     return piece;
   }
 
  private:
-  static constexpr std::size_t kLine = 64;
+  static constexpr std::size_t kLine = 64;  // LibTorch aligns what it allocates to it
   std::size_t bytes_;
-  std::unique_ptr<T, Free> memory_;
+  at::DataPtr owner_;  // LibTorch's, which knows what arrays have taken already
+  T* memory_;
   std::int64_t used_ = 0;
 };
 

@@ -1,0 +1,411 @@
+#include "ptyche/core/memory.h"
+
+#include <c10/core/CPUAllocator.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <linux/magic.h>
+#include <malloc.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/statfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <charconv>
+#include <chrono>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <limits>
+#include <mutex>
+#include <set>
+#include <thread>
+
+#include "ptyche/core/error.h"
+#include "ptyche/core/progress.h"
+
+namespace ptyche {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr double kInfinite = std::numeric_limits<double>::infinity();
+
+/// The number after `key` in a file of the system, or the file's first word where there is no key.
+double stated(const fs::path& file, const std::string& key = "") {
+  std::ifstream in(file);
+  std::string word;
+  double number = 0;
+  if (key.empty()) return in >> number ? number : kInfinite;
+  while (in >> word)
+    if (word == key && in >> number) return number;
+  return kInfinite;
+}
+
+double machine_memory() {
+  return static_cast<double>(sysconf(_SC_PHYS_PAGES)) *
+         static_cast<double>(sysconf(_SC_PAGE_SIZE));
+}
+
+double address_space_used() {
+  return stated("/proc/self/statm") * static_cast<double>(sysconf(_SC_PAGE_SIZE));
+}
+
+double resident_bytes() {
+  std::ifstream in("/proc/self/statm");
+  double pages = 0;
+  in >> pages >> pages;
+  return pages * static_cast<double>(sysconf(_SC_PAGE_SIZE));
+}
+
+/// What a version of control groups calls things.
+struct GroupFiles {
+  const char* root;
+  const char *limit, *usage, *droppable;
+};
+constexpr GroupFiles kFirstVersion{"/sys/fs/cgroup/memory", "memory.limit_in_bytes",
+                                   "memory.usage_in_bytes", "total_inactive_file"};
+constexpr GroupFiles kSecondVersion{"/sys/fs/cgroup", "memory.max", "memory.current",
+                                    "inactive_file"};
+
+/// The group of this process and those above it, as far as they can be seen.
+std::vector<fs::path> groups_of(const GroupFiles& files, const std::string& name) {
+  std::vector<fs::path> groups;
+  fs::path inner = fs::path(name).relative_path();
+  for (;; inner = inner.parent_path()) {
+    groups.push_back(files.root / inner);
+    if (inner.empty()) return groups;
+  }
+}
+
+struct GroupMemory {
+  double limit = kInfinite, free = kInfinite;
+};
+
+GroupMemory memory_of(const GroupFiles& files, const std::string& name) {
+  GroupMemory least;
+  for (const fs::path& group : groups_of(files, name)) {
+    const double limit = stated(group / files.limit);
+    if (!std::isfinite(limit)) continue;
+    const double used = stated(group / files.usage);
+    const double droppable = stated(group / "memory.stat", files.droppable);
+    const double taken = std::isfinite(used) ? used - (std::isfinite(droppable) ? droppable : 0) : 0;
+    least.limit = std::min(least.limit, limit);
+    least.free = std::min(least.free, limit - taken);
+  }
+  return least;
+}
+
+/// Of all groups that this process is in: the lines of /proc/self/cgroup are number:controllers:name.
+GroupMemory group_memory() {
+  GroupMemory least;
+  std::ifstream in("/proc/self/cgroup");
+  for (std::string line; std::getline(in, line);) {
+    const auto first = line.find(':'), second = line.find(':', first + 1);
+    if (first == std::string::npos || second == std::string::npos) continue;
+    const std::string controllers = "," + line.substr(first + 1, second - first - 1) + ",";
+    const bool second_version = controllers == ",,";
+    if (!second_version && controllers.find(",memory,") == std::string::npos) continue;
+    const GroupMemory found =
+        memory_of(second_version ? kSecondVersion : kFirstVersion, line.substr(second + 1));
+    least.limit = std::min(least.limit, found.limit);
+    least.free = std::min(least.free, found.free);
+  }
+  return least;
+}
+
+}  // namespace
+
+double address_space() {
+  rlimit limit{};
+  const bool limited = getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+  return limited ? static_cast<double>(limit.rlim_cur) : kInfinite;
+}
+
+double memory_there() {
+  return std::min({machine_memory(), address_space(), group_memory().limit});
+}
+
+double free_memory() {
+  const double available = 1024 * stated("/proc/meminfo", "MemAvailable:");
+  return std::max(0.0, std::min({machine_memory(), available, group_memory().free,
+                                 address_space() - address_space_used()}));
+}
+
+// Texts.
+
+double bytes_of(const std::string& text) {
+  double number = 0;
+  const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), number);
+  std::string unit(end, text.data() + text.size());
+  if (unit.size() > 1 && unit.back() == 'B') unit.pop_back();
+  static constexpr std::array<std::pair<const char*, double>, 6> kUnits{
+      {{"", 1}, {"B", 1}, {"k", 1e3}, {"M", 1e6}, {"G", 1e9}, {"T", 1e12}}};
+  for (const auto& [name, factor] : kUnits)
+    if (fault == std::errc() && unit == name && number >= 0 && std::isfinite(number))
+      return number * factor;
+  throw InvalidInput(fmt::format("expected bytes like 8G or 500M, found '{}'", text));
+}
+
+std::string bytes_text(double bytes) {
+  return bytes >= 1e9 ? fmt::format("{:.1f} GB", bytes / 1e9)
+                      : fmt::format("{:.0f} MB", bytes / 1e6);
+}
+
+std::vector<Field> fields(MemoryOptions& options) {
+  const TextTarget bytes{
+      .get = [&options] {
+        return options.bytes == 0 ? std::string("auto") : fmt::format("{:g}", options.bytes);
+      },
+      .set = [&options](const std::string& text) {
+        options.bytes = text == "auto" ? 0 : bytes_of(text);
+        require(options.bytes == 0 || options.bytes >= kLeastMemory,
+                "expected at least {}, found '{}'", bytes_text(kLeastMemory), text);
+      }};
+  return {{.name = "memory",
+           .target = bytes,
+           .help = "most memory to use, like 8G; auto = 80 % of what is free. Arrays that do not "
+                   "fit lie in nameless files in --scratch",
+           .affects_result = false},
+          {.name = "scratch",
+           .target = &options.scratch,
+           .help = "folder for arrays that do not fit into --memory; default $TMPDIR, else /var/tmp",
+           .affects_result = false}};
+}
+
+// Arrays in files.
+
+namespace {
+
+constexpr std::size_t kLarge = std::size_t{16} << 20;  // smaller arrays are not counted
+constexpr double kLeftOver = 0.75;  // of what is left, the most that one array may take
+constexpr auto kBetweenLooks = std::chrono::milliseconds(5);
+
+/// A large array: in a file where `file` is one, else in `memory`.
+struct Block {
+  void* data = nullptr;
+  std::size_t bytes = 0;
+  int file = -1;
+  at::DataPtr memory;
+};
+
+/// The one decision of a process about its memory: like LibTorch's allocator, which it feeds, it
+/// lives as long as the process.
+struct Memory {
+  std::atomic<double> limit = kInfinite;
+  std::atomic<double> used = 0;  ///< by large arrays in memory
+  std::mutex guards;             ///< what follows
+  fs::path scratch;
+  std::set<Block*> in_files;
+  bool told = false, watched = false;
+};
+
+Memory& memory() {
+  static auto* const one = new Memory;  // never destroyed: arrays of static objects may outlive it
+  return *one;
+}
+
+void release(void* context) {
+  auto* const block = static_cast<Block*>(context);
+  if (block->file < 0) {
+    memory().used -= static_cast<double>(block->bytes);
+  } else {
+    {
+      const std::lock_guard lock(memory().guards);
+      memory().in_files.erase(block);
+    }
+    munmap(block->data, block->bytes);
+    close(block->file);
+  }
+  delete block;
+}
+
+at::DataPtr pointer_to(Block* block) { return {block->data, block, &release, at::kCPU}; }
+
+/// A file of zeros that has no name any more.
+int nameless_file(const fs::path& folder, std::size_t bytes) {
+  std::string name = (folder / "ptyche-XXXXXX").string();
+  const int file = mkstemp(name.data());
+  require(file >= 0, "{}: cannot make a file for arrays that do not fit into memory: {}",
+          folder.string(), std::strerror(errno));
+  unlink(name.c_str());
+  // Now, and not when a page is written to: a full disk would end the program there.
+  const int fault = posix_fallocate(file, 0, static_cast<off_t>(bytes));
+  if (fault == 0) return file;
+  close(file);
+  throw InvalidInput(fmt::format("{}: no room for {} that do not fit into memory: {}",
+                                 folder.string(), bytes_text(static_cast<double>(bytes)),
+                                 std::strerror(fault)));
+}
+
+/// Gives back what is resident of the arrays in files. What was changed stays in the page cache
+/// until it is written.
+void give_back_pages() {
+  const std::lock_guard lock(memory().guards);
+  for (const Block* block : memory().in_files) {
+    sync_file_range(block->file, 0, 0, SYNC_FILE_RANGE_WRITE);
+    madvise(block->data, block->bytes, MADV_DONTNEED);
+  }
+}
+
+void keep_within_limit() {
+  if (resident_bytes() > memory().limit) give_back_pages();
+}
+
+[[noreturn]] void watch_pages() {
+  for (;;) {
+    std::this_thread::sleep_for(kBetweenLooks);
+    keep_within_limit();
+  }
+}
+
+Block* block_in_file(const fs::path& folder, std::size_t bytes) {
+  const int file = nameless_file(folder, bytes);
+  void* const data = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  if (data == MAP_FAILED) {
+    close(file);
+    throw InvalidInput(fmt::format("{} of {}: cannot be mapped into memory: {}",
+                                   bytes_text(static_cast<double>(bytes)), folder.string(),
+                                   std::strerror(errno)));
+  }
+  auto* const block = new Block{data, bytes, file, {}};
+  const std::lock_guard lock(memory().guards);
+  memory().in_files.insert(block);
+  if (!std::exchange(memory().watched, true)) std::thread(watch_pages).detach();
+  return block;
+}
+
+double room_left() { return memory().limit - kProgramBytes - memory().used; }
+
+/// Large arrays where use_memory's plan has them, small ones from `inner`.
+struct PlannedAllocator final : at::Allocator {
+  explicit PlannedAllocator(at::Allocator* usual) : inner(usual) {}
+
+  at::DataPtr allocate(std::size_t bytes) override {
+    if (bytes < kLarge) return inner->allocate(bytes);
+    const auto wanted = static_cast<double>(bytes);
+    if (wanted > kLeftOver * room_left()) return pointer_to(in_file(bytes));
+    auto* const block = new Block{nullptr, bytes, -1, inner->allocate(bytes)};
+    block->data = block->memory.get();
+    memory().used += wanted;
+    return pointer_to(block);
+  }
+
+  static Block* in_file(std::size_t bytes) {
+    const fs::path folder = scratch_folder();
+    const auto wanted = static_cast<double>(bytes);
+    require(!folder.empty(),
+            "an array of {} does not fit into {} of memory (--memory), and no folder for it can be "
+            "written to (--scratch)",
+            bytes_text(wanted), bytes_text(memory().limit));
+    Block* const block = block_in_file(folder, bytes);
+    const bool first = [] {
+      const std::lock_guard lock(memory().guards);
+      return !std::exchange(memory().told, true);
+    }();
+    if (first)
+      note("an array of {} is kept on disk (in {}, --scratch): {} of memory may be used (--memory)",
+           bytes_text(wanted), folder.string(), bytes_text(memory().limit));
+    return block;
+  }
+
+  void copy_data(void* to, const void* from, std::size_t bytes) const override {
+    default_copy_data(to, from, bytes);
+  }
+
+  at::Allocator* inner;
+};
+
+bool can_hold_files(const fs::path& folder) {
+  struct statfs about {};
+  if (folder.empty() || access(folder.c_str(), W_OK) != 0) return false;
+  if (statfs(folder.c_str(), &about) != 0) return false;
+  return about.f_type != TMPFS_MAGIC && about.f_type != RAMFS_MAGIC;
+}
+
+const Block* block_of(const at::Tensor& array) {
+  if (!array.defined() || !array.has_storage()) return nullptr;
+  const at::DataPtr& data = array.storage().data_ptr();
+  if (data.get_deleter() != &release) return nullptr;
+  const auto* const block = static_cast<const Block*>(data.get_context());
+  return block->file < 0 ? nullptr : block;
+}
+
+}  // namespace
+
+fs::path scratch_folder() {
+  {
+    const std::lock_guard lock(memory().guards);
+    if (!memory().scratch.empty()) return memory().scratch;
+  }
+  const char* const stated = std::getenv("TMPDIR");
+  for (const fs::path& folder : {fs::path(stated ? stated : ""), fs::path("/var/tmp"),
+                                 fs::path("/tmp"), fs::path(".")})
+    if (can_hold_files(folder)) return folder;
+  return {};
+}
+
+double scratch_room() {
+  std::error_code fault;
+  const fs::path folder = scratch_folder();
+  const fs::space_info space = folder.empty() ? fs::space_info{0, 0, 0} : fs::space(folder, fault);
+  return fault ? 0 : static_cast<double>(space.available);
+}
+
+void use_memory(const MemoryOptions& options) {
+  require(options.scratch.empty() || access(options.scratch.c_str(), W_OK) == 0,
+          "--scratch: expected a folder that can be written to, found {}", options.scratch.string());
+  {
+    const std::lock_guard lock(memory().guards);
+    memory().scratch = options.scratch;
+  }
+  memory().limit =
+      options.bytes > 0 ? options.bytes : std::max(kLeastMemory, kShareOfFree * free_memory());
+  // What the C library keeps of freed memory would count.
+  if (memory().limit < 8e9) mallopt(M_TRIM_THRESHOLD, static_cast<int>(memory().limit / 16));
+  static std::once_flag once;
+  std::call_once(once,
+                 [] { c10::SetCPUAllocator(new PlannedAllocator(c10::GetCPUAllocator()), 1); });
+}
+
+double memory_limit() { return memory().limit; }
+
+void require_room(double bytes, const std::string& what, const std::string& advice) {
+  const double in_memory = kLeftOver * std::max(0.0, room_left()), on_disk = scratch_room();
+  require(bytes <= std::max(in_memory, on_disk),
+          "{}: expected at most {} (memory that may be used) or {} (room on disk in {}), found {}; {}",
+          what, bytes_text(in_memory), bytes_text(on_disk), scratch_folder().string(),
+          bytes_text(bytes), advice);
+}
+
+at::Tensor array_in_file(const fs::path& folder, std::int64_t bytes) {
+  Block* const block = block_in_file(folder, static_cast<std::size_t>(bytes));
+  const c10::Storage storage(c10::Storage::use_byte_size_t(), static_cast<std::size_t>(bytes),
+                             pointer_to(block), nullptr, /*resizable=*/false);
+  return at::empty({0}, at::kByte).set_(storage, 0, {bytes}, {1});
+}
+
+bool lies_in_file(const at::Tensor& array) { return block_of(array) != nullptr; }
+
+void read_ahead(const at::Tensor& array, const at::Tensor& rows) {
+  const Block* const block = block_of(array);
+  if (!block || rows.numel() == 0) return;
+  keep_within_limit();  // on a busy machine the thread that watches comes too late
+  const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
+  const auto begin = reinterpret_cast<std::uintptr_t>(array.const_data_ptr());
+  const auto row_bytes =
+      static_cast<std::uintptr_t>(array.stride(0)) * static_cast<std::uintptr_t>(array.element_size());
+  const at::Tensor numbers = rows.contiguous();
+  const auto* number = numbers.const_data_ptr<std::int64_t>();
+  for (std::int64_t i = 0, end = 0; i < numbers.numel(); i = end) {
+    for (end = i + 1; end < numbers.numel() && number[end] == number[end - 1] + 1;) ++end;
+    const std::uintptr_t first = begin + static_cast<std::uintptr_t>(number[i]) * row_bytes;
+    const std::uintptr_t from = first / page * page;
+    madvise(reinterpret_cast<void*>(from),
+            first + static_cast<std::uintptr_t>(end - i) * row_bytes - from, MADV_WILLNEED);
+  }
+}
+
+}  // namespace ptyche
