@@ -20,7 +20,7 @@ constexpr double kSameRow = 1e-6;  // of a step
 constexpr std::int64_t kFramesAtOnce = 64;
 constexpr double kInDegrees = 180 / std::numbers::pi;
 constexpr double kHardlyCurl = 0.05, kSameTurn = 5;  // of the curl; degrees
-constexpr double kNearlyAsStrong = 0.7;
+constexpr double kNearlyAsStrong = 0.5;
 constexpr double kDefocusStep = 0.75;                                             // rad at the rim
 constexpr double kCoarseStep = 4, kNoiseStep = 8, kFineStep = 1, kFineReach = 8;  // degrees
 // Right within a degree: 18 and more | wrong: 12 and less, and noise alone below 5.
