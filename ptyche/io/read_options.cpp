@@ -65,8 +65,8 @@ std::vector<Field> fields(ReadOptions& options) {
       {.name = "scan-rotation",
        .target = &options.scan_rotation,
        .help = "angle in degrees from the detector's columns to the raster's, towards the rows; "
-               "auto: found from the patterns (how the shadow moves, where light is deflected) and "
-               "by short solves, for a transposed detector too"},
+               "auto: found from the patterns (what all agree on of the phase, where light is "
+               "deflected), for a transposed detector too"},
       {.name = "voltage",
        .target = &options.voltage_v,
        .unit = "V",

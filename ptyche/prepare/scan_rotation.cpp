@@ -1,42 +1,32 @@
 #include "ptyche/prepare/scan_rotation.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <limits>
+#include <functional>
 #include <numbers>
-#include <utility>
+#include <numeric>
 #include <vector>
 
 #include "ptyche/core/error.h"
 #include "ptyche/core/parallel.h"
 #include "ptyche/core/progress.h"
-#include "ptyche/data/array.h"
-#include "ptyche/prepare/likeness.h"
-#include "ptyche/prepare/probe_search.h"
+#include "ptyche/prepare/phase_energy.h"
 
 namespace ptyche {
 namespace {
 
-constexpr std::int64_t kSmallestRaster = 4;
+constexpr std::int64_t kSmallestRaster = 4, kFewestUsed = 8;
 constexpr double kSameRow = 1e-6;  // of a step
 constexpr std::int64_t kFramesAtOnce = 64;
 constexpr double kInDegrees = 180 / std::numbers::pi;
-constexpr std::int64_t kShadowPatterns = 400, kPairsOfShadows = 400;
-constexpr double kLeastGain = 0.1, kMostGain = 8, kNextGain = 1.15;  // pattern px per position px
-constexpr double kNearlyAsStrong = 0.5, kStrongShadow = 12, kLittleCurl = 0.3, kHardlyCurl = 0.05;
-constexpr double kSomethingExplained = 0.15, kLeastRoom = 1.01;
-constexpr std::size_t kMostShadows = 4;
-constexpr double kFarthestShadow = 0.4;  // of the pattern: shifts beyond it wrap
-constexpr std::int64_t kAngles = 36;
-constexpr double kShadowStep = 180.0 / kAngles, kSameTurn = 5;  // degrees
-constexpr double kLeastShadow = 5;                              // standard errors
-constexpr const char* kRefineChain = "rpie:10,lbfgs:15";
-constexpr double kWideStep = 3, kNarrowStep = 1.5;  // degrees
-
-struct RasterShape {
-  std::int64_t rows = 0, cols = 0;
-};
+constexpr double kHardlyCurl = 0.05, kSameTurn = 5;  // of the curl; degrees
+constexpr double kNearlyAsStrong = 0.5;
+constexpr double kDefocusStep = 0.75;                                             // rad at the rim
+constexpr double kCoarseStep = 4, kNoiseStep = 8, kFineStep = 1, kFineReach = 8;  // degrees
+// Right within a degree: 18 and more | wrong: 12 and less, and noise alone below 5.
+constexpr double kLeastEnergy = 15;
+// A phase q^4 is most like 1.4 q^2 where energies are found without it.
+constexpr double kDefocusOfSpherical = 1.4;
 
 /// Rows and columns of positions (n, 2) that lie row by row on an unturned raster.
 std::optional<RasterShape> raster_of(const at::Tensor& positions) {
@@ -114,210 +104,178 @@ bool has_pits(const Deflections& field, double degrees) {
   return sum_of((sources - sources.mean()).pow(3)) > 0;
 }
 
-/// Those of a detector as it is, and of a transposed one.
-std::array<Deflections, 2> both_deflections(const Scan& scan, const RasterShape& shape) {
+/// Those of a detector as it is, or of a transposed one.
+Deflections deflections(const Scan& scan, const RasterShape& shape, bool transposed) {
   const at::Tensor centres = centres_of_mass(scan);
   const at::Tensor moved = (centres - centres.mean(0)).t().reshape({2, shape.rows, shape.cols});
-  return {deflections_of(moved[1], moved[0]), deflections_of(moved[0], moved[1])};
-}
-
-/// A turn along which shadows move in patterns of neighbours: of curved light only.
-struct ShadowTurn {
-  ScanRotation turn;
-  double strength = 0;  ///< standard errors
-};
-
-/// Correlations of neighbours, and their steps on the unturned raster.
-struct NeighbourPairs {
-  at::Tensor correlations, steps;  // (pairs, M, M) float32, (pairs, 2) float64
-  double error = 1;                // of their mean odd part
-};
-
-NeighbourPairs pairs_of(const Scan& part) {
-  const Likeness likeness = likeness_of(part.counts().to(at::kFloat), part.mask());
-  const Pairs pairs = neighbours(part.positions(), kPairsOfShadows);
-  std::vector<std::int64_t> first, second;
-  for (const auto& [a, b] : pairs) {
-    first.push_back(a);
-    second.push_back(b);
-  }
-  const auto places = [&](const std::vector<std::int64_t>& numbers) {
-    return part.positions().index_select(0, at::tensor(numbers, at::kLong));
-  };
-  at::Tensor all = correlations(likeness, pairs).contiguous();
-  const double deviation = pairs.empty() ? 1 : all.std().item<double>();
-  return {
-      std::move(all), places(second) - places(first),
-      deviation / std::sqrt(2.0 * std::max<double>(1, static_cast<double>(pairs.size()))) + 1e-12};
-}
-
-/// Mean odd correlation, in standard errors, at the gain times the turned steps.
-double odd_along(const NeighbourPairs& all, const ScanRotation& turn, double gain) {
-  const at::Tensor moves = turned(all.steps, turn) * gain;
-  const std::vector<double> there = values_at(all.correlations, to_vector(moves.reshape(-1))),
-                            back = values_at(all.correlations, to_vector((-moves).reshape(-1)));
-  double sum = 0;
-  for (std::size_t i = 0; i < there.size(); ++i) sum += 0.5 * (there[i] - back[i]);
-  return sum / (static_cast<double>(there.size()) * all.error);
-}
-
-/// The strongest at each angle, over all gains whose shifts do not wrap, either sign of them.
-std::vector<double> strengths_by_angle(const NeighbourPairs& all, bool transposed) {
-  const double longest = all.steps.abs().max().item<double>();
-  const double most = std::min(
-      kMostGain, kFarthestShadow * static_cast<double>(all.correlations.size(-1)) / longest);
-  std::vector<double> strengths(kAngles, 0.0);
-  side_by_side(kAngles, [&](std::int64_t i) {
-    const ScanRotation turn{.degrees = static_cast<double>(i) * kShadowStep,
-                            .transposed = transposed};
-    double& best = strengths[static_cast<std::size_t>(i)];
-    for (double gain = kLeastGain; gain < most; gain *= kNextGain)
-      best = std::max(best, std::abs(odd_along(all, turn, gain)));
-  });
-  return strengths;
-}
-
-/// Peaks over the angles of a half turn, for the opposite one is the twin.
-void add_shadows(std::vector<ShadowTurn>& found, const NeighbourPairs& all, bool transposed) {
-  const std::vector<double> strengths = strengths_by_angle(all, transposed);
-  for (std::size_t i = 0; i < strengths.size(); ++i) {
-    const double before = strengths[(i + kAngles - 1) % kAngles], here = strengths[i],
-                 after = strengths[(i + 1) % kAngles];
-    if (here < kLeastShadow || here < before || here <= after) continue;
-    const double bend = before + after - 2 * here;
-    const double beside = bend < 0 ? 0.5 * (before - after) / bend : 0;
-    found.push_back(
-        {{.degrees = (static_cast<double>(i) + beside) * kShadowStep, .transposed = transposed},
-         here});
-  }
-}
-
-/// Strongest first.
-std::vector<ShadowTurn> turns_of_shadows(const Scan& part) {
-  const NeighbourPairs all = pairs_of(part);
-  std::vector<ShadowTurn> found;
-  if (all.steps.size(0) == 0) return found;
-  for (const bool transposed : {false, true}) add_shadows(found, all, transposed);
-  std::ranges::stable_sort(found, std::greater<>(), &ShadowTurn::strength);
-  return found;
+  return transposed ? deflections_of(moved[0], moved[1]) : deflections_of(moved[1], moved[0]);
 }
 
 /// Of two turns up to the opposite one, which is the twin's.
 double degrees_apart(double a, double b) { return std::abs(std::remainder(a - b, 180)); }
 
-/// A turn that is tried.
-struct Trial {
+struct Guess {
   ScanRotation turn;
-  std::optional<FoundProbe> found = {};
-
-  /// -1 where nothing is known: the mean pattern is no worse than the noise.
-  double explained() const {
-    const bool tells = found && found->fit.mean_pattern > kLeastRoom * found->fit.noise;
-    return tells ? found->fit.explained() : -1;
-  }
+  Aberrations aberrations;
+  double evidence = 0;
 };
 
-void add(std::vector<Trial>& trials, double degrees, bool transposed) {
-  for (const Trial& each : trials)
-    if (each.turn.transposed == transposed && degrees_apart(each.turn.degrees, degrees) < kSameTurn)
-      return;
-  trials.push_back({{.degrees = std::remainder(degrees, 360), .transposed = transposed}});
-}
+/// Sums in rings for all turns, degrees `step` apart, and both orders of the detector's axes.
+struct RingEnergies {
+  std::vector<ScanRotation> turns;
+  std::vector<std::vector<double>> rings;
+};
 
-void try_out(Trial& trial, const Scan& scan) {
-  if (trial.found) return;
-  try {
-    trial.found = find_probe(with_raster_turned(scan, trial.turn), scan.probe_given());
-  } catch (const InvalidInput&) {  // no start could be solved so
-  }
-}
-
-/// The trial that explains most.
-Trial best_of(std::vector<Trial> trials, const Scan& scan) {
-  for (Trial& each : trials) {
-    try_out(each, scan);
-    detail("raster turned by {:.1f} degrees{}: {:.2f} explained", each.turn.degrees,
-           each.turn.transposed ? ", transposed" : "", each.explained());
-  }
-  return *std::ranges::max_element(trials, {}, &Trial::explained);
-}
-
-/// Whether an image came of it: right turns .23 .. .99 | no image of few electrons -.5 .. .0.
-bool is_sure(const Trial& best) { return best.explained() > kSomethingExplained; }
-
-/// Deviance of held-out patterns after a short solve with the raster turned by each.
-std::vector<double> deviances(const Scan& part, const Trial& best,
-                              const std::vector<double>& turns) {
-  const CatchInterrupts catching;
-  std::vector<double> all(turns.size(), std::numeric_limits<double>::infinity());
-  side_by_side(static_cast<std::int64_t>(turns.size()), [&](std::int64_t i) {
-    const auto place = static_cast<std::size_t>(i);
-    const ScanRotation turn{.degrees = turns[place], .transposed = best.turn.transposed};
-    const auto solved =
-        solve_shortly(with_raster_turned(part, turn), best.found->probe, chain_from(kRefineChain));
-    if (solved) all[place] = solved->fit.deviance;
-  });
-  if (interrupted()) throw Interrupted("stopped while the raster's turn was looked for");
+RingEnergies around(const PhaseEnergy& energy, const PhaseGradients& gradients, double step) {
+  const at::Tensor pairs = energy.pairs(gradients);
+  RingEnergies all;
+  for (const bool transposed : {false, true})
+    for (double degrees = 0; degrees < 360; degrees += step) {
+      all.turns.push_back({.degrees = degrees, .transposed = transposed});
+      all.rings.push_back(energy.in_rings(energy.energy(pairs, degrees, transposed)));
+    }
   return all;
 }
 
-/// Where the parabola through five values at -2 .. 2 steps is least, at most two steps away.
-double least_of_five(const std::vector<double>& values) {
-  const double slope = (2 * values[4] + values[3] - values[1] - 2 * values[0]) / 10;
-  const double bend = (2 * values[4] - values[3] - 2 * values[2] - values[1] + 2 * values[0]) / 14;
-  const auto least = std::ranges::min_element(values) - values.begin();
-  if (!(bend > 0) || !std::isfinite(bend)) return static_cast<double>(least - 2);
-  return std::clamp(-slope / (2 * bend), -2.0, 2.0);
-}
-
-/// Where held-out patterns are foretold best: five turns, again where that lies at their end, and
-/// five more beside each other.
-double refined(const Scan& part, const Trial& best) {
-  double degrees = best.turn.degrees;
-  const auto look = [&](double step) {
-    std::vector<double> turns;
-    for (int i = -2; i <= 2; ++i) turns.push_back(degrees + i * step);
-    const double least = least_of_five(deviances(part, best, turns));
-    degrees += step * least;
-    return std::abs(least);
-  };
-  if (look(kWideStep) > 1) look(kWideStep);
-  look(kNarrowStep);
-  return degrees;
-}
-
-/// Shadows that are nearly as strong as the strongest; where none is strong, the turns that leave
-/// the deflections the least curl.
-std::vector<Trial> candidates(const Scan& scan, const std::array<Deflections, 2>& fields) {
-  std::vector<Trial> trials;
-  const std::vector<ShadowTurn> shadows = turns_of_shadows(middle_of(scan, kShadowPatterns));
-  const double strongest = shadows.empty() ? 0 : shadows[0].strength;
-  for (const ShadowTurn& each : shadows)
-    if (each.strength > kNearlyAsStrong * strongest && trials.size() < kMostShadows)
-      add(trials, each.turn.degrees, each.turn.transposed);
-  for (const bool transposed : {false, true}) {
-    const LeastCurl curl = least_curl(fields[transposed ? 1 : 0]);
-    if (strongest < kStrongShadow || curl.left < kLittleCurl) add(trials, curl.degrees, transposed);
+/// Variance of each ring over turns of patterns whose signs are random.
+std::vector<double> noise_in(const PhaseEnergy& energy, const PhaseGradients& gradients) {
+  const RingEnergies noise = around(energy, energy.with_random_signs(gradients), kNoiseStep);
+  const auto turns = static_cast<double>(noise.rings.size());
+  std::vector<double> variance;
+  for (std::size_t ring = 0; ring < PhaseEnergy::kRings; ++ring) {
+    double sum = 0, squares = 0;
+    for (const std::vector<double>& each : noise.rings) {
+      sum += each[ring];
+      squares += each[ring] * each[ring];
+    }
+    variance.push_back(squares / turns - sum * sum / (turns * turns) + 1e-30);
   }
-  return trials;
+  return variance;
+}
+
+/// Gain of the log-likelihood by a sample of any power in each ring: with m = power^2 / variance
+/// independent waves, whose power is r = 1 + energy / power times that of noise alone, m (r - 1 -
+/// log r).
+double evidence_in(const std::vector<double>& energies, const std::vector<double>& powers,
+                   const std::vector<double>& variances) {
+  double sum = 0;
+  for (std::size_t ring = 0; ring < energies.size(); ++ring) {
+    if (!(powers[ring] > 0)) continue;
+    const double waves = std::max(1.0, powers[ring] * powers[ring] / variances[ring]);
+    const double more = std::max(0.0, energies[ring]) / powers[ring];
+    sum += waves * (more - std::log1p(more));
+  }
+  return sum;
+}
+
+double sum_over(const std::vector<double>& values) {
+  return std::accumulate(values.begin(), values.end(), 0.0);
+}
+
+/// All turns at one defocus.
+std::vector<Guess> turns_at(const PhaseEnergy& energy, const Aberrations& aberrations) {
+  const PhaseGradients gradients = energy.gradients(aberrations);
+  const std::vector<double> powers = energy.in_rings(gradients.powers),
+                            variances = noise_in(energy, gradients);
+  const RingEnergies all = around(energy, gradients, kCoarseStep);
+  std::vector<Guess> found;
+  for (std::size_t i = 0; i < all.turns.size(); ++i) {
+    found.push_back({.turn = all.turns[i],
+                     .aberrations = aberrations,
+                     .evidence = evidence_in(all.rings[i], powers, variances)});
+    found.back().turn.strength = sum_over(all.rings[i]) / std::sqrt(sum_over(variances));
+  }
+  return found;
+}
+
+/// Guesses side by side, in the order of the aberrations.
+std::vector<Guess> guesses(const std::vector<Aberrations>& all,
+                           const std::function<std::vector<Guess>(const Aberrations&)>& at_one) {
+  const CatchInterrupts catching;
+  std::vector<std::vector<Guess>> found(all.size());
+  side_by_side(static_cast<std::int64_t>(all.size()), [&](std::int64_t i) {
+    const auto place = static_cast<std::size_t>(i);
+    if (!interrupted()) found[place] = at_one(all[place]);
+  });
+  if (interrupted()) throw Interrupted("stopped while the raster's turn was looked for");
+  std::vector<Guess> together;
+  for (const std::vector<Guess>& each : found)
+    together.insert(together.end(), each.begin(), each.end());
+  return together;
+}
+
+/// Over all turns at all defoci of one sign (the other sign with the opposite turn is the twin): of
+/// those that are nearly as strong as the strongest, that of the most evidence.
+Guess coarse_guess(const PhaseEnergy& energy) {
+  std::vector<Aberrations> defoci;
+  for (double defocus = 0; defocus <= energy.most_defocus(); defocus += kDefocusStep)
+    defoci.push_back({.defocus = defocus});
+  std::vector<Guess> found = guesses(
+      defoci, [&](const Aberrations& aberrations) { return turns_at(energy, aberrations); });
+  const auto strength = [](const Guess& guess) { return guess.turn.strength; };
+  const double enough = kNearlyAsStrong * strength(*std::ranges::max_element(found, {}, strength));
+  std::erase_if(found, [&](const Guess& guess) { return strength(guess) < enough; });
+  return *std::ranges::max_element(found, {}, &Guess::evidence);
+}
+
+/// Where the parabola through the largest value and those beside it is largest, in steps.
+double place_of_largest(const std::vector<double>& values) {
+  const auto i = std::ranges::max_element(values) - values.begin();
+  const auto here = static_cast<double>(i);
+  if (i == 0 || i + 1 == std::ssize(values)) return here;
+  const auto place = static_cast<std::size_t>(i);
+  const double before = values[place - 1], after = values[place + 1],
+               bend = before + after - 2 * values[place];
+  return bend < 0 ? here + 0.5 * (before - after) / bend : here;
+}
+
+/// The turn near by of the largest energy at these aberrations, in standard errors of noise alone.
+Guess nearby_turn(const PhaseEnergy& energy, const Guess& from, const Aberrations& aberrations) {
+  const PhaseGradients gradients = energy.gradients(aberrations);
+  const at::Tensor pairs = energy.pairs(gradients);
+  const double error = std::sqrt(sum_of(gradients.powers.square()));
+  std::vector<double> strengths;
+  for (double beside = -kFineReach; beside <= kFineReach; beside += kFineStep)
+    strengths.push_back(
+        sum_of(energy.energy(pairs, from.turn.degrees + beside, from.turn.transposed)) / error);
+  Guess found = from;
+  found.aberrations = aberrations;
+  found.turn.degrees += place_of_largest(strengths) * kFineStep - kFineReach;
+  found.evidence = *std::ranges::max_element(strengths);
+  return found;
+}
+
+/// With spherical aberration of both signs and none.
+Guess fine_guess(const PhaseEnergy& energy, const Guess& coarse) {
+  std::vector<Aberrations> near;
+  for (const double spherical : {-3., 0., 3.})
+    for (const double more : {-1., 0., 1.})
+      near.push_back(
+          {coarse.aberrations.defocus - kDefocusOfSpherical * spherical + more, spherical});
+  const std::vector<Guess> found = guesses(near, [&](const Aberrations& aberrations) {
+    return std::vector<Guess>{nearby_turn(energy, coarse, aberrations)};
+  });
+  return *std::ranges::max_element(found, {}, &Guess::evidence);
 }
 
 }  // namespace
 
 std::optional<ScanRotation> find_scan_rotation(const Scan& scan) {
   const std::optional<RasterShape> shape = raster_of(scan.positions());
-  if (!shape || scan.frames_with(FrameUse::used).size(0) < kLeastPatterns) return std::nullopt;
-  const std::array<Deflections, 2> fields = both_deflections(scan, *shape);
-  Trial best = best_of(candidates(scan, fields), scan);
-  if (!is_sure(best)) return std::nullopt;
-  const Deflections& field = fields[best.turn.transposed ? 1 : 0];
+  if (!shape || scan.frames_with(FrameUse::used).size(0) < kFewestUsed) return std::nullopt;
+  const PhaseEnergy energy(scan, *shape);
+  const Guess coarse = coarse_guess(energy);
+  detail("raster turned by {:.0f} degrees{}: {:.1f} standard errors, defocus {:.2f} rad at the rim",
+         coarse.turn.degrees, coarse.turn.transposed ? ", transposed" : "", coarse.turn.strength,
+         coarse.aberrations.defocus);
+  if (coarse.turn.strength < kLeastEnergy) return std::nullopt;
+  ScanRotation turn = fine_guess(energy, coarse).turn;
+  const Deflections field = deflections(scan, *shape, turn.transposed);
   const LeastCurl curl = least_curl(field);
-  const bool curl_tells =
-      curl.left < kHardlyCurl && degrees_apart(curl.degrees, best.turn.degrees) < kSameTurn;
-  const double degrees = curl_tells ? curl.degrees : refined(middle_of(scan, kFinalPatterns), best);
-  best.turn.degrees = std::remainder(degrees + (has_pits(field, degrees) ? 180 : 0), 360);
-  best.turn.explained = best.explained();
-  return best.turn;
+  if (curl.left < kHardlyCurl && degrees_apart(curl.degrees, turn.degrees) < kSameTurn)
+    turn.degrees = curl.degrees;
+  turn.degrees = std::remainder(turn.degrees + (has_pits(field, turn.degrees) ? 180 : 0), 360);
+  return turn;
 }
 
 Scan with_raster_turned(const Scan& scan, const ScanRotation& rotation) {
@@ -329,17 +287,15 @@ Scan read_turned_scan(const ReadOptions& options) {
   const Scan scan = read_scan(options);
   if (options.scan_rotation != "auto") return scan;
   const std::optional<ScanRotation> found = find_scan_rotation(scan);
-  require(found.has_value(),
-          "--scan-rotation auto: {}: expected a raster of which one turn leads to an image, found "
-          "none: "
-          "too few electrons a pattern, too little overlap, or no raster; give it in degrees",
-          options.file.string());
+  require(
+      found.has_value(),
+      "--scan-rotation auto: {}: expected a raster whose patterns agree on one turn, found none: "
+      "too few electrons a pattern, too little overlap, or no raster; give it in degrees",
+      options.file.string());
   note(
-      "the raster is turned by {:.1f} degrees{} ({:.0f} % of held-out patterns is explained so); "
-      "the "
-      "opposite turn is the twin image",
-      found->degrees, found->transposed ? " against a transposed detector" : "",
-      100 * found->explained);
+      "the raster is turned by {:.1f} degrees{} ({:.0f} standard errors); the opposite turn is the "
+      "twin image",
+      found->degrees, found->transposed ? " against a transposed detector" : "", found->strength);
   return with_raster_turned(scan, *found);
 }
 

@@ -1,7 +1,7 @@
-// The turn of a raster against the detector, as microscopes leave it to be found. Out of focus the
-// sample's shadow moves along the scan's steps (likeness.h); in focus light is deflected along the
-// slope of the object's phase (Ehrenfest; Muller et al., Nat. Commun. 5, 5653 (2014)), and a slope
-// has no curl. Both give candidates, short solves choose among them.
+// The turn of a raster against the detector, as microscopes leave it to be found. At the right turn
+// and defocus all patterns say the same of the sample's phase (phase_energy.h), with few electrons
+// too. In focus and with many, light is deflected along the slope of the phase (Ehrenfest; Muller
+// et al., Nat. Commun. 5, 5653 (2014)), and a slope has no curl.
 #pragma once
 
 #include <optional>
@@ -14,21 +14,17 @@ namespace ptyche {
 struct ScanRotation {
   double degrees = 0;       ///< of the raster's columns against the detector's, towards its rows
   bool transposed = false;  ///< the detector's rows are the scan's columns
-  double explained = 0;     ///< HeldOutFit::explained of the search for the probe so
+  double strength = 0;      ///< of the phase's energy, standard errors of noise alone
 };
 
 /// Over an unturned raster (row by row) of at least 4 x 4:
-/// 1. candidates: turns, as it is and transposed, along which shadows move in neighbouring
-/// patterns,
-///    up to kMostShadows of them; where these are weak, the turns that leave the field of centres
-///    of mass the least curl;
-/// 2. each is tried by a search for the first probe (find_probe); the one that explains most wins;
-/// 3. where the curl that is left is not nearly nothing, short solves at turns beside it, on 200
-///    patterns: the least deviance of held-out ones, by a parabola.
-/// The opposite turn is the twin image; chosen is the one whose phase has peaks rather than pits,
-/// as atoms make them. Nothing where the positions are no such raster, or where nothing is
-/// explained: noise, too few electrons. The same on any number of threads. Throws Interrupted after
-/// Ctrl-C.
+/// 1. at each defocus of one sign, all turns, as it is and transposed: that of the most evidence;
+/// 2. turns near by, with spherical aberration too: that of the largest energy;
+/// 3. the turn that leaves the field of centres of mass the least curl, where that is nearly
+/// nothing. The opposite turn is the twin image; chosen is the one whose phase has peaks rather
+/// than pits, as atoms make them. Nothing where the positions are no such raster, or where the
+/// energy is not far above noise: too few electrons. The same on any number of threads. Throws
+/// Interrupted after Ctrl-C.
 std::optional<ScanRotation> find_scan_rotation(const Scan& scan);
 
 /// The scan with its raster turned so, about its middle.

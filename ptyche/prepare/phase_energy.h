@@ -1,0 +1,75 @@
+// How much of a raster's patterns one image of the object's phase explains, for any turn of the
+// raster and any defocus, without a solve.
+//
+// The derivative of the Poisson likelihood by the phase at an empty object is, of the j-th pattern
+// I, g_j(x) = Im(P*(x) F^-1[(I / M - 1) P^](x)), M the mean pattern, P^ = sqrt(M) exp(i chi). At
+// the right turn and phase chi the g_j of neighbours, each laid in its place r_j, say the same of
+// the sample. Their energy |sum_j g_j(x - r_j)|^2 less that of each alone, which is all that photon
+// noise adds to, is a sum over pairs; on a raster pairs of one step are summed once for all turns.
+#pragma once
+
+#include <ATen/ATen.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "ptyche/data/scan.h"
+
+namespace ptyche {
+
+struct RasterShape {
+  std::int64_t rows = 0, cols = 0;
+};
+
+/// Of the far field: defocus q^2 + spherical q^4, rad, q = 1 at the bright disk's rim.
+struct Aberrations {
+  double defocus = 0, spherical = 0;
+};
+
+/// The g_j of one far field's phase, on K frequencies.
+struct PhaseGradients {
+  at::Tensor spectra;  ///< (n, K) complex64
+  at::Tensor powers;   ///< (K) float64, of all patterns, a frequency's opposite included
+};
+
+class PhaseEnergy {
+ public:
+  /// Energies are summed in so many rings of frequencies, out to the bright disk's diameter.
+  static constexpr std::int64_t kRings = 8;
+
+  /// Of a raster (row by row) of at least 4 x 4 patterns, or of as much of its middle as is enough;
+  /// patterns that are not used count as empty ones. Only the detector's middle is looked at, out
+  /// to twice the bright disk.
+  PhaseEnergy(const Scan& scan, const RasterShape& shape);
+
+  /// The probe's radius at this defocus (geometric) stays within the window: rad at the rim.
+  double most_defocus() const;
+
+  PhaseGradients gradients(const Aberrations& aberrations) const;
+
+  /// The same with random signs of the patterns: noise alone, of the same power.
+  PhaseGradients with_random_signs(const PhaseGradients& gradients) const;
+
+  /// Sums over all pairs of one step on the raster, (steps, K) complex64.
+  at::Tensor pairs(const PhaseGradients& gradients) const;
+
+  /// Energy at each frequency, (K) float64, with the raster turned by an angle from the detector's
+  /// columns towards its rows, against the detector as it is or transposed.
+  at::Tensor energy(const at::Tensor& pairs, double degrees, bool transposed) const;
+
+  /// Sums of values (K) in the rings, kRings of them.
+  std::vector<double> in_rings(const at::Tensor& values) const;
+
+ private:
+  RasterShape shape_;
+  double radius_px_ = 0;             // of the bright disk
+  std::int64_t size_ = 0;            // of what is looked at, pixels
+  double step_ = 0;                  // of the raster, object pixels of that size
+  at::Tensor residual_;              // (n, size, size) float32, (I / M - 1) sqrt(M), FFT order
+  at::Tensor amplitude_, square_;    // (size, size) float32, sqrt(M) and q^2, FFT order
+  at::Tensor kept_, ring_, weight_;  // (K) places, rings, and 2 where the opposite is not kept
+  at::Tensor row_, col_;             // (K) float32, rad per object pixel
+  std::vector<std::pair<std::int64_t, std::int64_t>> steps_;
+};
+
+}  // namespace ptyche
