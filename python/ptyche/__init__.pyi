@@ -1673,9 +1673,9 @@ compare_models: _CompareModels
 class _Info(Protocol):
     """What is in a file: shapes, counts, overlap, dose.
 
-    engines: what each engine of the physics covers, instead of a file (default False)
+    engines: list of what each engine of the physics covers, instead of a file (default False)
     check: of a scan what is wrong with it, and what reconstruct and solve would mend; the exit code is 1 where they would refuse it (default False)
-    output_dir: with --check: folder for checks.png and checks.json (default '')
+    output_dir: folder for checks.png and checks.json of --check (default '')
     full: of a scan read all patterns and not a few of them; also its SHA-256, and how long the reading took (default False)
     groups: of a scan also the groups that --gridsize and the like make, and their overlap (default False)
     gridsize: groups of gridsize^2 patterns, chosen once; 0 = drawn anew in every epoch (0..8, default 1)
