@@ -91,8 +91,8 @@ Field no_verdict_option(bool& leave_out) {
   return {.name = "no-verdict",
           .target = &leave_out,
           .help =
-              "do not judge the image: good, doubtful or failed (exit code 4), by two more "
-              "solves of a part of the patterns"};
+              "no verdict (good, doubtful, failed: exit code 4); it takes two more solves of a "
+              "part of the patterns"};
 }
 
 std::optional<Verdict> judged(const Scan& scan, const Reconstruction& image,

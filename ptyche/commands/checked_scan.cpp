@@ -22,10 +22,9 @@ ExamineOptions examine_options(const ReadOptions& options) {
 }
 
 Field no_check_option(bool& no_check) {
-  return {
-      .name = "no-check",
-      .target = &no_check,
-      .help = "take the scan as it is: nothing is examined, mended or refused (see info --check)"};
+  return {.name = "no-check",
+          .target = &no_check,
+          .help = "no examination of the scan: nothing is mended or refused (see info --check)"};
 }
 
 Scan checked_scan(const ReadOptions& options, bool no_check) {

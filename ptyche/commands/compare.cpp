@@ -98,8 +98,8 @@ Command compare_command() {
                       {.name = "window",
                        .target = &options->window,
                        .unit = "px",
-                       .help = "row_begin,row_end,col_begin,col_end of B to compare; by default "
-                               "the lit part of its central half"}},
+                       .help = "row_begin,row_end,col_begin,col_end of B to compare; default: the "
+                               "lit part of its central half"}},
           .references = {"M. van Heel, M. Schatz, J. Struct. Biol. 151, 250 (2005)",
                          "Z. Wang et al., IEEE Trans. Image Process. 13, 600 (2004)"},
           .run = [options] { run_compare(*options); }};

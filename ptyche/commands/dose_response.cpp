@@ -55,8 +55,8 @@ Command dose_response_command() {
           .references = {"O. Hoidn, A. A. Mishra, A. Mehta, Sci. Rep. 13, 22789 (2023)"},
           .run = [options] { run(*options); },
           .basic = {"output-dir", "overwrite", "N", "gridsize", "network", "train-patterns",
-                    "test-patterns", "nphotons-high", "nphotons-low", "epochs", "seed", "resume",
-                    "threads"}};
+                    "test-patterns", "mean-counts-high", "mean-counts-low", "epochs", "seed",
+                    "resume", "threads"}};
 }
 
 }  // namespace ptyche

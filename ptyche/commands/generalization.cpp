@@ -106,7 +106,7 @@ Command generalization_command() {
       .references = {"O. Hoidn, A. A. Mishra, A. Mehta, Sci. Rep. 13, 22789 (2023)"},
       .run = [options] { run(*options); },
       .basic = {"output-dir", "overwrite", "sizes", "trials", "models", "gridsize", "epochs", "N",
-                "nphotons", "seed", "resume", "threads"}};
+                "mean-counts", "seed", "resume", "threads"}};
 }
 
 }  // namespace ptyche

@@ -75,7 +75,7 @@ Command grid_lines_command() {
           .references = {"O. Hoidn, A. A. Mishra, A. Mehta, Sci. Rep. 13, 22789 (2023)"},
           .run = [options] { run(*options); },
           .basic = {"output-dir", "overwrite", "N", "gridsize", "nimgs-train", "nimgs-test",
-                    "nphotons", "models", "epochs", "seed", "resume", "threads"}};
+                    "mean-counts", "models", "epochs", "seed", "resume", "threads"}};
 }
 
 }  // namespace ptyche

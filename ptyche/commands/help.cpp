@@ -68,13 +68,14 @@ std::string default_text(const Field& option) {
   return value_text(option);
 }
 
-/// "(a|b, 1..64, unit px, default 16)": whatever of it there is.
-std::string details(const Field& option) {
+/// "(a|b, 1..64, unit px, default 16)": whatever of it there is; other names where they are wanted.
+std::string details(const Field& option, bool with_aliases) {
   std::vector<std::string> parts;
   if (!choices_of(option).empty()) parts.push_back(kind(option));
   if (const std::string range = range_text(option); !range.empty()) parts.push_back(range);
   if (!option.unit.empty()) parts.push_back("unit " + option.unit);
-  for (const std::string& alias : option.aliases) parts.push_back("also --" + alias);
+  if (with_aliases)
+    for (const std::string& alias : option.aliases) parts.push_back("also --" + alias);
   const std::string value = default_text(option);
   if (option.required || value == "on") parts.push_back(option.required ? value : "default on");
   if (!option.required && !value.empty() && !std::holds_alternative<bool*>(option.target))
@@ -82,11 +83,11 @@ std::string details(const Field& option) {
   return parts.empty() ? "" : fmt::format(" ({})", fmt::join(parts, ", "));
 }
 
-OptionEntry entry_of(const Field& option) {
+OptionEntry entry_of(const Field& option, bool with_aliases) {
   const std::string letter = option.short_name.empty() ? "" : "-" + option.short_name + ", ";
   const std::string form = placeholder(option);
   return {letter + "--" + option.name + (form.empty() ? "" : " " + form),
-          option.help + details(option)};
+          option.help + details(option, with_aliases)};
 }
 
 /// Long names stand below each other, whether there is a letter before or not.
@@ -153,7 +154,7 @@ std::string usage_line(const Command& command) {
 
 std::vector<OptionEntry> option_entries(const Command& command) {
   std::vector<OptionEntry> entries;
-  for (const Field& option : command.options) entries.push_back(entry_of(option));
+  for (const Field& option : command.options) entries.push_back(entry_of(option, true));
   entries.push_back(
       {"--config FILE", "options from a file, .toml: one 'name = value' a line, or .yaml"});
   entries.push_back({"--show-config",
@@ -190,7 +191,7 @@ std::string command_help(const Command& command) {
   if (command.basic.empty()) return full_command_help(command);
   std::string page = head(command) + arguments_of(command) + "\nBasic options\n";
   for (const std::string& name : command.basic)
-    page += option_lines(entry_of(*find_field(command.options, name)));
+    page += option_lines(entry_of(*find_field(command.options, name), false));
   return page + two_columns("  -h, --help, --help-all",
                             fmt::format("this text; all {} options", command.options.size()));
 }

@@ -181,7 +181,7 @@ Command info_command() {
   std::vector<Field> topics{
       {.name = "engines",
        .target = &choices->engines,
-       .help = "what each engine of the physics covers, instead of a file"},
+       .help = "list of what each engine of the physics covers, instead of a file"},
       {.name = "check",
        .target = &choices->check,
        .help =
@@ -189,7 +189,7 @@ Command info_command() {
            "code is 1 where they would refuse it"},
       {.name = "output-dir",
        .target = &choices->output,
-       .help = "with --check: folder for checks.png and checks.json",
+       .help = "folder for checks.png and checks.json of --check",
        .short_name = "o"},
       {.name = "full",
        .target = &choices->full,

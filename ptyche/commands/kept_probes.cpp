@@ -115,7 +115,7 @@ Field keep_probe_option(std::string& name) {
   return {.name = "keep-probe",
           .target = &name,
           .help =
-              "keep the image's probe under this name for scans of the same instrument: see "
+              "name under which the image's probe is kept for scans of the same instrument: see "
               "probes, and --probe library",
           .affects_result = false};
 }

@@ -322,11 +322,11 @@ Command declare(const std::shared_ptr<LiveVerbOptions>& options) {
              .help = "earlier result that gives probe, energy, distance and pixels"},
             {.name = "record",
              .target = &options->record,
-             .help = "keep all messages with their times in this HDF5 file, for replay:FILE",
+             .help = "HDF5 file for all messages with their times, for replay:FILE",
              .affects_result = false},
             {.name = "resume",
              .target = &options->resume,
-             .help = "go on after a run that was ended: the messages of --record, then those "
+             .help = "continuation of a run that was ended: the messages of --record, then those "
                      "that still come"},
             {.name = "at-end",
              .target = choice(options->at_end, {{"go-on", AtEnd::go_on},
@@ -338,7 +338,7 @@ Command declare(const std::shared_ptr<LiveVerbOptions>& options) {
                      "none = the one on show"},
             {.name = "keep-scan",
              .target = &options->keep_scan,
-             .help = "write the joined patterns to scan.cxi",
+             .help = "joined patterns as scan.cxi, too",
              .affects_result = false}},
            fields(options->live),
            fields(options->view),

@@ -19,7 +19,7 @@ Field output_dir_option(std::filesystem::path& folder, const std::string& help) 
 Field overwrite_option(bool& overwrite) {
   return {.name = "overwrite",
           .target = &overwrite,
-          .help = "where the output folder holds results, move them to FOLDER.old and start anew",
+          .help = "new start where the output folder holds results, which are moved to FOLDER.old",
           .affects_result = false};
 }
 

@@ -351,14 +351,13 @@ Command declare(const std::shared_ptr<ReconstructOptions>& options) {
            {no_check_option(options->no_check), intensities_field(options->intensities)},
            {{.name = "half-sets",
              .target = &options->half_sets,
-             .help = "also reconstruct the odd and the even patterns apart and correlate the two "
-                     "images; takes twice the time"},
+             .help = "two more images, of the odd and of the even patterns, and their correlation; "
+                     "takes twice the time"},
             no_verdict_option(options->no_verdict),
             arrays_option(options->arrays),
             {.name = "own-probes",
              .target = &options->own_probes,
-             .help = "of several scans start each from its own probe, not from that of the scan "
-                     "before"},
+             .help = "each scan's own probe as its first, not that of the scan before"},
             {.name = "train",
              .target = epochs_or_word(options->network),
              .help = "epochs of a network that is trained on the scan first (the bare option: "

@@ -76,12 +76,12 @@ struct ArraysChoices {
 }  // namespace
 
 Field arrays_option(bool& arrays) {
-  return {.name = "arrays",
-          .target = &arrays,
-          .help =
-              "also write object, probe, positions and coverage as .npy, for programs that read "
-              "no HDF5",
-          .affects_result = false};
+  return {
+      .name = "arrays",
+      .target = &arrays,
+      .help =
+          "object, probe, positions and coverage as .npy as well, for programs that read no HDF5",
+      .affects_result = false};
 }
 
 void write_arrays(const std::filesystem::path& folder, const Reconstruction& image) {

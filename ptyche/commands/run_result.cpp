@@ -177,7 +177,7 @@ void write_image(const std::filesystem::path& folder, const Reconstruction& imag
   say_truth(scores);
   if (shows(MessageLevel::debug)) print_scores(named_scores(scores));
   if (write_report(folder, image, scores, {.extras = extras, .scan = scan}))
-    summarise("report    {} ({})\n", (folder / "report.html").string(),
+    summarise("report    {} (image after {})\n", (folder / "report.html").string(),
               format_duration(scores.seconds));
 }
 

@@ -38,9 +38,7 @@ ScanPart part(const char* name, const Scan& scan, const at::Tensor& frames) {
 std::vector<Field> fields(PartOptions& options) {
   return joined(
       {fields(options.subsample),
-       {{.name = "shuffle",
-         .target = &options.shuffle,
-         .help = "write the patterns in random order"},
+       {{.name = "shuffle", .target = &options.shuffle, .help = "patterns in random order"},
         {.name = "split",
          .target = &options.split,
          .help = "two files, OUT_train and OUT_test: this share of the scan's extent, and the rest",
@@ -48,7 +46,7 @@ std::vector<Field> fields(PartOptions& options) {
          .aliases = {"split-fraction"}},
         {.name = "split-axis",
          .target = &options.axis,
-         .help = "along which it is split; none: the share of the patterns, in their order",
+         .help = "axis of --split; none: the share of the patterns, in their order",
          .choices = {"y", "x", "none"}},
         {.name = "seed", .target = &options.seed, .help = "seed of --shuffle"}}});
 }

@@ -95,7 +95,7 @@ Command simulate_command() {
                            .help = "TOML file that says what scans there are, as of train"},
                           {.name = "number",
                            .target = &options->number,
-                           .help = "with --universe: which of its scans"}},
+                           .help = "number of the scan of --universe"}},
                          fields(options->simulate)}),
       .references = {},
       .run = [options] { run_simulate(*options); },

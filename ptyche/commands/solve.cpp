@@ -304,12 +304,12 @@ std::vector<Field> solver_option_list(SolveVerbOptions& options) {
          .help = "result to start from, of ptyche or another program; none = a flat object"},
         {.name = "resume",
          .target = &options.resume,
-         .help = "continue from the checkpoint in the output folder, or start where there is none"},
+         .help = "continuation from the folder's checkpoint, or a start where there is none"},
         overwrite_option(options.overwrite),
         {.name = "half-sets",
          .target = &options.half_sets,
-         .help = "also solve the odd and the even patterns apart, each from a flat object, and "
-                 "correlate the two images"},
+         .help = "two more images, of the odd and of the even patterns, each from a flat object, "
+                 "and their correlation"},
         no_verdict_option(options.no_verdict),
         arrays_option(options.arrays)}});
 }

@@ -123,7 +123,7 @@ Command view_command() {
   list.push_back({.name = "seconds",
                   .target = &options->seconds,
                   .unit = "s",
-                  .help = "end by itself after so long; 0 = at Ctrl-C",
+                  .help = "time after which the page ends by itself; 0 = at Ctrl-C",
                   .range = {0, 1e9}});
   return {
       .name = "view",

@@ -77,24 +77,24 @@ void watch_parent(std::int64_t parent) {
 }  // namespace
 
 std::vector<Field> fields(EventOptions& options) {
-  return {{.name = "events",
-           .target = &options.format,
-           .help = "json: tell another program how the work goes, one JSON object a line "
-                   "(docs/events.md)",
-           .choices = {"none", "json"},
-           .affects_result = false},
-          {.name = "events-fd",
-           .target = &options.descriptor,
-           .help = "open file descriptor that they are written to; with 1, stdout, all other text "
-                   "goes to stderr",
-           .range = {1, 1 << 20},
-           .affects_result = false},
-          {.name = "parent",
-           .target = &options.parent,
-           .help = "number of the process that started this one: when it has ended, this one saves "
-                   "its state and ends too; 0 = it goes on",
-           .range = {0, 4194304},
-           .affects_result = false}};
+  return {
+      {.name = "events",
+       .target = &options.format,
+       .help = "events for another program that follows the work: json, one JSON object a line "
+               "(docs/events.md)",
+       .choices = {"none", "json"},
+       .affects_result = false},
+      {.name = "events-fd",
+       .target = &options.descriptor,
+       .help = "open file descriptor for the events; with 1, stdout, all other text goes to stderr",
+       .range = {1, 1 << 20},
+       .affects_result = false},
+      {.name = "parent",
+       .target = &options.parent,
+       .help = "process id of the caller: when it has ended, this process saves its state and ends "
+               "too; 0 = it goes on",
+       .range = {0, 4194304},
+       .affects_result = false}};
 }
 
 void begin_events(const EventOptions& options) {

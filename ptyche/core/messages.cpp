@@ -63,6 +63,13 @@ void to_log(MessageLevel level, const std::string& text) {
   warn("--log: {}; it ends here", reason);
 }
 
+/// What fails is kept for output_failure.
+void flush_results() {
+  errno = 0;
+  if ((std::fflush(stdout) != 0 || std::ferror(stdout) != 0) && voice().output_error == 0)
+    voice().output_error = errno != 0 ? errno : EIO;
+}
+
 /// Appended to; a FIFO that nobody reads is refused and not waited for.
 int opened_log(const std::filesystem::path& file) {
   const int log = open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_NONBLOCK | O_CLOEXEC, 0666);
@@ -164,6 +171,8 @@ void print_message(MessageLevel level, const std::string& text) {
   if (level == MessageLevel::warning) send_event("warning", {{"message", text}});
   const std::string shown = harmless(text);
   if (shows(level)) {
+    flush_results();  // where both go to one file, a message comes behind what was printed before
+                      // it
     remove_bar();
     to_stderr((level == MessageLevel::warning ? "warning: " : "") + shown + "\n");
   }
@@ -180,9 +189,7 @@ void print_result(const std::string& text) {
 }
 
 std::string output_failure() {
-  errno = 0;
-  if ((std::fflush(stdout) != 0 || std::ferror(stdout) != 0) && voice().output_error == 0)
-    voice().output_error = errno != 0 ? errno : EIO;
+  flush_results();
   return voice().output_error != 0 ? std::strerror(voice().output_error) : "";
 }
 

@@ -63,7 +63,7 @@ void require_fused_covers(const at::Tensor& transmission, std::int64_t size, Com
 Field engine_field(Engine& engine) {
   return {.name = "engine",
           .target = choice(engine, {{"fused", Engine::fused}, {"reference", Engine::reference}}),
-          .help = "how the physics is computed (ptyche info --engines)"};
+          .help = "implementation of the physics (ptyche info --engines)"};
 }
 
 Field device_field(ComputeDevice& device) {
@@ -72,8 +72,7 @@ Field device_field(ComputeDevice& device) {
       .target = choice(device, {{"auto", ComputeDevice::cpu},
                                 {"cpu", ComputeDevice::cpu},
                                 {"cuda", ComputeDevice::cuda}}),
-      .help =
-          "where the physics of training is computed; the network stays on the CPU, auto is cpu"};
+      .help = "processor for the physics of training; the network stays on the CPU, auto is cpu"};
 }
 
 }  // namespace ptyche

@@ -53,7 +53,7 @@ std::vector<Field> fields(InferOptions& options) {
            .affects_result = false},
           {.name = "background",
            .target = &options.background,
-           .help = "fit a background per detector pixel to the image, where the model has none"},
+           .help = "fitted background per detector pixel, where the model has none"},
           engine_field(options.engine),
           precision_field(options.precision)};
 }

@@ -37,16 +37,15 @@ std::vector<Field> fields(ReadOptions& options) {
   return {
       {.name = "format",
        .target = &options.format,
-       .help = "how the file is read: a format's name or a recipe's file (.toml); empty = by its "
-               "content (docs/formats.md)"},
+       .help = "format of the file: a name or a recipe's file (.toml); empty = by its content "
+               "(docs/formats.md)"},
       {.name = "patterns",
        .target = &options.patterns,
-       .help =
-           "where the patterns lie, instead of a format: [FILE:]NAME, a path of an HDF5 file or "
-           "an array's name"},
+       .help = "place of the patterns, instead of a format: [FILE:]NAME, a path of an HDF5 file or "
+               "an array's name"},
       {.name = "positions",
        .target = &options.positions,
-       .help = "where the positions lie: [FILE:]X,[FILE:]Y in metres; *1e-6 behind a name brings "
+       .help = "place of the positions: [FILE:]X,[FILE:]Y in metres; *1e-6 behind a name brings "
                "micrometres to them, *px says object pixels"},
       {.name = "scan-shape",
        .target = &options.scan_shape,
@@ -85,7 +84,7 @@ std::vector<Field> fields(ReadOptions& options) {
        .range = {-1, 7}},
       {.name = "domain",
        .target = &options.domain,
-       .help = "whether the file's patterns are counts or amplitudes, where it does not say",
+       .help = "meaning of the file's patterns, counts or amplitudes, where it does not say",
        .choices = {"auto", "counts", "amplitude"}},
       {.name = "mask",
        .target = &options.mask,
@@ -98,12 +97,13 @@ std::vector<Field> fields(ReadOptions& options) {
        .range = {-1, 1e9}},
       {.name = "frames",
        .target = &options.frames,
-       .help = "only these patterns: FIRST:END[:STEP], counted from 0, END not among them"},
+       .help = "range of the patterns that are used: FIRST:END[:STEP], counted from 0, END not "
+               "among them"},
       {.name = "crop",
        .target = &options.crop,
        .unit = "px",
-       .help = "keep N x N detector pixels around the zero frequency, padded where the detector "
-               "ends before; 0 = all",
+       .help = "side of the square of detector pixels around the zero frequency that is used, "
+               "padded where the detector ends before; 0 = all",
        .range = {0, 1e6},
        .aliases = {"N", "size"}},
       {.name = "bin",
@@ -131,27 +131,29 @@ std::vector<Field> fields(ReadOptions& options) {
        .range = {0}},
       {.name = "near-field",
        .target = &options.near_field,
-       .help = "the detector sees the sample's shadow and not its far field (solve only)"},
+       .help = "near-field geometry: the sample's shadow at the detector, not its far field (solve "
+               "only)"},
       {.name = "source-distance",
        .target = &options.source_distance_m,
        .unit = "m",
        .help = "near field: focus to sample; 0 = from the file, or parallel light",
        .range = {0}},
-      {.name = "flip-x", .target = &options.flip_x, .help = "mirror the columns of the positions"},
-      {.name = "flip-y", .target = &options.flip_y, .help = "mirror the rows of the positions"},
+      {.name = "flip-x", .target = &options.flip_x, .help = "mirrored columns of the positions"},
+      {.name = "flip-y", .target = &options.flip_y, .help = "mirrored rows of the positions"},
       {.name = "swap-xy",
        .target = &options.swap_xy,
-       .help = "exchange rows and columns of the positions"},
+       .help = "exchanged rows and columns of the positions"},
       {.name = "photons",
        .target = &options.photons,
        .unit = "photons",
        .help = "photons per pattern through an empty sample; 0 = from the mean counts",
        .range = {0}},
-      {.name = "nphotons",
+      {.name = "mean-counts",
        .target = &options.nphotons,
        .unit = "photons",
        .help = "mean counts per pattern for amplitudes without a scale; 0 = 1e9, with a warning",
-       .range = {0}},
+       .range = {0},
+       .aliases = {"nphotons"}},
       {.name = "hold-out",
        .target = &options.hold_out,
        .help = "share of patterns kept out of everything, to score the image on; auto = a "

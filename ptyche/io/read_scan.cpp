@@ -41,7 +41,7 @@ void set_scale(at::Tensor& counts, const RawScan& raw, const at::Tensor& used, d
     wanted = kDefaultMeanCounts;
     warn(
         "{}: amplitudes without an absolute scale; {:.0e} counts per pattern are assumed "
-        "(--nphotons sets them)",
+        "(--mean-counts sets them)",
         raw.patterns_name, wanted);
   }
   counts = counts.to(at::kFloat).mul_(wanted / mean);

@@ -19,11 +19,12 @@ std::vector<Field> fields(LiveOptions& options) {
   return {
       {.name = "stop-when",
        .target = &options.stop_when,
-       .help = "end before the scan does: frc=X (the images of even and odd patterns agree up to X "
+       .help = "condition for an end before the scan's: frc=X (the images of even and odd patterns "
+               "agree up to X "
                "cycles per pixel), deviance=X (of held-out patterns, per photon), or plateau"},
       {.name = "stop-notify",
        .target = &options.stop_notify,
-       .help = "who is told when --stop-when or the page's Stop ends the run: "
+       .help = "receiver of a notice when --stop-when or the page's Stop ends the run: "
                "http://HOST:PORT/PATH (a POST of JSON) or zmq+push://HOST:PORT (to a PULL socket)",
        .affects_result = false},
       {.name = "keep-every",
@@ -47,10 +48,11 @@ std::vector<Field> fields(LiveOptions& options) {
        .affects_result = false},
       {.name = "only-receive",
        .target = &options.only_receive,
-       .help = "receive, join, count and --record, but keep no frame and make no image"},
+       .help = "reception alone: frames are joined, counted and recorded (--record), none is kept "
+               "and no image made"},
       {.name = "background-solver",
        .target = &options.background,
-       .help = "let a solver work on what is there while the scan runs; off: only single patterns"},
+       .help = "solver that works on what is there while the scan runs; off: only single patterns"},
       {.name = "live-seed",
        .target = &options.seed,
        .help = "seed of the choice of patterns that judge the images while the scan runs"}};

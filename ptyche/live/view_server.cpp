@@ -21,18 +21,16 @@
 namespace ptyche {
 
 std::vector<Field> fields(ViewOptions& options) {
-  return {
-      {.name = "view",
-       .target = &options.view,
-       .help = "show the run on a web page: PORT (on this machine alone) or ADDRESS:PORT",
-       .implied = "8642",
-       .affects_result = false},
-      {.name = "token",
-       .target = &options.token,
-       .help =
-           "what the page must know to stop, keep or pause; a new one is printed where it is not "
-           "given",
-       .affects_result = false}};
+  return {{.name = "view",
+           .target = &options.view,
+           .help = "web page that shows the run: PORT (on this machine alone) or ADDRESS:PORT",
+           .implied = "8642",
+           .affects_result = false},
+          {.name = "token",
+           .target = &options.token,
+           .help = "password of the page for Stop, Keep and Pause; a new one is printed where none "
+                   "is given",
+           .affects_result = false}};
 }
 
 namespace {

@@ -259,12 +259,13 @@ Autocast::~Autocast() {
 }
 
 Field precision_field(Precision& precision) {
-  return {
-      .name = "precision",
-      .target = choice(precision, {{"auto", Precision::automatic},
-                                   {"float32", Precision::float32},
-                                   {"bfloat16", Precision::bfloat16}}),
-      .help = "of the network's arithmetic; auto = bfloat16 where the processor is faster with it"};
+  return {.name = "precision",
+          .target = choice(precision, {{"auto", Precision::automatic},
+                                       {"float32", Precision::float32},
+                                       {"bfloat16", Precision::bfloat16}}),
+          .help =
+              "number type of the network's arithmetic; auto = bfloat16 where the processor is "
+              "faster with it"};
 }
 
 namespace {

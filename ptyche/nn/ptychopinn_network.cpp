@@ -157,10 +157,11 @@ std::vector<Field> PtychoPinnNetwork::fields(NetworkOptions& options) {
        .record_name = "amplitude_activation"},
       {.name = "object-big",
        .target = &options.object_big,
-       .help = "PtychoPINN's network makes a patch for each pattern of a group, not one for all"},
+       .help = "a patch of PtychoPINN's network for each pattern of a group, not one for all"},
       {.name = "probe-big",
        .target = &options.probe_big,
-       .help = "PtychoPINN's network makes patches with a border of low resolution, not of zeros"},
+       .help =
+           "border of low resolution, not of zeros, around the patches of PtychoPINN's network"},
       {.name = "amplitude-range",
        .target = &options.amplitude_range,
        .range = {1e-9, 1e9},

@@ -23,7 +23,7 @@ constexpr double kHardlyCurl = 0.05, kSameTurn = 5;  // of the curl; degrees
 constexpr double kNearlyAsStrong = 0.5;
 constexpr double kDefocusStep = 0.75;                                             // rad at the rim
 constexpr double kCoarseStep = 4, kNoiseStep = 8, kFineStep = 1, kFineReach = 8;  // degrees
-// Right within a degree: 18 and more | wrong: 12 and less, and noise alone below 5.
+// Right within a degree: 18 and more | wrong: 12 and less; but a lattice of atoms was wrong at 88.
 constexpr double kLeastEnergy = 15;
 // A phase q^4 is most like 1.4 q^2 where energies are found without it.
 constexpr double kDefocusOfSpherical = 1.4;

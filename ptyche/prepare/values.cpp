@@ -124,8 +124,8 @@ void judge_transform(Diagnosis& diagnosis, const Patterns& patterns,
           reading.cause,
           fmt::format("the values are whole multiples of {:.4g} only if they {} (--{} says "
                       "otherwise)",
-                      unit, reading.what, scaled ? "nphotons N" : "domain counts"),
-          ChangeValues{reading.way, unit}, options, {scaled ? "nphotons" : "domain"});
+                      unit, reading.what, scaled ? "mean-counts N" : "domain counts"),
+          ChangeValues{reading.way, unit}, options, {scaled ? "mean-counts" : "domain"});
     }
   diagnosis.say(Level::note, "values: no whole counts",
                 "the values are no whole multiples of one another, so that counts and amplitudes "

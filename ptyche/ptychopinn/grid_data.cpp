@@ -227,7 +227,7 @@ std::vector<Field> fields(GridProbeOptions& options) {
            .help = "file with probeGuess, for --probe-source custom"},
           {.name = "probe-scale-mode",
            .target = &options.scale_mode,
-           .help = "how the file's probe is brought to N x N pixels",
+           .help = "method by which the file's probe is brought to N x N pixels",
            .choices = {"pad_preserve", "pad_extrapolate", "interpolate"}},
           {.name = "probe-smoothing-sigma",
            .target = &options.smoothing_px,
@@ -237,7 +237,7 @@ std::vector<Field> fields(GridProbeOptions& options) {
           {.name = "probe-mask-diameter",
            .target = &options.mask_diameter_px,
            .unit = "px",
-           .help = "the probe is kept inside a disc with an edge of 1 px; 0 = everywhere",
+           .help = "diameter of the disc that limits the probe, with an edge of 1 px; 0 = none",
            .range = {0, 1024}}};
 }
 
@@ -258,7 +258,7 @@ std::vector<Field> fields(GridDataOptions& options) {
            .range = {16, 1024}},
           {.name = "gridsize",
            .target = &grid.gridsize,
-           .help = "a group has gridsize^2 patterns",
+           .help = "side of a group, which has gridsize^2 patterns",
            .range = {1, 8}},
           {.name = "object-size",
            .target = &grid.object_size,
@@ -280,14 +280,15 @@ std::vector<Field> fields(GridDataOptions& options) {
            .target = &options.images,
            .help = "number of drawings to train on",
            .range = {1, 1000}},
-          {.name = "nphotons",
+          {.name = "mean-counts",
            .target = &options.nphotons,
            .unit = "photons",
            .help = "mean counts of a pattern",
-           .range = {1, 1e10}},
+           .range = {1, 1e10},
+           .aliases = {"nphotons"}},
           {.name = "set-phi",
            .target = &options.set_phi,
-           .help = "the objects have a phase, not only an amplitude"}};
+           .help = "objects with a phase, not only an amplitude"}};
 }
 
 at::Tensor smoothed_probe(const at::Tensor& probe, double sigma_px) {

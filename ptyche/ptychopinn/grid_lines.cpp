@@ -156,32 +156,33 @@ std::vector<Field> test_fields(GridLinesOptions& options) {
 }
 
 std::vector<Field> model_fields(GridLinesOptions& options) {
-  return {{.name = "models",
-           .target = models_target(options.models),
-           .help = "which networks to train: ptyche (ours), pinn (PtychoPINN's), baseline "
-                   "(PtychoPINN's supervised one)"},
-          {.name = "epochs",
-           .target = &options.epochs,
-           .help = "passes over the training patterns",
-           .range = {1, 1e6},
-           .aliases = {"nepochs"}},
-          {.name = "groups-per-batch",
-           .target = &options.batch,
-           .unit = "groups",
-           .help = "groups in a training step of PtychoPINN's networks",
-           .range = {1, 1e5},
-           .aliases = {"batch-size"}},
-          {.name = "object-big",
-           .target = &options.ptychopinn.object_big,
-           .help = "PtychoPINN's network makes a patch for each pattern of a group, not one for "
-                   "all"},
-          {.name = "probe-big",
-           .target = &options.ptychopinn.probe_big,
-           .help = "PtychoPINN's network adds a border of low resolution to its patches"},
-          {.name = "seed",
-           .target = &options.seed,
-           .help = "seed of all networks; the drawings are always PtychoPINN's"},
-          resume_field(options.resume)};
+  return {
+      {.name = "models",
+       .target = models_target(options.models),
+       .help = "networks to train: ptyche (ours), pinn (PtychoPINN's), baseline "
+               "(PtychoPINN's supervised one)"},
+      {.name = "epochs",
+       .target = &options.epochs,
+       .help = "passes over the training patterns",
+       .range = {1, 1e6},
+       .aliases = {"nepochs"}},
+      {.name = "groups-per-batch",
+       .target = &options.batch,
+       .unit = "groups",
+       .help = "groups in a training step of PtychoPINN's networks",
+       .range = {1, 1e5},
+       .aliases = {"batch-size"}},
+      {.name = "object-big",
+       .target = &options.ptychopinn.object_big,
+       .help = "a patch of PtychoPINN's network for each pattern of a group, not one for all"},
+      {.name = "probe-big",
+       .target = &options.ptychopinn.probe_big,
+       .help =
+           "border of low resolution, not of zeros, around the patches of PtychoPINN's network"},
+      {.name = "seed",
+       .target = &options.seed,
+       .help = "seed of all networks; the drawings are always PtychoPINN's"},
+      resume_field(options.resume)};
 }
 
 }  // namespace

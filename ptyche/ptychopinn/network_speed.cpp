@@ -206,7 +206,7 @@ std::vector<Field> fields(SpeedOptions& options) {
            .range = {16, 256}},
           {.name = "gridsize",
            .target = &options.gridsize,
-           .help = "PtychoPINN's network takes gridsize^2 patterns at once",
+           .help = "side of a group: PtychoPINN's network takes gridsize^2 patterns at once",
            .range = {1, 3}},
           {.name = "groups-per-batch",
            .target = &options.batch,

@@ -17,7 +17,7 @@ std::vector<Field> fields(ProbeShape& shape) {
            .range = {0, 1000}},
           {.name = "probe-mask",
            .target = &shape.mask,
-           .help = "cut the first probe to a disc, as PtychoPINN does"},
+           .help = "first probe cut to a disc, as PtychoPINN does"},
           {.name = "probe-mask-diameter",
            .target = &shape.mask_diameter_px,
            .unit = "px",

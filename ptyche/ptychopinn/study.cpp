@@ -173,7 +173,7 @@ Field resume_field(bool& resume) {
   return {.name = "resume",
           .target = &resume,
           .help =
-              "go on with the study in the output folder: networks that are done are not "
+              "continuation of the study in the output folder: networks that are done are not "
               "trained again",
           .affects_result = false};
 }

@@ -136,14 +136,14 @@ std::vector<Field> fields(LbfgsOptions& o, const SolverOptions& common) {
         {.name = "still",
          .target = &o.still,
          .unit = "contrast",
-         .help = "where five passes move the image by less than this share of its contrast, the "
+         .help = "least change of the image in five passes, over its contrast, below which the "
                  "solver ends; 0 = never",
          .range = {0, 1}},
         {.name = "slow-phase",
          .target = &o.slow_phase,
          .unit = "corrections",
-         .help = "before the first pass, of waves of the phase that are longer than the probe, by "
-                 "the tilt of each pattern's exit wave; kept where they lower the loss",
+         .help = "corrections, before the first pass, of waves of the phase longer than the probe, "
+                 "by the tilt of each pattern's exit wave; kept where they lower the loss",
          .range = {0, 100}}}});
 }
 

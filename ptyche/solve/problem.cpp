@@ -223,14 +223,15 @@ SolverGradient gradient(const SolverProblem& problem, const SolverState& state,
 GradientOptions Solver::gradient_options() const { return {}; }
 
 std::vector<Field> fields(GradientOptions& options) {
-  return {{.name = "engine",
-           .target =
-               choice(options.engine, {{"fused", Engine::fused}, {"reference", Engine::reference}}),
-           .help = "how the gradient is computed (ptyche info --engines)"},
-          {.name = "likelihood",
-           .target = choice(options.likelihood, {{"poisson", LossKind::poisson},
-                                                 {"amplitude", LossKind::amplitude_square}}),
-           .help = "of the counts: Poisson, or Gaussian noise of the amplitudes"}};
+  return {
+      {.name = "engine",
+       .target =
+           choice(options.engine, {{"fused", Engine::fused}, {"reference", Engine::reference}}),
+       .help = "implementation of the gradient (ptyche info --engines)"},
+      {.name = "likelihood",
+       .target = choice(options.likelihood, {{"poisson", LossKind::poisson},
+                                             {"amplitude", LossKind::amplitude_square}}),
+       .help = "distribution of the noise: Poisson of the counts, or Gaussian of the amplitudes"}};
 }
 
 std::vector<at::Tensor> shuffled_batches(const SolverProblem& problem, std::int64_t size,

@@ -166,7 +166,7 @@ Field intensities_field(IntensityFreedom& freedom) {
                                      {"on", IntensityFreedom::on},
                                      {"off", IntensityFreedom::off}}),
           .help =
-              "fit the beam's intensity in each pattern: on, off, or auto: where the image "
+              "fitted intensity of the beam in each pattern: on, off, or auto: where the image "
               "tells that the beam changes"};
 }
 
@@ -189,10 +189,10 @@ std::vector<Field> fields(SolverOptions& options) {
        .internal = true},
       {.name = "fixed-probe",
        .target = &options.fixed_probe,
-       .help = "keep the probe that the chain starts from"},
+       .help = "no change of the probe that the chain starts from"},
       {.name = "background",
        .target = &options.background,
-       .help = "fit a background per detector pixel"},
+       .help = "fitted background per detector pixel"},
       {.name = "background-step",
        .target = &options.background_step,
        .unit = "sqrt(counts)",
@@ -236,9 +236,9 @@ Field plateau_field(double& share, bool skips_passes) {
   return {.name = "plateau",
           .target = &share,
           .help = skips_passes
-                      ? "where ten passes lower the loss by less than this share, half of the "
+                      ? "least gain of ten passes, as a share of the loss, below which half of the "
                         "passes left are skipped, so that the steps become short sooner; 0 = never"
-                      : "where ten passes lower the loss by less than this share, the solver "
+                      : "least gain of ten passes, as a share of the loss, below which the solver "
                         "ends; 0 = never",
           .range = {0, 1}};
 }

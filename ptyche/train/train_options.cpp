@@ -49,7 +49,7 @@ std::vector<Field> probe_fields(TrainOptions& options) {
   return {
       {.name = "fixed-probe",
        .target = &options.fixed_probe,
-       .help = "keep the probe that training starts from"},
+       .help = "no change of the probe that training starts from"},
       {.name = "probe-scale", .target = &options.probe_scale, .range = {0, 1e6}, .internal = true},
       {.name = "probe-modes",
        .target = &options.probe_modes,
@@ -57,7 +57,7 @@ std::vector<Field> probe_fields(TrainOptions& options) {
        .range = {1, 32}},
       {.name = "background",
        .target = &options.background,
-       .help = "train a background per detector pixel (--background=false: none)"},
+       .help = "trained background per detector pixel (--background=false: none)"},
       {.name = "probe-start",
        .target = &options.probe_start,
        .help = "solver: rPIE on the used patterns; guess: the file's probe",
@@ -76,7 +76,7 @@ std::vector<Field> run_fields(TrainOptions& options) {
        .affects_result = false},  // its weights are in the key
       {.name = "resume",
        .target = &options.resume,
-       .help = "go on from the checkpoint in the output folder",
+       .help = "continuation from the folder's checkpoint",
        .affects_result = false},
       {.name = "seed",
        .target = &options.seed,

@@ -146,6 +146,25 @@ TEST(AllCommands, HaveHelpForEveryArgumentAndOption) {
   }
 }
 
+/// What an option is, not what to do: a line of a list of things begins with a thing.
+TEST(AllCommands, DescribeOptionsInNounPhrases) {
+  const std::set<std::string> verbs = {
+      "allow",   "correlate", "cut",   "do",   "draw",    "end",    "exchange", "fit",
+      "go",      "infer",     "keep",  "let",  "make",    "mirror", "only",     "print",
+      "receive", "show",      "solve", "take", "tell",    "train",  "use",      "write",
+      "where",   "how",       "which", "who",  "whether", "what",   "with"};
+  for (const Command& command : all_commands())
+    for (const Field& option : command.options)
+      EXPECT_FALSE(verbs.contains(option.help.substr(0, option.help.find_first_of(" :,"))))
+          << command.name << " --" << option.name << ": " << option.help;
+}
+
+TEST(CommandHelp, KeepsOlderNamesForTheFullPage) {
+  for (const Command& command : all_commands())
+    if (!command.basic.empty())
+      EXPECT_EQ(command_help(command).find("also --"), std::string::npos) << command.name;
+}
+
 /// A name means one thing in all verbs: what is another word for it in one verb is so in the
 /// others.
 TEST(AllCommands, CallOneThingByOneName) {

@@ -108,7 +108,7 @@ TEST(PtychoPinnWords, OfAStockConfigurationTrainWhatTheySayOrAreNamed) {
   const std::string said = testing::internal::GetCapturedStderr();
   EXPECT_EQ(options["gridsize"], 2);
   EXPECT_EQ(options["n-groups"], 512);
-  EXPECT_EQ(options["nphotons"], 1e9);
+  EXPECT_EQ(options["mean-counts"], 1e9);
   EXPECT_EQ(options["fixed-probe"], true);
   EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1) << said;
   EXPECT_EQ(options["crop"], 64);

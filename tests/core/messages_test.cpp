@@ -1,7 +1,11 @@
 #include "ptyche/core/messages.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdio>
 
 #include "ptyche/core/error.h"
 #include "ptyche/core/files.h"
@@ -47,6 +51,39 @@ TEST_F(LogFile, IsAddedToAndHoldsTheCommandLineAndWhatItsLevelLetsThrough) {
   EXPECT_NE(text.find(" info    ptyche " + version()), std::string::npos) << text;
   EXPECT_EQ(text.find("a note"), std::string::npos);
   EXPECT_NE(text.find(" warning a warning\n"), std::string::npos) << text;
+}
+
+/// Both streams into one file for as long as this lives, as `2>&1` does.
+class OneStream {
+ public:
+  explicit OneStream(const std::filesystem::path& file) : out_(dup(1)), err_(dup(2)) {
+    const int both = open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
+    std::fflush(stdout);
+    dup2(both, 1);
+    dup2(both, 2);
+    close(both);
+  }
+  ~OneStream() {
+    std::fflush(stdout);
+    dup2(out_, 1);
+    dup2(err_, 2);
+    close(out_);
+    close(err_);
+  }
+
+ private:
+  int out_, err_;
+};
+
+TEST_F(LogFile, MessagesStandBehindWhatWasPrintedBeforeThemAndBreakNoLine) {
+  const std::string long_text = std::string(3000, 'x') + "\n" + std::string(3000, 'y') + "\n";
+  {
+    const OneStream one(folder_ / "both");
+    print_result(long_text);
+    warn("a warning");
+    print_result("the end\n");
+  }
+  EXPECT_EQ(read_bytes(folder_ / "both"), long_text + "warning: a warning\nthe end\n");
 }
 
 TEST_F(LogFile, ThatCannotBeWrittenIsRefusedByName) {

@@ -160,7 +160,7 @@ TEST(Treat, NeverActsAgainstWhatTheUserSaid) {
   masked.mask.narrow(0, 20, 2).fill_(true);
   const std::pair<std::string, Scan> said[] = {
       {"domain", with_counts(good_scan(), counts.sqrt())},
-      {"nphotons", with_counts(good_scan(), 0.37f * counts)},
+      {"mean-counts", with_counts(good_scan(), 0.37f * counts)},
       {"center", with_counts(good_scan(), at::roll(counts, {32, 32}, {1, 2}))},
       {"mask", Scan(masked)},
       {"flip-x", turned(good_scan(), 0, 1, 1, 0)},

@@ -168,7 +168,7 @@ TEST_F(Studies, DoseResponseFinishesAllFourArmsAndGoesOnWhereItWasStopped) {
 
   options.low_photons = 1e3;
   const std::string refusal = message_of([&] { run_dose_response(options); });
-  EXPECT_NE(refusal.find("nphotons-low is 1000 and was 10000"), std::string::npos) << refusal;
+  EXPECT_NE(refusal.find("mean-counts-low is 1000 and was 10000"), std::string::npos) << refusal;
 }
 
 GeneralizationTrial trial_of(std::int64_t size, std::int64_t number, double value) {
