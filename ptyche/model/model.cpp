@@ -244,9 +244,19 @@ bool processor_has_fast_bfloat16() {
   return false;
 }
 
+namespace {
+
+/// Looked up once: reading what the processor has takes as long as some layers.
+bool automatic_is_bfloat16() {
+  static const bool fast = processor_has_fast_bfloat16();
+  return fast;
+}
+
+}  // namespace
+
 Autocast::Autocast(Precision precision)
     : active_(precision == Precision::bfloat16 ||
-              (precision == Precision::automatic && processor_has_fast_bfloat16())) {
+              (precision == Precision::automatic && automatic_is_bfloat16())) {
   if (!active_) return;
   at::autocast::set_autocast_enabled(at::kCPU, true);
   at::autocast::set_autocast_dtype(at::kCPU, at::kBFloat16);

@@ -12,6 +12,7 @@
 #include "ptyche/nn/patch_network.h"
 #include "ptyche/physics/canvas.h"
 #include "ptyche/solve/auxiliary_updates.h"
+#include "ptyche/train/chunks.h"
 #include "ptyche/train/ptychopinn_recipe.h"
 
 namespace ptyche {
@@ -71,21 +72,33 @@ at::Tensor truth_under(const Scan& scan, const at::Tensor& frames, const char* w
   return extract_patches(scan.truth(), corners, scan.pattern_size());
 }
 
-/// Network, merge, forward model, misfit: the whole of the method in one function.
-BatchLoss loss_of(const ScanState& state, const CanvasLayout& layout, const Scan& scan,
-                  const InputCache& inputs, const GroupBatch& batch, const TrainOptions& options) {
-  const at::Tensor frames = batch.frames.index_select(0, batch.merged);
-  const at::Tensor channels = inputs.channels(frames);
-  if (traits_of(state.model.network_options).supervised) {
-    const Autocast autocast(options.precision);
-    return {supervised_loss(*state.model.network, channels, scan, frames),
-            static_cast<double>(frames.size(0))};
-  }
-  at::Tensor patches;
-  {
-    const Autocast autocast(options.precision);
-    patches = patches_of(state.model, scan, frames, channels);
-  }
+at::Tensor merged_frames(const GroupBatch& batch) {
+  return batch.frames.index_select(0, batch.merged);
+}
+
+/// The network on the patterns that are merged: their patches, or a supervised network's maps.
+Chunks network_on(const Model& model, const Scan& scan, const InputCache& inputs,
+                  const GroupBatch& batch, const TrainOptions& options) {
+  const at::Tensor frames = merged_frames(batch);
+  const bool supervised = traits_of(model.network_options).supervised;
+  const std::int64_t inseparable = model.network->patterns_per_input();
+  return {frames.size(0), std::max(kChunkPatterns / inseparable, std::int64_t{1}) * inseparable,
+          [&](std::int64_t first, std::int64_t count) {
+            const at::Tensor own = frames.narrow(0, first, count);
+            const at::Tensor channels = inputs.channels(own);
+            const Autocast autocast(options.precision);
+            return supervised ? model.network->maps(channels)
+                              : patches_of(model, scan, own, channels);
+          }};
+}
+
+/// Merge, forward model, misfit of what the network has given: the whole of the method but it.
+BatchLoss loss_of(const at::Tensor& patches, const ScanState& state, const CanvasLayout& layout,
+                  const Scan& scan, const InputCache& inputs, const GroupBatch& batch,
+                  const TrainOptions& options) {
+  const at::Tensor frames = merged_frames(batch);
+  if (traits_of(state.model.network_options).supervised)
+    return {supervised_loss(patches, scan, frames), static_cast<double>(frames.size(0))};
   const Measured measured = measured_of(state, scan, inputs, batch);
   const auto misfit = [&](LossKind kind) -> BatchLoss {
     return misfit_of(patches, batch, at::view_as_complex(state.probe_parts), layout, measured, kind,
@@ -149,13 +162,16 @@ struct PartLoss {
 PartLoss add_gradients(const StepPart& part, double share, const TrainingState& state,
                        const TrainOptions& options) {
   const CanvasLayout layout = layout_of(part.scan, part.batch, options);
-  const auto [misfit, size] = loss_of(part.of, layout, part.scan, part.inputs, part.batch, options);
+  Chunks network = network_on(state.model, part.scan, part.inputs, part.batch, options);
+  const auto [misfit, size] =
+      loss_of(network.whole(), part.of, layout, part.scan, part.inputs, part.batch, options);
   const at::Tensor loss = misfit.loss / size;
   const auto value = loss.item<double>();
   require(std::isfinite(value),
           "{}: training: the loss is not finite at step {}; a smaller --learning-rate may help",
           part.scan.source(), state.step + 1);
   (share == 1 ? loss : loss * share).backward();
+  network.backward(state.weights);
   if (layout.fractions.grad().defined() && !warming_up(state, options))
     part.of.position_gradient.index_add_(0, part.batch.frames, layout.fractions.grad(),
                                          size / share);
@@ -201,10 +217,8 @@ at::Tensor InputCache::counts(const at::Tensor& frames) const {
   return counts_.index_select(0, row_of_frame_.index_select(0, frames));
 }
 
-GroupLoss supervised_loss(PatchNetwork& network, const at::Tensor& channels, const Scan& scan,
-                          const at::Tensor& frames) {
+GroupLoss supervised_loss(const at::Tensor& maps, const Scan& scan, const at::Tensor& frames) {
   const at::Tensor truth = truth_under(scan, frames, "a supervised network");
-  const at::Tensor maps = network.maps(channels);
   const at::Tensor error =
       (maps - at::stack({truth.abs(), truth.angle()}, 1)).abs() * lit_weights(scan.probe());
   const at::Tensor amplitude = maps.detach().select(1, 0);
@@ -277,8 +291,9 @@ double loss_without_step(const TrainingState& state, const Scan& scan, const Inp
   const at::NoGradGuard no_grad;
   double sum = 0, size = 0;
   for (const GroupBatch& batch : draw_epoch(groups, options.groups_per_batch, 0)) {
-    const BatchLoss loss =
-        loss_of(state, layout_of(scan, batch, options), scan, inputs, batch, options);
+    const Chunks network = network_on(state.model, scan, inputs, batch, options);
+    const BatchLoss loss = loss_of(network.whole(), state, layout_of(scan, batch, options), scan,
+                                   inputs, batch, options);
     sum += loss.sum.loss.item<double>();
     size += loss.size;
   }

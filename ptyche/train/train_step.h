@@ -91,10 +91,9 @@ void move_positions(const TrainingState& state, ScanState& of, const Scan& scan,
 
 /// Mean absolute error of amplitude plus that of phase (rad), over the pixels that the probe lights
 /// (a hundredth of its brightest one and more): what lies in the dark no pattern can tell.
-///   channels  (k, 1, N, N), the network's input for `frames` (k) int64
+///   maps  (k, 2, N, N), PatchNetwork::maps of the patterns `frames` (k) int64
 /// `loss` is the sum over patches of that mean, `contrast` that of the predicted amplitudes. Throws
 /// InvalidInput if the scan has no truth.
-GroupLoss supervised_loss(PatchNetwork& network, const at::Tensor& channels, const Scan& scan,
-                          const at::Tensor& frames);
+GroupLoss supervised_loss(const at::Tensor& maps, const Scan& scan, const at::Tensor& frames);
 
 }  // namespace ptyche
