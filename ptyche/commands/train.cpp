@@ -285,7 +285,7 @@ Command declare(const std::shared_ptr<TrainVerbOptions>& options) {
                   ptychopinn_option_list(*options),
                   fields(options->backend),
                   {threads_option(options->threads)},
-                         fields(options->memory)}),
+                  fields(options->memory)}),
       .references = {},
       .run = [options] { run_train(*options, options_as_json(declare(options))); },
       .basic = {"scan-list", "universe", "start", "output-dir", "overwrite", "resume", "epochs",

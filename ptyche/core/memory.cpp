@@ -45,8 +45,7 @@ double stated(const fs::path& file, const std::string& key = "") {
 }
 
 double machine_memory() {
-  return static_cast<double>(sysconf(_SC_PHYS_PAGES)) *
-         static_cast<double>(sysconf(_SC_PAGE_SIZE));
+  return static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGE_SIZE));
 }
 
 double address_space_used() {
@@ -91,14 +90,16 @@ GroupMemory memory_of(const GroupFiles& files, const std::string& name) {
     if (!std::isfinite(limit)) continue;
     const double used = stated(group / files.usage);
     const double droppable = stated(group / "memory.stat", files.droppable);
-    const double taken = std::isfinite(used) ? used - (std::isfinite(droppable) ? droppable : 0) : 0;
+    const double taken =
+        std::isfinite(used) ? used - (std::isfinite(droppable) ? droppable : 0) : 0;
     least.limit = std::min(least.limit, limit);
     least.free = std::min(least.free, limit - taken);
   }
   return least;
 }
 
-/// Of all groups that this process is in: the lines of /proc/self/cgroup are number:controllers:name.
+/// Of all groups that this process is in: the lines of /proc/self/cgroup are
+/// number:controllers:name.
 GroupMemory group_memory() {
   GroupMemory least;
   std::ifstream in("/proc/self/cgroup");
@@ -156,23 +157,26 @@ std::string bytes_text(double bytes) {
 
 std::vector<Field> fields(MemoryOptions& options) {
   const TextTarget bytes{
-      .get = [&options] {
-        return options.bytes == 0 ? std::string("auto") : fmt::format("{:g}", options.bytes);
-      },
-      .set = [&options](const std::string& text) {
-        options.bytes = text == "auto" ? 0 : bytes_of(text);
-        require(options.bytes == 0 || options.bytes >= kLeastMemory,
-                "expected at least {}, found '{}'", bytes_text(kLeastMemory), text);
-      }};
-  return {{.name = "memory",
-           .target = bytes,
-           .help = "most memory to use, like 8G; auto = 80 % of what is free. Arrays that do not "
-                   "fit lie in nameless files in --scratch",
-           .affects_result = false},
-          {.name = "scratch",
-           .target = &options.scratch,
-           .help = "folder for arrays that do not fit into --memory; default $TMPDIR, else /var/tmp",
-           .affects_result = false}};
+      .get =
+          [&options] {
+            return options.bytes == 0 ? std::string("auto") : fmt::format("{:g}", options.bytes);
+          },
+      .set =
+          [&options](const std::string& text) {
+            options.bytes = text == "auto" ? 0 : bytes_of(text);
+            require(options.bytes == 0 || options.bytes >= kLeastMemory,
+                    "expected at least {}, found '{}'", bytes_text(kLeastMemory), text);
+          }};
+  return {
+      {.name = "memory",
+       .target = bytes,
+       .help = "most memory to use, like 8G; auto = 80 % of what is free. Arrays that do not "
+               "fit lie in nameless files in --scratch",
+       .affects_result = false},
+      {.name = "scratch",
+       .target = &options.scratch,
+       .help = "folder for arrays that do not fit into --memory; default $TMPDIR, else /var/tmp",
+       .affects_result = false}};
 }
 
 // Arrays in files.
@@ -341,8 +345,8 @@ fs::path scratch_folder() {
     if (!memory().scratch.empty()) return memory().scratch;
   }
   const char* const stated = std::getenv("TMPDIR");
-  for (const fs::path& folder : {fs::path(stated ? stated : ""), fs::path("/var/tmp"),
-                                 fs::path("/tmp"), fs::path(".")})
+  for (const fs::path& folder :
+       {fs::path(stated ? stated : ""), fs::path("/var/tmp"), fs::path("/tmp"), fs::path(".")})
     if (can_hold_files(folder)) return folder;
   return {};
 }
@@ -356,7 +360,8 @@ double scratch_room() {
 
 void use_memory(const MemoryOptions& options) {
   require(options.scratch.empty() || access(options.scratch.c_str(), W_OK) == 0,
-          "--scratch: expected a folder that can be written to, found {}", options.scratch.string());
+          "--scratch: expected a folder that can be written to, found {}",
+          options.scratch.string());
   {
     const std::lock_guard lock(memory().guards);
     memory().scratch = options.scratch;
@@ -374,10 +379,11 @@ double memory_limit() { return memory().limit; }
 
 void require_room(double bytes, const std::string& what, const std::string& advice) {
   const double in_memory = kLeftOver * std::max(0.0, room_left()), on_disk = scratch_room();
-  require(bytes <= std::max(in_memory, on_disk),
-          "{}: expected at most {} (memory that may be used) or {} (room on disk in {}), found {}; {}",
-          what, bytes_text(in_memory), bytes_text(on_disk), scratch_folder().string(),
-          bytes_text(bytes), advice);
+  require(
+      bytes <= std::max(in_memory, on_disk),
+      "{}: expected at most {} (memory that may be used) or {} (room on disk in {}), found {}; {}",
+      what, bytes_text(in_memory), bytes_text(on_disk), scratch_folder().string(),
+      bytes_text(bytes), advice);
 }
 
 at::Tensor array_in_file(const fs::path& folder, std::int64_t bytes) {
@@ -395,8 +401,8 @@ void read_ahead(const at::Tensor& array, const at::Tensor& rows) {
   keep_within_limit();  // on a busy machine the thread that watches comes too late
   const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
   const auto begin = reinterpret_cast<std::uintptr_t>(array.const_data_ptr());
-  const auto row_bytes =
-      static_cast<std::uintptr_t>(array.stride(0)) * static_cast<std::uintptr_t>(array.element_size());
+  const auto row_bytes = static_cast<std::uintptr_t>(array.stride(0)) *
+                         static_cast<std::uintptr_t>(array.element_size());
   const at::Tensor numbers = rows.contiguous();
   const auto* number = numbers.const_data_ptr<std::int64_t>();
   for (std::int64_t i = 0, end = 0; i < numbers.numel(); i = end) {

@@ -1,7 +1,6 @@
 #include "ptyche/solve/projection_kernels.h"
 
 #include <ATen/Parallel.h>
-
 #include <fmt/format.h>
 
 #include <cmath>

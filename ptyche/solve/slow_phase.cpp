@@ -43,8 +43,8 @@ Nodes nodes_for(const SolverState& state) {
 
 /// What n patterns see of the nodes, and what they ask for.
 struct Sight {
-  at::Tensor index;              ///< (n, k) int64, the nodes that each pattern touches
-  at::Tensor slope;              ///< (n, 2, k) float64, K_j, 1/px
+  at::Tensor index;              ///< (n, k) int32, the nodes that each pattern touches
+  at::Tensor slope;              ///< (n, 2, k) float32, K_j, 1/px
   at::Tensor tilt, information;  ///< (n, 2) float64
 };
 
@@ -106,11 +106,12 @@ void look(const Exits& exits, const Nodes& nodes, Sight& sight) {
   const auto [col_share, col_slope] = hats(places.select(1, 1), nodes);
   const auto down = row_slope.transpose(1, 2).bmm(weight).bmm(col_share);
   const auto right = row_share.transpose(1, 2).bmm(weight).bmm(col_slope);
-  sight.slope = at::stack({down.flatten(1), right.flatten(1)}, 1).to(at::kDouble);
+  sight.slope = at::stack({down.flatten(1), right.flatten(1)}, 1);
   const at::Tensor node = at::arange(nodes.across, at::kLong);
   const at::Tensor from = first.to(at::kLong).unsqueeze(2) + node;  // (b, 2, across)
-  sight.index =
-      (from.select(1, 0).unsqueeze(2) * nodes.cols + from.select(1, 1).unsqueeze(1)).flatten(1);
+  sight.index = (from.select(1, 0).unsqueeze(2) * nodes.cols + from.select(1, 1).unsqueeze(1))
+                    .flatten(1)
+                    .to(at::kInt);
 }
 
 Sight sight_of(const SolverProblem& problem, const SolverState& state, const Nodes& nodes,
@@ -126,34 +127,84 @@ Sight sight_of(const SolverProblem& problem, const SolverState& state, const Nod
   return sight;
 }
 
+/// Where patterns first.. of all are to be written.
+Sight rows_of(const Sight& all, std::int64_t first, std::int64_t count) {
+  return {all.index.narrow(0, first, count), all.slope.narrow(0, first, count),
+          all.tilt.narrow(0, first, count), all.information.narrow(0, first, count)};
+}
+
+Sight room_for(std::int64_t patterns, const Sight& some) {
+  const std::int64_t touched = some.index.size(1);
+  return {at::empty({patterns, touched}, at::kInt), at::empty({patterns, 2, touched}, at::kFloat),
+          at::empty({patterns, 2}, at::kDouble), at::empty({patterns, 2}, at::kDouble)};
+}
+
 Sight sight_of(const SolverProblem& problem, const SolverState& state, const Nodes& nodes) {
   const std::int64_t pixels = problem.pattern_size() * problem.pattern_size();
-  std::vector<at::Tensor> index, slope, tilt, information;
+  Sight all;
+  std::int64_t first = 0;
   for (const at::Tensor& batch : at::arange(problem.patterns(), at::kLong)
                                      .split(std::max<std::int64_t>(kWavePixels / pixels, 1))) {
     const Sight part = sight_of(problem, state, nodes, batch);
-    index.push_back(part.index);
-    slope.push_back(part.slope);
-    tilt.push_back(part.tilt);
-    information.push_back(part.information);
+    if (!all.index.defined()) all = room_for(problem.patterns(), part);
+    const Sight there = rows_of(all, first, batch.size(0));
+    there.index.copy_(part.index);
+    there.slope.copy_(part.slope);
+    there.tilt.copy_(part.tilt);
+    there.information.copy_(part.information);
+    first += batch.size(0);
   }
-  return {at::cat(index), at::cat(slope), at::cat(tilt), at::cat(information)};
+  return all;
 }
 
-/// sum_j of `values` (n, k) at the nodes: (nodes).
-at::Tensor at_nodes(const Sight& sight, const at::Tensor& values, const Nodes& nodes) {
-  return at::zeros({nodes.count()}, at::kDouble)
-      .index_add_(0, sight.index.flatten(), values.flatten());
+constexpr std::int64_t kSightsAtOnce = 512;  // patterns: what is computed of them stays small
+
+/// Calls `visit(sight)` with the sights of consecutive patterns, slopes in float64.
+template <typename Visit>
+void for_sights(const Sight& all, const Visit& visit) {
+  for (std::int64_t first = 0; first < all.index.size(0); first += kSightsAtOnce) {
+    Sight some = rows_of(all, first, std::min(kSightsAtOnce, all.index.size(0) - first));
+    some.slope = some.slope.to(at::kDouble);
+    visit(some);
+  }
 }
 
-/// sum_j K_j^T F_j (K_j c or theta_j): (nodes).
-at::Tensor asked(const Sight& sight, const at::Tensor& tilt, const Nodes& nodes) {
-  return at_nodes(sight, (sight.slope * (tilt * sight.information).unsqueeze(2)).sum(1), nodes);
+/// Adds `values` (n, k) at the nodes to `sum` (nodes).
+void add_at_nodes(const Sight& sight, const at::Tensor& values, at::Tensor& sum) {
+  sum.index_add_(0, sight.index.flatten(), values.flatten());
 }
 
+/// sum_j K_j^T F_j (K_j c or theta_j) of some patterns, added to `sum` (nodes).
+void add_asked(const Sight& sight, const at::Tensor& tilt, at::Tensor& sum) {
+  add_at_nodes(sight, (sight.slope * (tilt * sight.information).unsqueeze(2)).sum(1), sum);
+}
+
+/// K c, (n, 2), of some patterns.
 at::Tensor seen(const Sight& sight, const at::Tensor& phases) {
   const at::Tensor each = phases.index_select(0, sight.index.flatten()).view_as(sight.index);
   return (sight.slope * each.unsqueeze(1)).sum(2);
+}
+
+/// sum_j K_j^T F_j theta_j and sum_j K_j^T F_j K_j c: (nodes).
+at::Tensor asked_by_tilts(const Sight& all, const Nodes& nodes) {
+  at::Tensor sum = at::zeros({nodes.count()}, at::kDouble);
+  for_sights(all, [&](const Sight& some) { add_asked(some, some.tilt, sum); });
+  return sum;
+}
+
+at::Tensor asked_by_phases(const Sight& all, const at::Tensor& phases, const Nodes& nodes) {
+  at::Tensor sum = at::zeros({nodes.count()}, at::kDouble);
+  for_sights(all, [&](const Sight& some) { add_asked(some, seen(some, phases), sum); });
+  return sum;
+}
+
+/// The diagonal of sum_j K_j^T F_j K_j: (nodes).
+at::Tensor stiffness_of(const Sight& all, const Nodes& nodes) {
+  at::Tensor sum = at::zeros({nodes.count()}, at::kDouble);
+  for_sights(all, [&](const Sight& some) {
+    add_at_nodes(some, (some.slope.square() * some.information.unsqueeze(2)).sum(1), sum);
+  });
+  return sum;
 }
 
 /// Half the gradient of the sum of squared differences of neighbours: (nodes).
@@ -170,18 +221,17 @@ at::Tensor roughness(const at::Tensor& phases, const Nodes& nodes) {
 
 /// The phases (nodes) that the patterns ask for.
 at::Tensor node_phases(const Sight& sight, const Nodes& nodes) {
-  const at::Tensor stiffness =
-      at_nodes(sight, (sight.slope.square() * sight.information.unsqueeze(2)).sum(1), nodes);
+  const at::Tensor stiffness = stiffness_of(sight, nodes);
   const double mean = (stiffness.sum() / stiffness.gt(0).sum()).item<double>();
   const double smoothness = kSmoothness * mean + kExpected;
   const at::Tensor unit = (stiffness + 4 * smoothness).reciprocal();
-  at::Tensor phases = at::zeros_like(stiffness), left = asked(sight, sight.tilt, nodes);
+  at::Tensor phases = at::zeros_like(stiffness), left = asked_by_tilts(sight, nodes);
   at::Tensor scaled = left * unit, along = scaled;
   double now = left.dot(scaled).item<double>();
   const double enough = kSolved * kSolved * now;
   for (int step = 0; step < kMostSteps && now > enough; ++step) {
     const at::Tensor curvature =
-        asked(sight, seen(sight, along), nodes) + smoothness * roughness(along, nodes);
+        asked_by_phases(sight, along, nodes) + smoothness * roughness(along, nodes);
     const double length = now / along.dot(curvature).item<double>();
     phases.add_(along, length);
     left.sub_(curvature, length);

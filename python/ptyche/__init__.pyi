@@ -58,7 +58,7 @@ class _Reconstruct(Protocol):
     scan_shape: rows x columns of a raster without written positions, such as 16x32 (default '')
     scan_step: step from one point of that raster to the next (0.., m, default 0.0)
     flyback: patterns at the end of each row of the raster, recorded while the beam flew back: left out. The shape may count them or not (0..1e+06, default 0)
-    scan_rotation: angle in degrees from the detector's columns to the raster's, towards the rows; auto: found from the patterns (how the shadow moves, where light is deflected) and by short solves, for a transposed detector too (default '0')
+    scan_rotation: angle in degrees from the detector's columns to the raster's, towards the rows; auto: found from the patterns (what all agree on of the phase, where light is deflected), for a transposed detector too (default '0')
     voltage: electrons: acceleration voltage, instead of an energy (0.., V, default 0.0)
     semi_angle: electrons: convergence semi-angle; with the bright disk's radius it gives the detector's pixel where nothing else does (0..0.5, rad, default 0.0)
     orientation: flips of the patterns, a sum: 4 = transposed, 2 = rows reversed, 1 = columns reversed, as PtyPy counts; -1 = as the file says (-1..7, default -1)
@@ -115,6 +115,8 @@ class _Reconstruct(Protocol):
     batch: patterns at a time at inference; no influence on the image (1..1e+06, patterns, default 64)
     refine: passes of a solver that starts from the network's image (ml, 3 probe modes, positions, background); none or auto (default 'auto')
     threads: threads; 0 = one per core (0..4096, default 0)
+    memory: most memory to use, like 8G; auto = 80 % of what is free. Arrays that do not fit lie in nameless files in --scratch (default 'auto')
+    scratch: folder for arrays that do not fit into --memory; default $TMPDIR, else /var/tmp (default '')
     quiet: warnings and errors alone, no progress, no summary (default False)
     verbose: every step and all scores (default False)
     log: file to which all messages are added, each with its time (default '')
@@ -198,6 +200,8 @@ class _Reconstruct(Protocol):
         batch: SupportsIndex | None = ...,
         refine: str | _File | None = ...,
         threads: SupportsIndex | None = ...,
+        memory: str | _File | None = ...,
+        scratch: _File | None = ...,
         quiet: bool | None = ...,
         verbose: bool | None = ...,
         log: _File | None = ...,
@@ -282,6 +286,8 @@ class _Reconstruct(Protocol):
         batch: SupportsIndex | None = ...,
         refine: str | _File | None = ...,
         threads: SupportsIndex | None = ...,
+        memory: str | _File | None = ...,
+        scratch: _File | None = ...,
         quiet: bool | None = ...,
         verbose: bool | None = ...,
         log: _File | None = ...,
@@ -340,7 +346,7 @@ class _Solve(Protocol):
     scan_shape: rows x columns of a raster without written positions, such as 16x32 (default '')
     scan_step: step from one point of that raster to the next (0.., m, default 0.0)
     flyback: patterns at the end of each row of the raster, recorded while the beam flew back: left out. The shape may count them or not (0..1e+06, default 0)
-    scan_rotation: angle in degrees from the detector's columns to the raster's, towards the rows; auto: found from the patterns (how the shadow moves, where light is deflected) and by short solves, for a transposed detector too (default '0')
+    scan_rotation: angle in degrees from the detector's columns to the raster's, towards the rows; auto: found from the patterns (what all agree on of the phase, where light is deflected), for a transposed detector too (default '0')
     voltage: electrons: acceleration voltage, instead of an energy (0.., V, default 0.0)
     semi_angle: electrons: convergence semi-angle; with the bright disk's radius it gives the detector's pixel where nothing else does (0..0.5, rad, default 0.0)
     orientation: flips of the patterns, a sum: 4 = transposed, 2 = rows reversed, 1 = columns reversed, as PtyPy counts; -1 = as the file says (-1..7, default -1)
@@ -366,6 +372,8 @@ class _Solve(Protocol):
     unseen_half: half of the scan that is kept from training, then inferred in single passes of the network ('none' | 'upper' | 'lower', default 'none')
     no_check: no examination of the scan: nothing is mended or refused (see info --check) (default False)
     threads: threads; 0 = one per core (0..4096, default 0)
+    memory: most memory to use, like 8G; auto = 80 % of what is free. Arrays that do not fit lie in nameless files in --scratch (default 'auto')
+    scratch: folder for arrays that do not fit into --memory; default $TMPDIR, else /var/tmp (default '')
     quiet: warnings and errors alone, no progress, no summary (default False)
     verbose: every step and all scores (default False)
     log: file to which all messages are added, each with its time (default '')
@@ -448,6 +456,8 @@ class _Solve(Protocol):
         unseen_half: Literal['none', 'upper', 'lower'] | bool | None = ...,
         no_check: bool | None = ...,
         threads: SupportsIndex | None = ...,
+        memory: str | _File | None = ...,
+        scratch: _File | None = ...,
         quiet: bool | None = ...,
         verbose: bool | None = ...,
         log: _File | None = ...,
@@ -531,6 +541,8 @@ class _Solve(Protocol):
         unseen_half: Literal['none', 'upper', 'lower'] | bool | None = ...,
         no_check: bool | None = ...,
         threads: SupportsIndex | None = ...,
+        memory: str | _File | None = ...,
+        scratch: _File | None = ...,
         quiet: bool | None = ...,
         verbose: bool | None = ...,
         log: _File | None = ...,
@@ -567,7 +579,7 @@ class _Train(Protocol):
     scan_shape: rows x columns of a raster without written positions, such as 16x32 (default '')
     scan_step: step from one point of that raster to the next (0.., m, default 0.0)
     flyback: patterns at the end of each row of the raster, recorded while the beam flew back: left out. The shape may count them or not (0..1e+06, default 0)
-    scan_rotation: angle in degrees from the detector's columns to the raster's, towards the rows; auto: found from the patterns (how the shadow moves, where light is deflected) and by short solves, for a transposed detector too (default '0')
+    scan_rotation: angle in degrees from the detector's columns to the raster's, towards the rows; auto: found from the patterns (what all agree on of the phase, where light is deflected), for a transposed detector too (default '0')
     voltage: electrons: acceleration voltage, instead of an energy (0.., V, default 0.0)
     semi_angle: electrons: convergence semi-angle; with the bright disk's radius it gives the detector's pixel where nothing else does (0..0.5, rad, default 0.0)
     orientation: flips of the patterns, a sum: 4 = transposed, 2 = rows reversed, 1 = columns reversed, as PtyPy counts; -1 = as the file says (-1..7, default -1)
@@ -638,6 +650,8 @@ class _Train(Protocol):
     torch_accelerator: no effect, as all of PtychoPINN's --torch-* settings (default '')
     torch_deterministic: no effect, as all of PtychoPINN's --torch-* switches (default False)
     threads: threads; 0 = one per core (0..4096, default 0)
+    memory: most memory to use, like 8G; auto = 80 % of what is free. Arrays that do not fit lie in nameless files in --scratch (default 'auto')
+    scratch: folder for arrays that do not fit into --memory; default $TMPDIR, else /var/tmp (default '')
     quiet: warnings and errors alone, no progress, no summary (default False)
     verbose: every step and all scores (default False)
     log: file to which all messages are added, each with its time (default '')
@@ -742,6 +756,8 @@ class _Train(Protocol):
         torch_accelerator: str | _File | bool | None = ...,
         torch_deterministic: bool | None = ...,
         threads: SupportsIndex | None = ...,
+        memory: str | _File | None = ...,
+        scratch: _File | None = ...,
         quiet: bool | None = ...,
         verbose: bool | None = ...,
         log: _File | None = ...,
@@ -847,6 +863,8 @@ class _Train(Protocol):
         torch_accelerator: str | _File | bool | None = ...,
         torch_deterministic: bool | None = ...,
         threads: SupportsIndex | None = ...,
+        memory: str | _File | None = ...,
+        scratch: _File | None = ...,
         quiet: bool | None = ...,
         verbose: bool | None = ...,
         log: _File | None = ...,
@@ -888,7 +906,7 @@ class _Infer(Protocol):
     scan_shape: rows x columns of a raster without written positions, such as 16x32 (default '')
     scan_step: step from one point of that raster to the next (0.., m, default 0.0)
     flyback: patterns at the end of each row of the raster, recorded while the beam flew back: left out. The shape may count them or not (0..1e+06, default 0)
-    scan_rotation: angle in degrees from the detector's columns to the raster's, towards the rows; auto: found from the patterns (how the shadow moves, where light is deflected) and by short solves, for a transposed detector too (default '0')
+    scan_rotation: angle in degrees from the detector's columns to the raster's, towards the rows; auto: found from the patterns (what all agree on of the phase, where light is deflected), for a transposed detector too (default '0')
     voltage: electrons: acceleration voltage, instead of an energy (0.., V, default 0.0)
     semi_angle: electrons: convergence semi-angle; with the bright disk's radius it gives the detector's pixel where nothing else does (0..0.5, rad, default 0.0)
     orientation: flips of the patterns, a sum: 4 = transposed, 2 = rows reversed, 1 = columns reversed, as PtyPy counts; -1 = as the file says (-1..7, default -1)
@@ -911,6 +929,8 @@ class _Infer(Protocol):
     hold_out_file: JSON file with heldout_indices, instead of --hold-out (default '')
     unseen_half: half of the scan that is kept from training, then inferred in single passes of the network ('none' | 'upper' | 'lower', default 'none')
     threads: threads; 0 = one per core (0..4096, default 0)
+    memory: most memory to use, like 8G; auto = 80 % of what is free. Arrays that do not fit lie in nameless files in --scratch (default 'auto')
+    scratch: folder for arrays that do not fit into --memory; default $TMPDIR, else /var/tmp (default '')
     quiet: warnings and errors alone, no progress, no summary (default False)
     verbose: every step and all scores (default False)
     log: file to which all messages are added, each with its time (default '')
@@ -973,6 +993,8 @@ class _Infer(Protocol):
         hold_out_file: str | _File | None = ...,
         unseen_half: Literal['none', 'upper', 'lower'] | bool | None = ...,
         threads: SupportsIndex | None = ...,
+        memory: str | _File | None = ...,
+        scratch: _File | None = ...,
         quiet: bool | None = ...,
         verbose: bool | None = ...,
         log: _File | None = ...,
@@ -1036,6 +1058,8 @@ class _Infer(Protocol):
         hold_out_file: str | _File | None = ...,
         unseen_half: Literal['none', 'upper', 'lower'] | bool | None = ...,
         threads: SupportsIndex | None = ...,
+        memory: str | _File | None = ...,
+        scratch: _File | None = ...,
         quiet: bool | None = ...,
         verbose: bool | None = ...,
         log: _File | None = ...,
@@ -1385,7 +1409,7 @@ class _Evaluate(Protocol):
     scan_shape: rows x columns of a raster without written positions, such as 16x32 (default '')
     scan_step: step from one point of that raster to the next (0.., m, default 0.0)
     flyback: patterns at the end of each row of the raster, recorded while the beam flew back: left out. The shape may count them or not (0..1e+06, default 0)
-    scan_rotation: angle in degrees from the detector's columns to the raster's, towards the rows; auto: found from the patterns (how the shadow moves, where light is deflected) and by short solves, for a transposed detector too (default '0')
+    scan_rotation: angle in degrees from the detector's columns to the raster's, towards the rows; auto: found from the patterns (what all agree on of the phase, where light is deflected), for a transposed detector too (default '0')
     voltage: electrons: acceleration voltage, instead of an energy (0.., V, default 0.0)
     semi_angle: electrons: convergence semi-angle; with the bright disk's radius it gives the detector's pixel where nothing else does (0..0.5, rad, default 0.0)
     orientation: flips of the patterns, a sum: 4 = transposed, 2 = rows reversed, 1 = columns reversed, as PtyPy counts; -1 = as the file says (-1..7, default -1)
@@ -1558,7 +1582,7 @@ class _CompareModels(Protocol):
     scan_shape: rows x columns of a raster without written positions, such as 16x32 (default '')
     scan_step: step from one point of that raster to the next (0.., m, default 0.0)
     flyback: patterns at the end of each row of the raster, recorded while the beam flew back: left out. The shape may count them or not (0..1e+06, default 0)
-    scan_rotation: angle in degrees from the detector's columns to the raster's, towards the rows; auto: found from the patterns (how the shadow moves, where light is deflected) and by short solves, for a transposed detector too (default '0')
+    scan_rotation: angle in degrees from the detector's columns to the raster's, towards the rows; auto: found from the patterns (what all agree on of the phase, where light is deflected), for a transposed detector too (default '0')
     voltage: electrons: acceleration voltage, instead of an energy (0.., V, default 0.0)
     semi_angle: electrons: convergence semi-angle; with the bright disk's radius it gives the detector's pixel where nothing else does (0..0.5, rad, default 0.0)
     orientation: flips of the patterns, a sum: 4 = transposed, 2 = rows reversed, 1 = columns reversed, as PtyPy counts; -1 = as the file says (-1..7, default -1)
@@ -1694,7 +1718,7 @@ class _Info(Protocol):
     scan_shape: rows x columns of a raster without written positions, such as 16x32 (default '')
     scan_step: step from one point of that raster to the next (0.., m, default 0.0)
     flyback: patterns at the end of each row of the raster, recorded while the beam flew back: left out. The shape may count them or not (0..1e+06, default 0)
-    scan_rotation: angle in degrees from the detector's columns to the raster's, towards the rows; auto: found from the patterns (how the shadow moves, where light is deflected) and by short solves, for a transposed detector too (default '0')
+    scan_rotation: angle in degrees from the detector's columns to the raster's, towards the rows; auto: found from the patterns (what all agree on of the phase, where light is deflected), for a transposed detector too (default '0')
     voltage: electrons: acceleration voltage, instead of an energy (0.., V, default 0.0)
     semi_angle: electrons: convergence semi-angle; with the bright disk's radius it gives the detector's pixel where nothing else does (0..0.5, rad, default 0.0)
     orientation: flips of the patterns, a sum: 4 = transposed, 2 = rows reversed, 1 = columns reversed, as PtyPy counts; -1 = as the file says (-1..7, default -1)
@@ -1885,7 +1909,7 @@ class _Convert(Protocol):
     scan_shape: rows x columns of a raster without written positions, such as 16x32 (default '')
     scan_step: step from one point of that raster to the next (0.., m, default 0.0)
     flyback: patterns at the end of each row of the raster, recorded while the beam flew back: left out. The shape may count them or not (0..1e+06, default 0)
-    scan_rotation: angle in degrees from the detector's columns to the raster's, towards the rows; auto: found from the patterns (how the shadow moves, where light is deflected) and by short solves, for a transposed detector too (default '0')
+    scan_rotation: angle in degrees from the detector's columns to the raster's, towards the rows; auto: found from the patterns (what all agree on of the phase, where light is deflected), for a transposed detector too (default '0')
     voltage: electrons: acceleration voltage, instead of an energy (0.., V, default 0.0)
     semi_angle: electrons: convergence semi-angle; with the bright disk's radius it gives the detector's pixel where nothing else does (0..0.5, rad, default 0.0)
     orientation: flips of the patterns, a sum: 4 = transposed, 2 = rows reversed, 1 = columns reversed, as PtyPy counts; -1 = as the file says (-1..7, default -1)

@@ -32,7 +32,8 @@ TEST_F(Memory, IsNamedInBytesWithAPrefix) {
   EXPECT_EQ(bytes_of("500MB"), 5e8);
   EXPECT_EQ(bytes_of("6e8"), 6e8);
   for (const char* wrong : {"", "G", "8 G", "8X", "-1G", "nan", "inf", "8GG"})
-    EXPECT_NE(message_of([&] { bytes_of(wrong); }).find("expected bytes like 8G"), std::string::npos)
+    EXPECT_NE(message_of([&] { bytes_of(wrong); }).find("expected bytes like 8G"),
+              std::string::npos)
         << wrong;
 }
 
@@ -103,8 +104,9 @@ TEST_F(Memory, ThatIsNowhereIsAskedForInVain) {
 }
 
 TEST_F(Memory, InAFolderThatCannotBeWrittenToIsRefused) {
-  EXPECT_NE(message_of([] { use_memory({.bytes = 1e9, .scratch = "/nowhere at all"}); })
-                .find("--scratch: expected a folder that can be written to"),
+  EXPECT_NE(message_of([] {
+              use_memory({.bytes = 1e9, .scratch = "/nowhere at all"});
+            }).find("--scratch: expected a folder that can be written to"),
             std::string::npos);
 }
 
