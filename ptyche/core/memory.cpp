@@ -20,9 +20,12 @@
 #include <cstring>
 #include <fstream>
 #include <limits>
+#include <map>
 #include <mutex>
-#include <set>
+#include <new>
 #include <thread>
+#include <unordered_map>
+#include <utility>
 
 #include "ptyche/core/error.h"
 #include "ptyche/core/progress.h"
@@ -183,16 +186,19 @@ std::vector<Field> fields(MemoryOptions& options) {
 
 namespace {
 
-constexpr std::size_t kLarge = std::size_t{16} << 20;  // smaller arrays are not counted
+constexpr std::size_t kLarge = std::size_t{1} << 20;     // smaller arrays are the C library's
+constexpr std::size_t kSpilled = std::size_t{16} << 20;  // smaller ones never go to disk
+constexpr std::size_t kGrain = std::size_t{256} << 10;   // sizes are multiples of this
+constexpr double kPoolShare = 1.0 / 16;  // of the limit, that freed arrays may keep for the next
+constexpr double kMostPool = 2e9;
+constexpr double kTooLarge = 1.25;  // a kept array serves requests down to its size over this
 constexpr double kLeftOver = 0.75;  // of what is left, the most that one array may take
 constexpr auto kBetweenLooks = std::chrono::milliseconds(5);
 
-/// A large array: in a file where `file` is one, else in `memory`.
+/// A large array: in a file where `file` is one, else in memory.
 struct Block {
-  void* data = nullptr;
   std::size_t bytes = 0;
   int file = -1;
-  at::DataPtr memory;
 };
 
 /// The one decision of a process about its memory: like LibTorch's allocator, which it feeds, it
@@ -202,8 +208,11 @@ struct Memory {
   std::atomic<double> used = 0;  ///< by large arrays in memory
   std::mutex guards;             ///< what follows
   fs::path scratch;
-  std::set<Block*> in_files;
-  bool told = false, watched = false;
+  std::unordered_map<void*, Block> blocks;  ///< large arrays, by where they begin
+  std::multimap<std::size_t, void*> pool;   ///< freed arrays in memory, by size
+  double pooled = 0;                        ///< their bytes
+  std::atomic<bool> told = false, watched = false;
+  at::Allocator* usual = c10::GetDefaultCPUAllocator();  ///< of small arrays
 };
 
 Memory& memory() {
@@ -211,22 +220,87 @@ Memory& memory() {
   return *one;
 }
 
-void release(void* context) {
-  auto* const block = static_cast<Block*>(context);
-  if (block->file < 0) {
-    memory().used -= static_cast<double>(block->bytes);
-  } else {
-    {
-      const std::lock_guard lock(memory().guards);
-      memory().in_files.erase(block);
+/// What training frees it asks for again in the next step, and new pages cost more than what is
+/// done with them. (The C library of Debian 12 does not find the hole of an aligned array again and
+/// takes new memory each time.)
+void keep_or_unmap(void* data, std::size_t bytes) {
+  const auto size = static_cast<double>(bytes);
+  {
+    const std::lock_guard lock(memory().guards);
+    if (memory().pooled + size <= std::min(kMostPool, kPoolShare * memory().limit)) {
+      memory().pool.emplace(bytes, data);
+      memory().pooled += size;
+      return;
     }
-    munmap(block->data, block->bytes);
-    close(block->file);
   }
-  delete block;
+  munmap(data, bytes);
 }
 
-at::DataPtr pointer_to(Block* block) { return {block->data, block, &release, at::kCPU}; }
+/// A kept array of about that size, whose real size comes back in `bytes`, or nullptr.
+void* kept_array(std::size_t& bytes) {
+  const std::lock_guard lock(memory().guards);
+  const auto found = memory().pool.lower_bound(bytes);
+  if (found == memory().pool.end() ||
+      static_cast<double>(found->first) > kTooLarge * static_cast<double>(bytes))
+    return nullptr;
+  void* const data = found->second;
+  bytes = found->first;
+  memory().pooled -= static_cast<double>(bytes);
+  memory().pool.erase(found);
+  return data;
+}
+
+/// All that is kept, given back: it is of the wrong sizes.
+void empty_pool() {
+  const std::lock_guard lock(memory().guards);
+  for (const auto& [bytes, data] : memory().pool) munmap(data, bytes);
+  memory().pool.clear();
+  memory().pooled = 0;
+}
+
+/// The block that begins there, which is forgotten; one of no bytes where there is none.
+Block taken_block(void* data) {
+  const std::lock_guard lock(memory().guards);
+  const auto found = memory().blocks.find(data);
+  if (found == memory().blocks.end()) return {};
+  const Block block = found->second;
+  memory().blocks.erase(found);
+  return block;
+}
+
+/// Of arrays of any size: LibTorch's convolutions ask for memory without its size.
+void release(void* data) {
+  const Block block = taken_block(data);
+  if (block.bytes == 0) return memory().usual->raw_deleter()(data);
+  if (block.file < 0) {
+    memory().used -= static_cast<double>(block.bytes);
+    keep_or_unmap(data, block.bytes);
+  } else {
+    munmap(data, block.bytes);
+    close(block.file);
+  }
+}
+
+void* remembered(void* data, const Block& block) {
+  const std::lock_guard lock(memory().guards);
+  memory().blocks[data] = block;
+  return data;
+}
+
+at::DataPtr pointer_to(void* data) { return {data, data, &release, at::kCPU}; }
+
+void* array_in_memory(std::size_t wanted) {
+  std::size_t bytes = (wanted + kGrain - 1) / kGrain * kGrain;
+  void* data = kept_array(bytes);
+  for (int attempt = 0; !data && attempt < 2; ++attempt) {
+    if (attempt > 0) empty_pool();
+    data = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (data == MAP_FAILED) data = nullptr;
+  }
+  if (!data) throw std::bad_alloc();
+  memory().used += static_cast<double>(bytes);
+  return remembered(data, {bytes, -1});
+}
 
 /// A file of zeros that has no name any more.
 int nameless_file(const fs::path& folder, std::size_t bytes) {
@@ -248,10 +322,11 @@ int nameless_file(const fs::path& folder, std::size_t bytes) {
 /// until it is written.
 void give_back_pages() {
   const std::lock_guard lock(memory().guards);
-  for (const Block* block : memory().in_files) {
-    sync_file_range(block->file, 0, 0, SYNC_FILE_RANGE_WRITE);
-    madvise(block->data, block->bytes, MADV_DONTNEED);
-  }
+  for (const auto& [data, block] : memory().blocks)
+    if (block.file >= 0) {
+      sync_file_range(block.file, 0, 0, SYNC_FILE_RANGE_WRITE);
+      madvise(data, block.bytes, MADV_DONTNEED);
+    }
 }
 
 void keep_within_limit() {
@@ -265,7 +340,7 @@ void keep_within_limit() {
   }
 }
 
-Block* block_in_file(const fs::path& folder, std::size_t bytes) {
+void* mapped_file(const fs::path& folder, std::size_t bytes) {
   const int file = nameless_file(folder, bytes);
   void* const data = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
   if (data == MAP_FAILED) {
@@ -274,52 +349,41 @@ Block* block_in_file(const fs::path& folder, std::size_t bytes) {
                                    bytes_text(static_cast<double>(bytes)), folder.string(),
                                    std::strerror(errno)));
   }
-  auto* const block = new Block{data, bytes, file, {}};
-  const std::lock_guard lock(memory().guards);
-  memory().in_files.insert(block);
-  if (!std::exchange(memory().watched, true)) std::thread(watch_pages).detach();
-  return block;
+  remembered(data, {bytes, file});
+  if (!memory().watched.exchange(true)) std::thread(watch_pages).detach();
+  return data;
 }
 
 double room_left() { return memory().limit - kProgramBytes - memory().used; }
 
-/// Large arrays where use_memory's plan has them, small ones from `inner`.
+/// Large arrays where use_memory's plan has them, small ones from LibTorch's own allocator.
 struct PlannedAllocator final : at::Allocator {
-  explicit PlannedAllocator(at::Allocator* usual) : inner(usual) {}
-
   at::DataPtr allocate(std::size_t bytes) override {
-    if (bytes < kLarge) return inner->allocate(bytes);
+    if (bytes < kLarge) return memory().usual->allocate(bytes);
     const auto wanted = static_cast<double>(bytes);
-    if (wanted > kLeftOver * room_left()) return pointer_to(in_file(bytes));
-    auto* const block = new Block{nullptr, bytes, -1, inner->allocate(bytes)};
-    block->data = block->memory.get();
-    memory().used += wanted;
-    return pointer_to(block);
+    const bool too_much = bytes >= kSpilled && wanted > kLeftOver * room_left();
+    return pointer_to(too_much ? array_in_scratch(bytes) : array_in_memory(bytes));
   }
 
-  static Block* in_file(std::size_t bytes) {
+  static void* array_in_scratch(std::size_t bytes) {
     const fs::path folder = scratch_folder();
     const auto wanted = static_cast<double>(bytes);
     require(!folder.empty(),
             "an array of {} does not fit into {} of memory (--memory), and no folder for it can be "
             "written to (--scratch)",
             bytes_text(wanted), bytes_text(memory().limit));
-    Block* const block = block_in_file(folder, bytes);
-    const bool first = [] {
-      const std::lock_guard lock(memory().guards);
-      return !std::exchange(memory().told, true);
-    }();
-    if (first)
+    void* const data = mapped_file(folder, bytes);
+    if (!memory().told.exchange(true))
       note("an array of {} is kept on disk (in {}, --scratch): {} of memory may be used (--memory)",
            bytes_text(wanted), folder.string(), bytes_text(memory().limit));
-    return block;
+    return data;
   }
+
+  at::DeleterFnPtr raw_deleter() const override { return &release; }
 
   void copy_data(void* to, const void* from, std::size_t bytes) const override {
     default_copy_data(to, from, bytes);
   }
-
-  at::Allocator* inner;
 };
 
 bool can_hold_files(const fs::path& folder) {
@@ -329,12 +393,14 @@ bool can_hold_files(const fs::path& folder) {
   return about.f_type != TMPFS_MAGIC && about.f_type != RAMFS_MAGIC;
 }
 
-const Block* block_of(const at::Tensor& array) {
-  if (!array.defined() || !array.has_storage()) return nullptr;
+/// The file's descriptor; -1 = in none.
+int file_of(const at::Tensor& array) {
+  if (!array.defined() || !array.has_storage()) return -1;
   const at::DataPtr& data = array.storage().data_ptr();
-  if (data.get_deleter() != &release) return nullptr;
-  const auto* const block = static_cast<const Block*>(data.get_context());
-  return block->file < 0 ? nullptr : block;
+  if (data.get_deleter() != &release) return -1;
+  const std::lock_guard lock(memory().guards);
+  const auto found = memory().blocks.find(data.get_context());
+  return found == memory().blocks.end() ? -1 : found->second.file;
 }
 
 }  // namespace
@@ -371,14 +437,14 @@ void use_memory(const MemoryOptions& options) {
   // What the C library keeps of freed memory would count.
   if (memory().limit < 8e9) mallopt(M_TRIM_THRESHOLD, static_cast<int>(memory().limit / 16));
   static std::once_flag once;
-  std::call_once(once,
-                 [] { c10::SetCPUAllocator(new PlannedAllocator(c10::GetCPUAllocator()), 1); });
+  std::call_once(once, [] { c10::SetCPUAllocator(new PlannedAllocator, 1); });
 }
 
 double memory_limit() { return memory().limit; }
 
 void require_room(double bytes, const std::string& what, const std::string& advice) {
-  const double in_memory = kLeftOver * std::max(0.0, room_left()), on_disk = scratch_room();
+  const double left = std::min(room_left(), free_memory());
+  const double in_memory = kLeftOver * std::max(0.0, left), on_disk = scratch_room();
   require(
       bytes <= std::max(in_memory, on_disk),
       "{}: expected at most {} (memory that may be used) or {} (room on disk in {}), found {}; {}",
@@ -387,17 +453,16 @@ void require_room(double bytes, const std::string& what, const std::string& advi
 }
 
 at::Tensor array_in_file(const fs::path& folder, std::int64_t bytes) {
-  Block* const block = block_in_file(folder, static_cast<std::size_t>(bytes));
+  void* const data = mapped_file(folder, static_cast<std::size_t>(bytes));
   const c10::Storage storage(c10::Storage::use_byte_size_t(), static_cast<std::size_t>(bytes),
-                             pointer_to(block), nullptr, /*resizable=*/false);
+                             pointer_to(data), nullptr, /*resizable=*/false);
   return at::empty({0}, at::kByte).set_(storage, 0, {bytes}, {1});
 }
 
-bool lies_in_file(const at::Tensor& array) { return block_of(array) != nullptr; }
+bool lies_in_file(const at::Tensor& array) { return file_of(array) >= 0; }
 
 void read_ahead(const at::Tensor& array, const at::Tensor& rows) {
-  const Block* const block = block_of(array);
-  if (!block || rows.numel() == 0) return;
+  if (!lies_in_file(array) || rows.numel() == 0) return;
   keep_within_limit();  // on a busy machine the thread that watches comes too late
   const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
   const auto begin = reinterpret_cast<std::uintptr_t>(array.const_data_ptr());
