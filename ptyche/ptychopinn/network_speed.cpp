@@ -4,6 +4,7 @@
 #include <ATen/core/grad_mode.h>
 #include <ATen/record_function.h>
 
+#include <atomic>
 #include <cmath>
 #include <deque>
 #include <string_view>
@@ -20,9 +21,10 @@
 namespace ptyche {
 namespace {
 
-/// LibTorch's callback is a bare function, so what it adds to has to be found from anywhere.
-double& counter() {
-  thread_local double flops = 0;
+/// LibTorch's callback is a bare function, so what it adds to has to be found from anywhere, by the
+/// threads that training shares its chunks among, too.
+std::atomic<double>& counter() {
+  static std::atomic<double> flops = 0;
   return flops;
 }
 
@@ -52,7 +54,7 @@ std::unique_ptr<at::ObserverContext> count(const at::RecordFunction& call) {
   return nullptr;
 }
 
-/// While it lives, this thread's convolutions are counted.
+/// While it lives, convolutions of this thread, and of those that work for it, are counted.
 struct Counting {
   Counting()
       : handle(
