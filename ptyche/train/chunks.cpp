@@ -31,7 +31,9 @@ void Chunks::backward(const std::vector<at::Tensor>& weights) {
   std::vector<std::int64_t> rows;
   for (const at::Tensor& output : outputs_) rows.push_back(output.size(0));
   const std::vector<at::Tensor> slopes = whole_.grad().split_with_sizes(rows);
+  const at::ThreadLocalState of_caller;  // who counts what is computed
   side_by_side(static_cast<std::int64_t>(outputs_.size()), [&](std::int64_t chunk) {
+    const at::ThreadLocalStateGuard as_caller(of_caller);
     const auto own = static_cast<std::size_t>(chunk);
     gradients[own] = torch::autograd::grad({outputs_[own]}, weights, {slopes[own]},
                                            /*retain_graph=*/false, /*create_graph=*/false,
