@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <linux/magic.h>
 #include <malloc.h>
+#include <pthread.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/statfs.h>
@@ -190,7 +191,7 @@ constexpr std::size_t kLarge = std::size_t{1} << 20;     // smaller arrays are t
 constexpr std::size_t kSpilled = std::size_t{16} << 20;  // smaller ones never go to disk
 constexpr std::size_t kGrain = std::size_t{256} << 10;   // sizes are multiples of this
 constexpr double kPoolShare = 1.0 / 16;  // of the limit, that freed arrays may keep for the next
-constexpr double kMostPool = 2e9;
+constexpr double kMostPool = 1e9;
 constexpr double kTooLarge = 1.25;  // a kept array serves requests down to its size over this
 constexpr double kLeftOver = 0.75;  // of what is left, the most that one array may take
 constexpr auto kBetweenLooks = std::chrono::milliseconds(5);
@@ -437,7 +438,12 @@ void use_memory(const MemoryOptions& options) {
   // What the C library keeps of freed memory would count.
   if (memory().limit < 8e9) mallopt(M_TRIM_THRESHOLD, static_cast<int>(memory().limit / 16));
   static std::once_flag once;
-  std::call_once(once, [] { c10::SetCPUAllocator(new PlannedAllocator, 1); });
+  std::call_once(once, [] {
+    // A child that tries a file must not find the lock held by a thread that it does not have.
+    pthread_atfork([] { memory().guards.lock(); }, [] { memory().guards.unlock(); },
+                   [] { memory().guards.unlock(); });
+    c10::SetCPUAllocator(new PlannedAllocator, 1);
+  });
 }
 
 double memory_limit() { return memory().limit; }
