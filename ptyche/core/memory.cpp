@@ -426,7 +426,9 @@ double scratch_room() {
 }
 
 void use_memory(const MemoryOptions& options) {
-  require(options.scratch.empty() || access(options.scratch.c_str(), W_OK) == 0,
+  const bool usable =
+      fs::is_directory(options.scratch) && access(options.scratch.c_str(), W_OK | X_OK) == 0;
+  require(options.scratch.empty() || usable,
           "--scratch: expected a folder that can be written to, found {}",
           options.scratch.string());
   {

@@ -115,6 +115,11 @@ TEST_F(Memory, ThatIsNowhereIsAskedForInVain) {
 }
 
 TEST_F(Memory, InAFolderThatCannotBeWrittenToIsRefused) {
+  std::ofstream(folder_ / "a file") << "no folder";
+  EXPECT_NE(message_of([&] {
+              use_memory({.bytes = 1e9, .scratch = folder_ / "a file"});
+            }).find("--scratch: expected a folder that can be written to"),
+            std::string::npos);
   EXPECT_NE(message_of([] {
               use_memory({.bytes = 1e9, .scratch = "/nowhere at all"});
             }).find("--scratch: expected a folder that can be written to"),
