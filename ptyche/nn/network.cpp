@@ -91,8 +91,8 @@ void require_own_options(const NetworkOptions& options) {
   const NetworkEntry& network = entry_of(options.name);
   for (const std::string& name : changed(fields(asked), fields(defaults)))
     require(name == "network" || has_field(network, name),
-            "--{}: it is an option of the networks {}, not of {}", name, owners(name),
-            options.name);
+            "--{}: it is an option of the networks {}, not of {} (--network names one)", name,
+            owners(name), options.name);
 }
 
 NetworkOptions completed(const NetworkOptions& asked, std::int64_t pattern_size,

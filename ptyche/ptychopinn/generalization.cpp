@@ -39,6 +39,22 @@ std::vector<StudyScore> scores_of(const ImageMetrics& metrics) {
   return scores;
 }
 
+/// As the score is called in pictures.
+std::string label_of(const std::string& metric, const std::string& channel) {
+  constexpr std::pair<std::string_view, const char*> kWords[] = {
+      {"mae", "mean absolute error"},
+      {"mse", "mean squared error"},
+      {"psnr", "peak signal-to-noise ratio (dB, peak 255)"},
+      {"ssim", "structural similarity"},
+      {"ms_ssim", "structural similarity at several scales"},
+      {"frc50", "ring at which the correlation falls below 0.5"},
+      {"psnr_true_range", "peak signal-to-noise ratio (dB, the truth's range)"},
+      {"nrmse_contrast", "error over contrast"}};
+  const auto* words =
+      std::ranges::find(kWords, metric, [](const auto& pair) { return pair.first; });
+  return channel.empty() ? words->second : fmt::format("{}, {}", channel, words->second);
+}
+
 /// As the score is called in files.
 std::string file_name(const std::string& metric, const std::string& channel) {
   return channel.empty() ? metric : metric + "_" + channel;
@@ -116,7 +132,7 @@ void draw(const std::filesystem::path& folder, const std::vector<ScoreQuartiles>
     const std::string name = file_name(row.metric, row.channel);
     auto figure = std::ranges::find(figures, name, &std::pair<std::string, CurvesFigure>::first);
     if (figure == figures.end()) {
-      const std::string label = row.channel.empty() ? row.metric : row.metric + ", " + row.channel;
+      const std::string label = label_of(row.metric, row.channel);
       figures.push_back({name, {label, "patterns to learn from", label, {}}});
       figure = figures.end() - 1;
     }

@@ -134,9 +134,10 @@ TEST(Simulate, HasOneRangeOfTheJitter) {
 TEST(RequireOwnOptions, NamesTheOptionAndTheNetworksThatHaveIt) {
   EXPECT_EQ(message_of([] { require_own_options({.filters_scale = 3}); }),
             "--n-filters-scale: it is an option of the networks ptychopinn, supervised, not of "
-            "unet");
+            "unet (--network names one)");
   EXPECT_EQ(message_of([] { require_own_options({.name = "supervised", .probe_big = false}); }),
-            "--probe-big: it is an option of the networks ptychopinn, not of supervised");
+            "--probe-big: it is an option of the networks ptychopinn, not of supervised (--network "
+            "names one)");
   EXPECT_NO_THROW(require_own_options({.name = "ptychopinn", .probe_big = false}));
 }
 

@@ -160,9 +160,10 @@ TEST(AllCommands, DescribeOptionsInNounPhrases) {
 }
 
 TEST(CommandHelp, KeepsOlderNamesForTheFullPage) {
-  for (const Command& command : all_commands())
-    if (!command.basic.empty())
-      EXPECT_EQ(command_help(command).find("also --"), std::string::npos) << command.name;
+  for (const Command& command : all_commands()) {
+    if (command.basic.empty()) continue;
+    EXPECT_EQ(command_help(command).find("also --"), std::string::npos) << command.name;
+  }
 }
 
 /// A name means one thing in all verbs: what is another word for it in one verb is so in the
