@@ -21,6 +21,7 @@ constexpr double kBeyondRim = 2.1;  // of the bright disk: products of two waves
 constexpr double kFarthestPair = 0.45;  // of the window: farther ones see nothing together
 constexpr std::size_t kMostSteps = 180;
 constexpr double kBrightDisk = 0.25;   // of its level: below it light is scattered
+constexpr double kRimOfProbe = 1.2;    // q^2: what lies beyond is scattered light
 constexpr double kWidestProbe = 0.35;  // radius over the window
 constexpr std::array<std::uint32_t, 2> kKeyOfSigns = {0x7369676e, 0x73};
 
@@ -68,6 +69,11 @@ std::vector<std::pair<std::int64_t, std::int64_t>> nearest_steps(const RasterSha
   return all;
 }
 
+/// Rad, of q^2 at each pixel.
+at::Tensor rad(const Aberrations& aberrations, const at::Tensor& square) {
+  return (aberrations.defocus * square + aberrations.spherical * square.square()).to(at::kFloat);
+}
+
 /// sum conj(a) b of n values.
 void add_product(const c10::complex<float>* a, const c10::complex<float>* b, std::int64_t n,
                  c10::complex<float>* sum) {
@@ -88,7 +94,7 @@ PhaseEnergy::PhaseEnergy(const Scan& scan, const RasterShape& shape) {
   const std::int64_t full = scan.pattern_size();
   size_ = enough_of_detector(aperture, full);
   const std::int64_t first = (full - size_) / 2;
-  const Window window{first, first + size_, first, first + size_};
+  const Window window = window_ = {first, first + size_, first, first + size_};
   const auto [numbers, part] = middle(shape, size_ * size_);
   shape_ = part;
   const at::Tensor lit = cut(aperture.lit, window), mean = cut(whole, window) + 1e-30;
@@ -99,11 +105,14 @@ PhaseEnergy::PhaseEnergy(const Scan& scan, const RasterShape& shape) {
   const at::Tensor over = (lit / mean.sqrt()).to(at::kFloat);
   residual_ = to_fft_order(((counts - mean.to(at::kFloat)) * over * is_used)).contiguous();
   amplitude_ = to_fft_order(root).contiguous();
-  const at::Tensor axis = at::arange(size_, at::kDouble) + static_cast<double>(first);
-  square_ = to_fft_order(((axis - aperture.row).square().unsqueeze(1) +
-                          (axis - aperture.col).square().unsqueeze(0)) /
-                         (radius_px_ * radius_px_))
-                .contiguous();
+  const at::Tensor axis = at::arange(full, at::kDouble);
+  const at::Tensor square =
+      ((axis - aperture.row).square().unsqueeze(1) + (axis - aperture.col).square().unsqueeze(0)) /
+      (radius_px_ * radius_px_);
+  square_ = to_fft_order(cut(square, window)).contiguous();
+  whole_square_ = to_fft_order(square).to(at::kFloat).contiguous();
+  whole_amplitude_ =
+      to_fft_order(whole.sqrt() * scan.mask() * square.lt(kRimOfProbe)).to(at::kFloat).contiguous();
   const at::Tensor places = scan.positions();
   step_ = (places[1] - places[0]).norm().item<double>() * static_cast<double>(size_) /
           static_cast<double>(full);
@@ -124,12 +133,24 @@ PhaseEnergy::PhaseEnergy(const Scan& scan, const RasterShape& shape) {
   col_ = pick(col * (2 * std::numbers::pi)).to(at::kFloat);
 }
 
+at::Tensor PhaseEnergy::probe(const Aberrations& aberrations) const {
+  const at::Tensor wave = at::polar(whole_amplitude_, rad(aberrations, whole_square_));
+  return to_centred(at::fft_ifft2(wave, c10::nullopt, {-2, -1}, "ortho")).unsqueeze(0);
+}
+
 double PhaseEnergy::most_defocus() const { return std::numbers::pi * kWidestProbe * radius_px_; }
 
 PhaseGradients PhaseEnergy::gradients(const Aberrations& aberrations) const {
-  const at::Tensor chi =
-      (aberrations.defocus * square_ + aberrations.spherical * square_.square()).to(at::kFloat);
-  const at::Tensor turn = at::polar(at::ones_like(chi), chi);
+  return gradients(rad(aberrations, square_));
+}
+
+at::Tensor PhaseEnergy::phase_of(const at::Tensor& probe) const {
+  const at::Tensor wave = at::fft_fft2(to_fft_order(probe[0]), c10::nullopt, {-2, -1}, "ortho");
+  return to_fft_order(cut(to_centred(wave).angle(), window_)).contiguous();
+}
+
+PhaseGradients PhaseEnergy::gradients(const at::Tensor& phase) const {
+  const at::Tensor turn = at::polar(at::ones_like(phase), phase);
   const at::Tensor probe = at::fft_ifft2(amplitude_ * turn, c10::nullopt, {-2, -1}, "ortho");
   at::Tensor gradients =
       at::imag(at::fft_ifft2(residual_ * turn, c10::nullopt, {-2, -1}, "ortho") * probe.conj());

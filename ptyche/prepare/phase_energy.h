@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "ptyche/data/array.h"
 #include "ptyche/data/scan.h"
 
 namespace ptyche {
@@ -47,6 +48,15 @@ class PhaseEnergy {
 
   PhaseGradients gradients(const Aberrations& aberrations) const;
 
+  /// With a far field's phase as phase_of gives it.
+  PhaseGradients gradients(const at::Tensor& phase) const;
+
+  /// The far field's phase of a probe (modes, N, N): of its first mode, where it is looked at.
+  at::Tensor phase_of(const at::Tensor& probe) const;
+
+  /// (1, N, N) complex64 of the whole detector, of any power.
+  at::Tensor probe(const Aberrations& aberrations) const;
+
   /// The same with random signs of the patterns: noise alone, of the same power.
   PhaseGradients with_random_signs(const PhaseGradients& gradients) const;
 
@@ -62,11 +72,13 @@ class PhaseEnergy {
 
  private:
   RasterShape shape_;
-  double radius_px_ = 0;             // of the bright disk
-  std::int64_t size_ = 0;            // of what is looked at, pixels
-  double step_ = 0;                  // of the raster, object pixels of that size
-  at::Tensor residual_;              // (n, size, size) float32, (I / M - 1) sqrt(M), FFT order
-  at::Tensor amplitude_, square_;    // (size, size) float32, sqrt(M) and q^2, FFT order
+  double radius_px_ = 0;           // of the bright disk
+  std::int64_t size_ = 0;          // of what is looked at, pixels
+  double step_ = 0;                // of the raster, object pixels of that size
+  Window window_;                  // what is looked at of the whole detector
+  at::Tensor residual_;            // (n, size, size) float32, (I / M - 1) sqrt(M), FFT order
+  at::Tensor amplitude_, square_;  // (size, size) float32, sqrt(M) and q^2, FFT order
+  at::Tensor whole_amplitude_, whole_square_;  // (N, N) of the whole detector
   at::Tensor kept_, ring_, weight_;  // (K) places, rings, and 2 where the opposite is not kept
   at::Tensor row_, col_;             // (K) float32, rad per object pixel
   std::vector<std::pair<std::int64_t, std::int64_t>> steps_;

@@ -1,8 +1,10 @@
 #include "ptyche/prepare/scan_rotation.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <functional>
+#include <limits>
 #include <numbers>
 #include <numeric>
 #include <vector>
@@ -11,6 +13,7 @@
 #include "ptyche/core/parallel.h"
 #include "ptyche/core/progress.h"
 #include "ptyche/prepare/phase_energy.h"
+#include "ptyche/prepare/short_solve.h"
 
 namespace ptyche {
 namespace {
@@ -23,8 +26,16 @@ constexpr double kHardlyCurl = 0.05, kSameTurn = 5;  // of the curl; degrees
 constexpr double kNearlyAsStrong = 0.5;
 constexpr double kDefocusStep = 0.75;                                             // rad at the rim
 constexpr double kCoarseStep = 4, kNoiseStep = 8, kFineStep = 1, kFineReach = 8;  // degrees
-// Right within a degree: 18 and more | wrong: 12 and less; but a lattice of atoms was wrong at 88.
-constexpr double kLeastEnergy = 15;
+constexpr double kOneTurn = 12;  // degrees: turns nearer are one
+constexpr std::size_t kMostRivals = 5;
+constexpr double kLessDefocus = 0.4, kRightTurn = 0.8;  // of the energy's; of what is explained
+constexpr int kMostRounds = 4;
+constexpr double kRests = 0.3;  // degrees
+constexpr std::int64_t kRivalPatterns = 150;
+constexpr const char* kRivalChain = "rpie:8,lbfgs:12";
+// Of 72 rasters: right at 11 and more but for one lattice; wrong at 7.4 and less. Noise alone
+// comes to 5 among all turns.
+constexpr double kLeastEnergy = 10, kCertainEnergy = 18;
 // A phase q^4 is most like 1.4 q^2 where energies are found without it.
 constexpr double kDefocusOfSpherical = 1.4;
 
@@ -87,8 +98,8 @@ struct LeastCurl {
   double left = 1;  ///< share of the curl that the best turn leaves, 0..1
 };
 
-/// With C and D the field's curl and divergence as it is, a turn by a has the curl
-/// C cos a - D sin a.
+/// Light is deflected along the slope of the phase, and a slope has no curl. With C and D the
+/// field's curl and divergence as it is, a turn by a has the curl C cos a - D sin a.
 LeastCurl least_curl(const Deflections& field) {
   const double curl = sum_of(field.curl.square()), divergence = sum_of(field.divergence.square());
   const double half = (curl - divergence) / 2, mean = (curl + divergence) / 2;
@@ -111,14 +122,17 @@ Deflections deflections(const Scan& scan, const RasterShape& shape, bool transpo
   return transposed ? deflections_of(moved[0], moved[1]) : deflections_of(moved[1], moved[0]);
 }
 
-/// Of two turns up to the opposite one, which is the twin's.
-double degrees_apart(double a, double b) { return std::abs(std::remainder(a - b, 180)); }
-
 struct Guess {
   ScanRotation turn;
   Aberrations aberrations;
   double evidence = 0;
 };
+
+/// Whether they are one turn, which fine_guess finds from either.
+bool near(const Guess& a, const Guess& b) {
+  return a.turn.transposed == b.turn.transposed &&
+         std::abs(std::remainder(a.turn.degrees - b.turn.degrees, 360)) <= kOneTurn;
+}
 
 /// Sums in rings for all turns, degrees `step` apart, and both orders of the detector's axes.
 struct RingEnergies {
@@ -204,9 +218,10 @@ std::vector<Guess> guesses(const std::vector<Aberrations>& all,
   return together;
 }
 
-/// Over all turns at all defoci of one sign (the other sign with the opposite turn is the twin): of
-/// those that are nearly as strong as the strongest, that of the most evidence.
-Guess coarse_guess(const PhaseEnergy& energy) {
+/// Over all turns at all defoci of one sign (the other sign with the opposite turn is the twin):
+/// those that are nearly as strong as the strongest, that of the most evidence among turns near
+/// each other, in the order of their evidence.
+std::vector<Guess> coarse_guesses(const PhaseEnergy& energy) {
   std::vector<Aberrations> defoci;
   for (double defocus = 0; defocus <= energy.most_defocus(); defocus += kDefocusStep)
     defoci.push_back({.defocus = defocus});
@@ -215,7 +230,14 @@ Guess coarse_guess(const PhaseEnergy& energy) {
   const auto strength = [](const Guess& guess) { return guess.turn.strength; };
   const double enough = kNearlyAsStrong * strength(*std::ranges::max_element(found, {}, strength));
   std::erase_if(found, [&](const Guess& guess) { return strength(guess) < enough; });
-  return *std::ranges::max_element(found, {}, &Guess::evidence);
+  std::ranges::stable_sort(found, std::ranges::greater{}, &Guess::evidence);
+  std::vector<Guess> apart;
+  for (const Guess& guess : found) {
+    if (apart.size() == kMostRivals) break;
+    if (std::ranges::none_of(apart, [&](const Guess& other) { return near(guess, other); }))
+      apart.push_back(guess);
+  }
+  return apart;
 }
 
 /// Where the parabola through the largest value and those beside it is largest, in steps.
@@ -229,9 +251,8 @@ double place_of_largest(const std::vector<double>& values) {
   return bend < 0 ? here + 0.5 * (before - after) / bend : here;
 }
 
-/// The turn near by of the largest energy at these aberrations, in standard errors of noise alone.
-Guess nearby_turn(const PhaseEnergy& energy, const Guess& from, const Aberrations& aberrations) {
-  const PhaseGradients gradients = energy.gradients(aberrations);
+/// The turn near by of the largest energy, in standard errors of noise alone.
+Guess nearby_turn(const PhaseEnergy& energy, const Guess& from, const PhaseGradients& gradients) {
   const at::Tensor pairs = energy.pairs(gradients);
   const double error = std::sqrt(sum_of(gradients.powers.square()));
   std::vector<double> strengths;
@@ -239,7 +260,6 @@ Guess nearby_turn(const PhaseEnergy& energy, const Guess& from, const Aberration
     strengths.push_back(
         sum_of(energy.energy(pairs, from.turn.degrees + beside, from.turn.transposed)) / error);
   Guess found = from;
-  found.aberrations = aberrations;
   found.turn.degrees += place_of_largest(strengths) * kFineStep - kFineReach;
   found.evidence = *std::ranges::max_element(strengths);
   return found;
@@ -253,9 +273,92 @@ Guess fine_guess(const PhaseEnergy& energy, const Guess& coarse) {
       near.push_back(
           {coarse.aberrations.defocus - kDefocusOfSpherical * spherical + more, spherical});
   const std::vector<Guess> found = guesses(near, [&](const Aberrations& aberrations) {
-    return std::vector<Guess>{nearby_turn(energy, coarse, aberrations)};
+    Guess guess = nearby_turn(energy, coarse, energy.gradients(aberrations));
+    guess.aberrations = aberrations;
+    return std::vector<Guess>{guess};
   });
   return *std::ranges::max_element(found, {}, &Guess::evidence);
+}
+
+/// A turn and the short solve from it that explains most.
+struct Solved {
+  Guess guess;
+  std::optional<ShortSolve> solve = {};
+
+  bool beats(const Solved& other) const { return deviance() < other.deviance(); }
+  /// Of what it has not seen; infinite where the mean pattern foretells that as well.
+  double deviance() const {
+    return solve && solve->fit.deviance < solve->fit.mean_pattern
+               ? solve->fit.deviance
+               : std::numeric_limits<double>::infinity();
+  }
+  double explained() const { return std::isfinite(deviance()) ? solve->fit.explained() : 0; }
+};
+
+std::optional<ShortSolve> solved_with(const Scan& scan, const Guess& guess,
+                                      const at::Tensor& probe) {
+  return solve_shortly(with_raster_turned(scan, guess.turn), probe, chain_from(kRivalChain));
+}
+
+/// With its own aberrations and with less of a defocus, down to none: a sample that scatters much
+/// makes the energy's defocus too large.
+Solved solved_from(const Scan& scan, const PhaseEnergy& energy, const Guess& coarse) {
+  Solved best{fine_guess(energy, coarse)};
+  const Aberrations own = best.guess.aberrations;
+  const std::array starts{own, Aberrations{.defocus = kLessDefocus * own.defocus}, Aberrations{}};
+  std::vector<std::optional<ShortSolve>> solves(starts.size());
+  side_by_side(std::ssize(solves), [&](std::int64_t i) {
+    const auto place = static_cast<std::size_t>(i);
+    solves[place] = solved_with(scan, best.guess, energy.probe(starts[place]));
+  });
+  for (const auto& solve : solves)
+    if (const Solved found{best.guess, solve}; found.beats(best)) best = found;
+  const ScanRotation& turn = best.guess.turn;
+  detail("turned by {:.1f} degrees{}: short solves explain {:.3f}", turn.degrees,
+         turn.transposed ? ", transposed" : "", best.explained());
+  return best;
+}
+
+/// Turn and probe refined in turn until the turn rests, if patterns that the solves do not see gain
+/// by it in the end.
+Solved refined(const Scan& scan, const PhaseEnergy& energy, const Solved& start) {
+  Solved last = start;
+  for (int round = 0; round < kMostRounds; ++round) {
+    const double before = last.guess.turn.degrees;
+    const at::Tensor phase = energy.phase_of(last.solve->probe);
+    Solved next{nearby_turn(energy, last.guess, energy.gradients(phase))};
+    next.solve = solved_with(scan, next.guess, last.solve->probe);
+    if (!next.solve) break;
+    last = next;
+    if (std::abs(last.guess.turn.degrees - before) < kRests) break;
+  }
+  return last.beats(start) ? last : start;
+}
+
+/// Of turns that are all far above noise, as those of a crystal are, the first unless short solves
+/// from it explain little and those from another one more of the patterns that they do not see.
+Solved best_of_rivals(const Scan& scan, const PhaseEnergy& energy,
+                      const std::vector<Guess>& rivals) {
+  Solved best = solved_from(scan, energy, rivals.front());
+  for (std::size_t i = 1; i < rivals.size() && best.explained() < kRightTurn; ++i)
+    if (const Solved next = solved_from(scan, energy, rivals[i]); next.beats(best)) best = next;
+  return best.solve ? refined(scan, energy, best) : best;
+}
+
+/// The turn without curl, where there is one near by and held-out patterns are explained no worse.
+ScanRotation without_curl(const Scan& scan, const Deflections& field, const Solved& best) {
+  const LeastCurl curl = least_curl(field);
+  const double more = std::remainder(curl.degrees - best.guess.turn.degrees, 180);
+  if (curl.left >= kHardlyCurl || std::abs(more) >= kSameTurn) return best.guess.turn;
+  Solved turned = best;
+  turned.guess.turn.degrees += more;
+  if (best.solve) turned.solve = solved_with(scan, turned.guess, best.solve->probe);
+  detail(
+      "without curl: {:.1f} degrees for {:.1f}, a share of {:.3f} of it is left; explained {:.4f} "
+      "for {:.4f}",
+      turned.guess.turn.degrees, best.guess.turn.degrees, curl.left, turned.explained(),
+      best.explained());
+  return best.beats(turned) ? best.guess.turn : turned.guess.turn;
 }
 
 }  // namespace
@@ -264,16 +367,16 @@ std::optional<ScanRotation> find_scan_rotation(const Scan& scan) {
   const std::optional<RasterShape> shape = raster_of(scan.positions());
   if (!shape || scan.frames_with(FrameUse::used).size(0) < kFewestUsed) return std::nullopt;
   const PhaseEnergy energy(scan, *shape);
-  const Guess coarse = coarse_guess(energy);
+  const std::vector<Guess> rivals = coarse_guesses(energy);
+  const Guess& coarse = rivals.front();
   detail("raster turned by {:.0f} degrees{}: {:.1f} standard errors, defocus {:.2f} rad at the rim",
          coarse.turn.degrees, coarse.turn.transposed ? ", transposed" : "", coarse.turn.strength,
          coarse.aberrations.defocus);
   if (coarse.turn.strength < kLeastEnergy) return std::nullopt;
-  ScanRotation turn = fine_guess(energy, coarse).turn;
-  const Deflections field = deflections(scan, *shape, turn.transposed);
-  const LeastCurl curl = least_curl(field);
-  if (curl.left < kHardlyCurl && degrees_apart(curl.degrees, turn.degrees) < kSameTurn)
-    turn.degrees = curl.degrees;
+  const Scan middle = middle_of(scan, kRivalPatterns);
+  const Solved best = best_of_rivals(middle, energy, rivals);
+  const Deflections field = deflections(scan, *shape, best.guess.turn.transposed);
+  ScanRotation turn = without_curl(middle, field, best);
   turn.degrees = std::remainder(turn.degrees + (has_pits(field, turn.degrees) ? 180 : 0), 360);
   return turn;
 }
@@ -296,6 +399,10 @@ Scan read_turned_scan(const ReadOptions& options) {
       "the raster is turned by {:.1f} degrees{} ({:.0f} standard errors); the opposite turn is the "
       "twin image",
       found->degrees, found->transposed ? " against a transposed detector" : "", found->strength);
+  if (found->strength < kCertainEnergy)
+    warn(
+        "the raster's turn is uncertain: few electrons, or a sample that hardly changes their "
+        "phase");
   return with_raster_turned(scan, *found);
 }
 

@@ -1,7 +1,7 @@
 // The turn of a raster against the detector, as microscopes leave it to be found. At the right turn
 // and defocus all patterns say the same of the sample's phase (phase_energy.h), with few electrons
-// too. In focus and with many, light is deflected along the slope of the phase (Ehrenfest; Muller
-// et al., Nat. Commun. 5, 5653 (2014)), and a slope has no curl.
+// too; short solves tell turns apart that are all far above noise, and give the probe by which the
+// last degree is found.
 #pragma once
 
 #include <optional>
@@ -18,11 +18,13 @@ struct ScanRotation {
 };
 
 /// Over an unturned raster (row by row) of at least 4 x 4:
-/// 1. at each defocus of one sign, all turns, as it is and transposed: that of the most evidence;
-/// 2. turns near by, with spherical aberration too: that of the largest energy;
-/// 3. the turn that leaves the field of centres of mass the least curl, where that is nearly
-/// nothing. The opposite turn is the twin image; chosen is the one whose phase has peaks rather
-/// than pits, as atoms make them. Nothing where the positions are no such raster, or where the
+/// 1. at each defocus of one sign, all turns, as it is and transposed: those of the most evidence;
+/// 2. turns near by, with spherical aberration too, and short solves from them: the first turn, or
+/// one from which held-out patterns are explained better;
+/// 3. turn and probe of these solves refined in turn.
+/// The opposite turn is the twin image; chosen is the one whose phase has peaks rather than pits,
+/// as atoms make them, for there the centres of mass are drawn together (Ehrenfest; Muller et al.,
+/// Nat. Commun. 5, 5653 (2014)). Nothing where the positions are no such raster, or where the
 /// energy is not far above noise: too few electrons. The same on any number of threads. Throws
 /// Interrupted after Ctrl-C.
 std::optional<ScanRotation> find_scan_rotation(const Scan& scan);
