@@ -143,7 +143,7 @@ set_source_files_properties(${PTYCHE_SHIPPED_MODEL} PROPERTIES OBJECT_DEPENDS ${
 function(ptyche_stage name left)
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/ptyche/${name}/*.cpp
        ${CMAKE_SOURCE_DIR}/ptyche/${name}/*/*.cpp)
-  list(FILTER sources EXCLUDE REGEX "/kernel_table.cpp$|/pva_library.cpp$")  # targets of their own
+  list(FILTER sources EXCLUDE REGEX "/kernel_table.cpp$|/(pva|mpi)_library.cpp$")  # targets of their own
   ptyche_chunks(chunks ${name} ${sources})
   add_library(ptyche_${name} STATIC ${chunks})
   target_link_libraries(ptyche_${name} PUBLIC ${left} ptyche_options)

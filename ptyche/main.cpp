@@ -17,6 +17,8 @@
 #include "ptyche/core/events.h"
 #include "ptyche/core/memory.h"
 #include "ptyche/core/progress.h"
+#include "ptyche/core/ranks.h"
+#include "ptyche/solve/shares.h"
 
 namespace {
 
@@ -60,14 +62,9 @@ std::string without_stack(const std::string& text) {
   return text.substr(0, text.find("\nException raised from"));
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  fill_closed_streams();
-  keep_memory_pages();
-  // A reader that goes away (| head) must not end long work; what it misses is said at the end.
-  std::signal(SIGPIPE, SIG_IGN);
-  std::signal(SIGXFSZ, SIG_IGN);  // a file over the limit is an error of the write then
+/// The program as a user knows it: what `words` ask for, on rank 0 where several processes were
+/// started together. Returns the exit code.
+int carried_out(int argc, char** argv) {
   try {
     ptyche::use_memory({});  // a verb that has --memory decides anew
     const std::vector<ptyche::Command> commands = ptyche::all_commands();
@@ -81,6 +78,8 @@ int main(int argc, char** argv) {
     return report_error("error: ", error.what(), 1, ending::kDiverged);
   } catch (const ptyche::InvalidInput& error) {
     return report_error("error: ", error.what(), 1, ending::kInvalidInput);
+  } catch (const ptyche::RankFailure& error) {
+    return report_error("error: ", error.what(), 1, ending::kInvalidInput);
   } catch (const ptyche::FailedImage& error) {
     return report_error("failed: ", error.what(), 4, ending::kFailed);
   } catch (const ptyche::Interrupted& error) {
@@ -91,4 +90,36 @@ int main(int argc, char** argv) {
     return report_error("internal error, please report it: ", without_stack(error.what()), 3,
                         ending::kInternal);
   }
+}
+
+/// Every other rank: it answers rank 0 and says nothing. What it cannot even answer ends all ranks.
+int answered_rank_0() {
+  try {
+    ptyche::use_memory({});
+    ptyche::serve_rank_0();
+    return 0;
+  } catch (const std::exception& error) {
+    const std::string text = fmt::format("rank {} on {}: {}", ptyche::ranks().own,
+                                         ptyche::ranks().host, without_stack(error.what()));
+    report_error("error: ", text, 3, ending::kInternal);
+    ptyche::end_all_ranks(3);
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  fill_closed_streams();
+  keep_memory_pages();
+  // A reader that goes away (| head) must not end long work; what it misses is said at the end.
+  std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);  // a file over the limit is an error of the write then
+  try {
+    ptyche::join_ranks();
+  } catch (const ptyche::InvalidInput& error) {
+    return report_error("error: ", error.what(), 1, ending::kInvalidInput);
+  }
+  const int code = ptyche::ranks().own == 0 ? carried_out(argc, argv) : answered_rank_0();
+  ptyche::leave_ranks();
+  return code;
 }

@@ -37,6 +37,7 @@ struct Command {
   std::function<void()> run;
   std::vector<std::string> basic = {};   ///< options on the short help page; empty: all
   bool hidden = false;                   ///< in no list; for scripts
+  bool on_ranks = false;                 ///< several processes can do it together (ranks.h)
   std::vector<std::string> secret = {};  ///< options whose values no record may hold
 };
 

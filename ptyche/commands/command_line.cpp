@@ -12,6 +12,7 @@
 #include "ptyche/core/events.h"
 #include "ptyche/core/files.h"
 #include "ptyche/core/progress.h"
+#include "ptyche/core/ranks.h"
 
 namespace ptyche {
 namespace {
@@ -126,6 +127,17 @@ void hide_secrets(const std::vector<Command>& commands, int argc, char** argv) {
   }
 }
 
+namespace {
+
+/// Throws UsageError where several processes would each do all of it.
+void require_runs_on_ranks(const Command& command) {
+  if (ranks().several() && !command.on_ranks)
+    throw UsageError(fmt::format("{} runs in one process, found {} started together: start one",
+                                 command.name, ranks().all));
+}
+
+}  // namespace
+
 void run_command_line(const std::vector<Command>& commands, const std::vector<std::string>& words) {
   if (words.size() == 2 && words[0] == "help") {
     show("{}", command_help(command_named(commands, words[1])));
@@ -153,6 +165,7 @@ void run_command_line(const std::vector<Command>& commands, const std::vector<st
     throw UsageError(fmt::format("{}\nptyche {} --help lists its arguments and options",
                                  error.what(), command.name));
   }
+  require_runs_on_ranks(command);
   if (sources.show_config)
     show("{}", config_text(command, sources));
   else

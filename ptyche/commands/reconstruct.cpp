@@ -16,12 +16,14 @@
 #include "ptyche/core/error.h"
 #include "ptyche/core/files.h"
 #include "ptyche/core/progress.h"
+#include "ptyche/core/ranks.h"
 #include "ptyche/evaluate/evaluate.h"
 #include "ptyche/infer/infer.h"
 #include "ptyche/io/product.h"
 #include "ptyche/model/model.h"
 #include "ptyche/prepare/first_probe.h"
 #include "ptyche/solve/refine.h"
+#include "ptyche/solve/shares.h"
 
 namespace ptyche {
 namespace {
@@ -147,9 +149,10 @@ void reconstruct_by_solvers(const ReconstructOptions& options, const std::string
   const bool resume = options.train.resume;
   const OutputFolder folder(options.output, folder_use(options.overwrite, resume),
                             image_files(kAutomaticCheckpoint));
-  const FirstProbe first =
+  FirstProbe first =
       prepared_scan(options.scan, options.no_check, options.probe, kept_in(options.output, resume));
   if (options.half_sets) require_halves(first.scan);
+  first.scan = shared_by_ranks(first.scan, {options.threads, options.memory.bytes});
   const AutomaticResult result = run_automatically(first.scan, {}, automatic_options(options),
                                                    options.output, resume, record, options.arrays);
   const Scan scan = scan_of_result(first.scan, result);
@@ -180,6 +183,8 @@ void reconstruct_by_training(ReconstructOptions options, const std::string& opti
   const Stopwatch watch;
   const RunRecord record(options_json, options.train.seed);
   refine_passes(options.refine, 1);  // refused now and not after the training
+  if (ranks().several())
+    throw UsageError("--train: training runs in one process, found several started together");
   RunFiles files = joined(model_files(), image_files());
   files.names.emplace_back("network.h5");
   files.last = "report.html";
@@ -371,7 +376,8 @@ Command declare(const std::shared_ptr<ReconstructOptions>& options) {
                      "M. van Heel, M. Schatz, J. Struct. Biol. 151, 250 (2005)"},
       .run = [options] { reconstruct(resolved(*options), options_as_json(declare(options))); },
       .basic = {"output-dir", "overwrite", "resume", "probe", "energy", "distance",
-                "detector-pixel", "mask", "no-check", "no-verdict", "train", "threads"}};
+                "detector-pixel", "mask", "no-check", "no-verdict", "train", "threads"},
+      .on_ranks = true};
 }
 
 }  // namespace

@@ -29,6 +29,7 @@
 #include "ptyche/prepare/first_probe.h"
 #include "ptyche/prepare/position_search.h"
 #include "ptyche/report/report.h"
+#include "ptyche/solve/shares.h"
 #include "ptyche/solve/solver.h"
 
 namespace ptyche {
@@ -202,6 +203,7 @@ void run_solve(const SolveVerbOptions& options, const std::string& options_json)
   if (start && start->provenance.input_hash == first.scan.input_hash())
     first.scan = turned_like(first.scan, start->positions);
   if (options.half_sets) require_halves(first.scan);
+  first.scan = shared_by_ranks(first.scan, {options.threads, options.memory.bytes});
   const std::filesystem::path checkpoint = options.output / checkpoint_name(options);
   auto [result, how, scan] = solved(first.scan, start, options, record, checkpoint);
   how.doubt = first.doubt;
@@ -341,7 +343,8 @@ Command declare(const std::shared_ptr<SolveVerbOptions>& options) {
                      "P. Thibault, A. Menzel, Nature 494, 68 (2013)"},
       .run = [options] { run_solve(resolved(*options), options_as_json(declare(options))); },
       .basic = {"output-dir", "solver", "probe-modes", "refine-positions", "start", "overwrite",
-                "resume", "probe", "threads"}};
+                "resume", "probe", "threads"},
+      .on_ranks = true};
 }
 
 }  // namespace

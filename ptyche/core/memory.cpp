@@ -30,6 +30,7 @@
 
 #include "ptyche/core/error.h"
 #include "ptyche/core/progress.h"
+#include "ptyche/core/ranks.h"
 
 namespace ptyche {
 namespace fs = std::filesystem;
@@ -435,8 +436,9 @@ void use_memory(const MemoryOptions& options) {
     const std::lock_guard lock(memory().guards);
     memory().scratch = options.scratch;
   }
-  memory().limit =
-      options.bytes > 0 ? options.bytes : std::max(kLeastMemory, kShareOfFree * free_memory());
+  memory().limit = options.bytes > 0
+                       ? options.bytes
+                       : std::max(kLeastMemory, kShareOfFree * free_memory() / ranks().on_host);
   // What the C library keeps of freed memory would count.
   if (memory().limit < 8e9) mallopt(M_TRIM_THRESHOLD, static_cast<int>(memory().limit / 16));
   static std::once_flag once;

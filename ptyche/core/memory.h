@@ -13,7 +13,8 @@
 namespace ptyche {
 
 struct MemoryOptions {
-  double bytes = 0;               ///< that may be used; 0 = kShareOfFree of what is free
+  double bytes = 0;               ///< that may be used; 0 = kShareOfFree of what is free, of which
+                                  ///< each rank on a host takes its part (ranks.h)
   std::filesystem::path scratch;  ///< folder for arrays that do not fit; empty = scratch_folder
 };
 std::vector<Field> fields(MemoryOptions& options);

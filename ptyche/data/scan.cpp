@@ -11,6 +11,7 @@
 #include "ptyche/core/error.h"
 #include "ptyche/core/memory.h"
 #include "ptyche/data/array.h"
+#include "ptyche/data/probe.h"
 
 namespace ptyche {
 namespace {
@@ -141,9 +142,11 @@ at::ScalarType narrowest_type(bool whole, double largest) {
 }  // namespace
 
 Scan::Scan(ScanFields fields) : fields_(std::move(fields)) {
-  check_counts(fields_.counts);
-  check_positions(fields_.positions, frames());
-  check_probe(fields_.probe, pattern_size());
+  if (!fields_.shared) {
+    check_counts(fields_.counts);
+    check_positions(fields_.positions, fields_.counts.size(0));
+    check_probe(fields_.probe, fields_.counts.size(1));
+  }
   if (!fields_.mask.defined()) fields_.mask = at::ones({pattern_size(), pattern_size()}, at::kBool);
   check_mask(fields_.mask, pattern_size());
   if (!fields_.frame_use.defined()) fields_.frame_use = at::zeros({frames()}, at::kByte);
@@ -151,6 +154,11 @@ Scan::Scan(ScanFields fields) : fields_(std::move(fields)) {
   if (fields_.truth.defined()) check_truth(fields_.truth);
   if (fields_.true_positions.defined())
     check_positions(fields_.true_positions, frames(), "true positions");
+}
+
+const at::Tensor& Scan::counts() const {
+  TORCH_INTERNAL_ASSERT(!fields_.shared, "counts that several processes share, asked for at once");
+  return fields_.counts;
 }
 
 at::Tensor Scan::frames_with(FrameUse use) const {
@@ -179,11 +187,20 @@ Scan Scan::with_frame_use(at::Tensor frame_use) const {
   return changed;
 }
 
-at::Tensor counts_in_fft_order(const Scan& scan, const at::Tensor& frames) {
+at::Tensor counts_of(const Scan& scan, const at::Tensor& frames) {
+  if (scan.shared()) return scan.shared()->rows(frames);
   read_ahead(scan.counts(), frames);
+  return scan.counts().index_select(0, frames);
+}
+
+at::Tensor mean_pattern(const Scan& scan, const at::Tensor& frames, double power) {
+  if (!scan.shared()) return mean_pattern(scan.counts(), frames, power);
+  return scan.shared()->sum_over(frames, power) / static_cast<double>(frames.size(0));
+}
+
+at::Tensor counts_in_fft_order(const Scan& scan, const at::Tensor& frames) {
   // Shifted in the narrow type first: the conversion to float then is the only wide copy.
-  return at::fft_ifftshift(scan.counts().index_select(0, frames), at::IntArrayRef{1, 2})
-      .to(at::kFloat);
+  return at::fft_ifftshift(counts_of(scan, frames), at::IntArrayRef{1, 2}).to(at::kFloat);
 }
 
 at::Tensor mask_in_fft_order(const Scan& scan) { return at::fft_ifftshift(scan.mask()); }
@@ -200,10 +217,15 @@ double fingerprint(const at::Tensor& array) {
   return flat.mul(at::arange(1, flat.numel() + 1, at::kDouble)).sum().item<double>();
 }
 
-std::string fingerprint(const Scan& scan) {
+at::Tensor sums_of_patterns(const at::Tensor& counts) {
   // One number a pattern, so that the counts are never copied as float64.
-  at::Tensor sums = at::empty({scan.frames()}, at::kDouble);
-  for (std::int64_t i = 0; i < scan.frames(); ++i) sums[i] = scan.counts()[i].sum(at::kDouble);
+  at::Tensor sums = at::empty({counts.size(0)}, at::kDouble);
+  for (std::int64_t i = 0; i < counts.size(0); ++i) sums[i] = counts[i].sum(at::kDouble);
+  return sums;
+}
+
+std::string fingerprint(const Scan& scan) {
+  const at::Tensor sums = scan.shared() ? scan.shared()->sums() : sums_of_patterns(scan.counts());
   return fmt::format("{} counts {:.17g} at {:.17g} probe {:.17g} mask {:.17g} use {:.17g}",
                      scan.input_hash(), fingerprint(sums), fingerprint(scan.positions()),
                      fingerprint(scan.probe()), fingerprint(scan.mask()),

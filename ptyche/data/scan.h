@@ -4,6 +4,7 @@
 #include <ATen/ATen.h>
 
 #include <cstdint>
+#include <memory>
 #include <string>
 
 namespace ptyche {
@@ -54,6 +55,19 @@ enum class FrameUse : std::uint8_t {
   unseen = 3,    ///< kept from training, inferred in single passes afterwards (`--unseen-half`)
 };
 
+/// The counts of a scan that several processes hold, each those of its own patterns.
+class SharedCounts {
+ public:
+  virtual ~SharedCounts() = default;
+  /// Of the patterns `frames` (k) int64, in that order: (k, N, N), of the type that all share.
+  virtual at::Tensor rows(const at::Tensor& frames) const = 0;
+  /// The sum of each pattern of the scan, (n) float64.
+  virtual at::Tensor sums() const = 0;
+  /// The sum over some patterns of their counts^power, (N, N) float64.
+  virtual at::Tensor sum_over(const at::Tensor& frames, double power) const = 0;
+  virtual std::int64_t processes() const = 0;
+};
+
 /// The arrays of a scan before they are checked; see Scan for the meaning of each.
 struct ScanFields {
   at::Tensor counts, positions, probe, mask, frame_use, truth;
@@ -63,6 +77,8 @@ struct ScanFields {
   std::string input_hash;         ///< SHA-256 of the file, hex
   bool probe_given = true;        ///< by the file; else it is made of the mean pattern
   bool probe_calibrated = false;  ///< the file says that the probe is in sqrt(photon)
+  std::shared_ptr<const SharedCounts> shared =
+      {};  ///< in place of `counts`, which is undefined then
 };
 
 /// A checked scan. Tensors are shared, never written to.
@@ -82,7 +98,11 @@ class Scan {
 
   /// All of them, to make another scan of.
   const ScanFields& fields() const { return fields_; }
-  const at::Tensor& counts() const { return fields_.counts; }
+  /// Of all patterns, for what needs them at once; asserts that they are not shared. What can go by
+  /// pieces asks counts_of.
+  const at::Tensor& counts() const;
+  /// Where other processes hold a part of the counts; else nothing.
+  const std::shared_ptr<const SharedCounts>& shared() const { return fields_.shared; }
   const at::Tensor& positions() const { return fields_.positions; }
   const at::Tensor& probe() const { return fields_.probe; }
   const at::Tensor& mask() const { return fields_.mask; }
@@ -94,8 +114,8 @@ class Scan {
   const std::string& source() const { return fields_.source; }
   const std::string& input_hash() const { return fields_.input_hash; }
 
-  std::int64_t frames() const { return fields_.counts.size(0); }
-  std::int64_t pattern_size() const { return fields_.counts.size(1); }
+  std::int64_t frames() const { return fields_.positions.size(0); }
+  std::int64_t pattern_size() const { return fields_.probe.size(-1); }
   /// Frame numbers of one use, ascending, (k) int64.
   at::Tensor frames_with(FrameUse use) const;
 
@@ -107,6 +127,12 @@ class Scan {
  private:
   ScanFields fields_;
 };
+
+/// Counts of the given frames, (k, N, N) of the scan's type, also where processes share them.
+at::Tensor counts_of(const Scan& scan, const at::Tensor& frames);
+
+/// mean_pattern (probe.h) of the scan's counts, also where processes share them.
+at::Tensor mean_pattern(const Scan& scan, const at::Tensor& frames, double power = 1);
 
 /// Counts of the given frames as float32 (k, N, N) in FFT order (zero frequency at index 0): the
 /// one place where counts become float.
@@ -129,6 +155,9 @@ at::Tensor in_smallest_exact_type(const at::Tensor& counts);
 
 /// A number that changes with every entry of an array and with their order.
 double fingerprint(const at::Tensor& array);
+
+/// The sum of each of some patterns (n, N, N): (n) float64.
+at::Tensor sums_of_patterns(const at::Tensor& counts);
 
 /// File, counts, positions, probe, mask and use of the patterns, in one line: two readings of one
 /// file share it only if nothing about them differs.

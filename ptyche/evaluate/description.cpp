@@ -31,7 +31,7 @@ class Patterns {
     const at::Tensor mask = mask_in_fft_order(scan).flatten();
     counted_ = mask.nonzero().squeeze(1);
     const at::Tensor used = scan.frames_with(FrameUse::used);
-    mean_ = counted(to_fft_order(mean_pattern(scan.counts(), used, 1)).unsqueeze(0)) + kSmallest;
+    mean_ = counted(to_fft_order(mean_pattern(scan, used, 1)).unsqueeze(0)) + kSmallest;
   }
 
   template <class Work>

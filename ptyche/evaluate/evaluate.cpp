@@ -63,7 +63,7 @@ TrivialFit trivial_fit(const Scan& scan, const at::Tensor& frames, bool use_mask
   const at::Tensor mask = counted_pixels(scan, use_mask);
   const at::Tensor used = scan.frames_with(FrameUse::used);
   const auto mean_of_used = [&](double power) {
-    return to_fft_order(mean_pattern(scan.counts(), used, power)).unsqueeze(0);
+    return to_fft_order(mean_pattern(scan, used, power)).unsqueeze(0);
   };
   const at::Tensor from_amplitude = mean_of_used(0.5).square(), from_pattern = mean_of_used(1);
   FitSums amplitude, pattern;

@@ -88,7 +88,7 @@ void add_product(const c10::complex<float>* a, const c10::complex<float>* b, std
 
 PhaseEnergy::PhaseEnergy(const Scan& scan, const RasterShape& shape) {
   const at::Tensor used = scan.frames_with(FrameUse::used);
-  const at::Tensor whole = mean_pattern(scan.counts(), used).to(at::kDouble);
+  const at::Tensor whole = mean_pattern(scan, used).to(at::kDouble);
   const Aperture aperture = bright_disk(whole, scan.mask());
   radius_px_ = aperture.radius_px;
   const std::int64_t full = scan.pattern_size();

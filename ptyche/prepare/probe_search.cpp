@@ -60,7 +60,7 @@ struct Ranked {
 /// what the sample scatters out of it. All of them where that is hardly less.
 std::int64_t enough_of_detector(const Scan& scan) {
   const std::int64_t size = scan.pattern_size(), middle = size / 2;
-  const at::Tensor mean = mean_pattern(scan.counts(), scan.frames_with(FrameUse::used));
+  const at::Tensor mean = mean_pattern(scan, scan.frames_with(FrameUse::used));
   const at::Tensor lit = at::nonzero(aperture_of(mean, scan.mask()).lit) - middle;
   const double reach = static_cast<double>(lit.abs().max().item<std::int64_t>() + 1);
   const auto needed = static_cast<std::int64_t>(std::ceil(2 * kBeyondAperture * reach / 16)) * 16;

@@ -41,7 +41,8 @@ Scan middle_of(const Scan& scan, std::int64_t most) {
   const std::int64_t kept = 10 * used.size(0) > 13 * most ? most : used.size(0);
   const at::Tensor frames = used.index_select(0, order.slice(0, 0, kept));
   ScanFields fields = scan.fields();
-  fields.counts = scan.counts().index_select(0, frames);
+  fields.counts = counts_of(scan, frames);
+  fields.shared.reset();
   fields.positions = scan.positions().index_select(0, frames);
   fields.true_positions = fields.truth = at::Tensor();
   fields.frame_use = at::zeros({kept}, at::kByte);

@@ -107,10 +107,8 @@ void add_object(std::vector<NamedNumber>& numbers, const Reconstruction& image) 
 void add_light(std::vector<NamedNumber>& numbers, const Scan& scan) {
   const at::Tensor used = scan.frames_with(FrameUse::used);
   if (used.numel() == 0) return;
-  const double counts = mean_pattern(scan.counts(), used)
-                            .masked_fill(scan.mask().logical_not(), 0)
-                            .sum()
-                            .item<double>();
+  const double counts =
+      mean_pattern(scan, used).masked_fill(scan.mask().logical_not(), 0).sum().item<double>();
   const double step = median_step_px(scan.positions());
   add(numbers, true, "dose", format_number(counts) + " counts a pattern",
       step > 0 ? format_number(counts / (step * step)) + " per object pixel" : "");

@@ -60,7 +60,7 @@ ShownPatterns shown_patterns(const Reconstruction& image, const Scan& scan) {
           image.probe.size(-1));
   const ExpectedPatterns expected(image, scan);
   const at::Tensor misfit = misfits(expected, scan, frames);
-  const at::Tensor totals = scan.counts().index_select(0, frames).to(at::kDouble).sum({1, 2});
+  const at::Tensor totals = counts_of(scan, frames).to(at::kDouble).sum({1, 2});
   const std::array<std::int64_t, 3> at{
       misfit.argsort()[(misfit.numel() - 1) / 2].item<std::int64_t>(),
       misfit.argmax().item<std::int64_t>(), totals.argmax().item<std::int64_t>()};
@@ -73,7 +73,7 @@ ShownPatterns shown_patterns(const Reconstruction& image, const Scan& scan) {
       at::tensor(at::ArrayRef<std::int64_t>(shown.frames.data(), 3), at::kLong);
   const at::Tensor hidden = scan.mask().logical_not();
   const std::int64_t half = scan.pattern_size() / 2;
-  shown.measured = scan.counts().index_select(0, chosen).to(at::kDouble).masked_fill(hidden, kNone);
+  shown.measured = counts_of(scan, chosen).to(at::kDouble).masked_fill(hidden, kNone);
   shown.modelled = expected.of(chosen).roll({half, half}, {1, 2}).masked_fill(hidden, kNone);
   return shown;
 }

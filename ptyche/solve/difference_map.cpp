@@ -96,17 +96,21 @@ class OverlapProjection : public Solver {
 /// Thibault, Dierolf, Bunk, Menzel & Pfeiffer, Ultramicroscopy 109, 338 (2009), eq. 10:
 /// wave <- wave + beta (F(2 P O - wave) - P O).
 SolverEntry dm_solver() {
-  return describe_solver<OverlapProjection>(
+  SolverEntry entry = describe_solver<OverlapProjection>(
       "dm", "difference map: the surest far from the solution, never at rest",
       {.how = {.keep = 1, .reflected = kBeta, .product = -kBeta}, .within_noise = true});
+  entry.takes_shared_counts = false;
+  return entry;
 }
 
 /// Relaxed averaged alternating reflections: Luke, Inverse Problems 21, 37 (2005), eq. 13, the
 /// overlap first: wave <- beta (wave + F(2 P O - wave)) + (1 - 2 beta) P O.
 SolverEntry raar_solver() {
-  return describe_solver<OverlapProjection>(
+  SolverEntry entry = describe_solver<OverlapProjection>(
       "raar", "relaxed averaged alternating reflections: calmer than the difference map",
       {.how = {.keep = kBeta, .reflected = kBeta, .product = 1 - 2 * kBeta}});
+  entry.takes_shared_counts = false;
+  return entry;
 }
 
 }  // namespace ptyche

@@ -86,9 +86,13 @@ at::Tensor root_curvature(const SolverProblem& problem, const SolverState& state
   const at::Tensor background =
       state.background_root.square() + (kRootFloor + kRootShare * problem.mean_counts());
   at::Tensor mean = at::zeros_like(background);
-  for (const at::Tensor& batch : problem.frames.split(64))
-    mean += counts_in_fft_order(problem.scan, batch).sum(0);
-  mean /= problem.patterns();
+  if (problem.shares) {
+    mean = to_fft_order(mean_pattern(problem.scan, problem.frames)).to(at::kFloat);
+  } else {
+    for (const at::Tensor& batch : problem.frames.split(64))
+      mean += counts_in_fft_order(problem.scan, batch).sum(0);
+    mean /= problem.patterns();
+  }
   return 4 * problem.patterns() * background / (mean + background);
 }
 

@@ -15,6 +15,7 @@
 #include "ptyche/solve/auxiliary_updates.h"
 #include "ptyche/solve/illumination.h"
 #include "ptyche/solve/intensities.h"
+#include "ptyche/solve/shares.h"
 #include "ptyche/stitch/stitch.h"
 
 namespace ptyche {
@@ -137,7 +138,9 @@ SolverProblem make_problem(const Scan& scan, const SolverOptions& options,
   check(options);
   const at::Tensor frames = scan.frames_with(FrameUse::used), mask = mask_in_fft_order(scan);
   require(frames.size(0) >= 1, "solver: expected at least one used pattern, found none");
-  const at::Tensor totals = counted_totals(scan, frames, mask);
+  const std::shared_ptr<const Shares> shares = shares_of(scan);
+  const at::Tensor totals =
+      shares ? shares->totals(frames, mask) : counted_totals(scan, frames, mask);
   const auto photons = totals.sum().item<double>();
   require(photons > 0, "solver: the mask hides every photon of the {} used patterns",
           frames.size(0));
@@ -150,7 +153,8 @@ SolverProblem make_problem(const Scan& scan, const SolverOptions& options,
           .options = options,
           .propagation = propagation_of(scan.geometry()),
           .room_px = room_for(scan, options.positions) +
-                     room_of_start(scan, frames, options.positions, start)};
+                     room_of_start(scan, frames, options.positions, start),
+          .shares = shares};
 }
 
 double SolverProblem::mean_counts() const {
@@ -211,6 +215,7 @@ void add(SolverGradient& sum, const SolverGradient& more) {
 
 SolverGradient gradient(const SolverProblem& problem, const SolverState& state,
                         const at::Tensor& batch, const GradientOptions& options) {
+  if (problem.shares) return problem.shares->gradient(problem, state, batch, options);
   const std::int64_t pixels = problem.pattern_size() * problem.pattern_size();
   const std::vector<at::Tensor> pieces =
       batch.split(std::max(kPiecePixels / pixels, kBatchPatterns));

@@ -5,6 +5,7 @@
 #include <ATen/ATen.h>
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -16,6 +17,8 @@
 #include "ptyche/solve/solver.h"
 
 namespace ptyche {
+
+class Shares;
 
 /// What stays the same. n = number of used patterns.
 ///   frames     (n) int64, their numbers in the scan
@@ -29,6 +32,7 @@ struct SolverProblem {
   SolverOptions options;
   Propagation propagation;   ///< of the scan's geometry
   std::int64_t room_px = 0;  ///< how far a position may move; the canvas is wider by it
+  std::shared_ptr<const Shares> shares = {};  ///< where several ranks hold the counts (shares.h)
 
   /// Mean counts of an unmasked pixel.
   double mean_counts() const;
@@ -82,7 +86,8 @@ struct SolverGradient {
 };
 
 /// batch  (k) int64, indices into problem.frames
-/// Throws InvalidInput naming a pattern whose patch leaves the canvas.
+/// Where several ranks hold the counts, each computes its part of the batch. Throws InvalidInput
+/// naming a pattern whose patch leaves the canvas.
 SolverGradient gradient(const SolverProblem& problem, const SolverState& state,
                         const at::Tensor& batch, const GradientOptions& options = {});
 

@@ -90,6 +90,7 @@ void ProjectionKernels::renew(const SolverProblem& problem, const SolverState& s
       "--crop a few pixels, or take a solver that has --engine reference (training: --probe-start "
       "guess)",
       problem.pattern_size(), cpu::kLargestRadix);
+  TORCH_INTERNAL_ASSERT(!problem.shares, "kernels that need all counts, of which ranks hold parts");
   memory_.reset();
   const at::Tensor object = state.object.contiguous(), probe = state.probe.contiguous();
   at::Tensor transfer = detector_transfer(problem.pattern_size(), problem.propagation);

@@ -8,6 +8,7 @@
 #include "ptyche/data/probe.h"
 #include "ptyche/physics/canvas.h"
 #include "ptyche/physics/forward_model.h"
+#include "ptyche/solve/shares.h"
 #include "ptyche/solve/slow_waves.h"
 
 namespace ptyche {
@@ -23,30 +24,18 @@ constexpr std::int64_t kWavePixels = std::int64_t{1} << 18;  // of patterns that
 constexpr int kMostSteps = 200;
 constexpr double kSolved = 1e-3;  // of the first residual
 
-/// The grid of nodes; node (0, 0) lies under pixel (0, 0) of the canvas.
-struct Nodes {
-  double apart = 1;                 ///< px
-  std::int64_t rows, cols, across;  ///< across: those along an axis that a pattern touches
-
-  std::int64_t count() const { return rows * cols; }
-};
-
-Nodes nodes_for(const SolverState& state) {
+PhaseNodes nodes_for(const SolverState& state) {
   const double apart = std::max(kApart * rms_radius(mode_power(state.probe)), kLeastApart_px);
   const auto over = [&](std::int64_t pixels) {
     return static_cast<std::int64_t>(std::ceil(static_cast<double>(pixels) / apart)) + 2;
   };
   // A pattern at the last corner of the canvas touches no node beyond these.
   const std::int64_t across = over(state.probe.size(-1));
-  return {apart, over(state.object.size(0)) + across, over(state.object.size(1)) + across, across};
+  return {.apart = apart,
+          .rows = over(state.object.size(0)) + across,
+          .cols = over(state.object.size(1)) + across,
+          .across = across};
 }
-
-/// What n patterns see of the nodes, and what they ask for.
-struct Sight {
-  at::Tensor index;              ///< (n, k) int32, the nodes that each pattern touches
-  at::Tensor slope;              ///< (n, 2, k) float32, K_j, 1/px
-  at::Tensor tilt, information;  ///< (n, 2) float64
-};
 
 /// Exit waves of a batch, what is expected of them, and the misfit.
 struct Exits {
@@ -89,17 +78,19 @@ std::pair<at::Tensor, at::Tensor> tilts_along(const at::Tensor& distance, const 
 
 /// For pixels at `places` (b, N), in node distances from a pattern's first node: the share
 /// (b, N, across) of each node in each pixel, and its derivative by the pixel.
-std::pair<at::Tensor, at::Tensor> hats(const at::Tensor& places, const Nodes& nodes) {
+std::pair<at::Tensor, at::Tensor> hats(const at::Tensor& places, const PhaseNodes& nodes) {
   const at::Tensor away = places.unsqueeze(2) - at::arange(nodes.across, at::kDouble);
   const at::Tensor share = (1 - away.abs()).clamp_min(0);
   return {share.to(at::kFloat), (-away.sign() * share.gt(0) / nodes.apart).to(at::kFloat)};
 }
 
-/// Nodes and slopes of exit waves.
-void look(const Exits& exits, const Nodes& nodes, Sight& sight) {
+/// PhaseNodes and slopes of exit waves.
+void look(const Exits& exits, const PhaseNodes& nodes, Sight& sight) {
   const at::Tensor light = mode_power(exits.waves);
   const at::Tensor weight = light / light.sum({1, 2}, true).clamp_min(1e-30);
-  const at::Tensor corner = exits.corners / nodes.apart, first = corner.floor();
+  const at::Tensor from_first =
+      exits.corners + at::tensor({nodes.first_row, nodes.first_col}, at::kLong);
+  const at::Tensor corner = from_first / nodes.apart, first = corner.floor();
   const at::Tensor pixels = at::arange(light.size(-1), at::kDouble) / nodes.apart;
   const at::Tensor places = (corner - first).unsqueeze(2) + pixels;
   const auto [row_share, row_slope] = hats(places.select(1, 0), nodes);
@@ -114,7 +105,7 @@ void look(const Exits& exits, const Nodes& nodes, Sight& sight) {
                     .to(at::kInt);
 }
 
-Sight sight_of(const SolverProblem& problem, const SolverState& state, const Nodes& nodes,
+Sight sight_of(const SolverProblem& problem, const SolverState& state, const PhaseNodes& nodes,
                const at::Tensor& batch) {
   const Exits exits = exits_of(problem, state, batch);
   const at::Tensor axis = at::arange(problem.pattern_size(), at::kFloat) -
@@ -139,7 +130,9 @@ Sight room_for(std::int64_t patterns, const Sight& some) {
           at::empty({patterns, 2}, at::kDouble), at::empty({patterns, 2}, at::kDouble)};
 }
 
-Sight sight_of(const SolverProblem& problem, const SolverState& state, const Nodes& nodes) {
+}  // namespace
+
+Sight sight_of(const SolverProblem& problem, const SolverState& state, const PhaseNodes& nodes) {
   const std::int64_t pixels = problem.pattern_size() * problem.pattern_size();
   Sight all;
   std::int64_t first = 0;
@@ -156,6 +149,8 @@ Sight sight_of(const SolverProblem& problem, const SolverState& state, const Nod
   }
   return all;
 }
+
+namespace {
 
 constexpr std::int64_t kSightsAtOnce = 512;  // patterns: what is computed of them stays small
 
@@ -186,20 +181,20 @@ at::Tensor seen(const Sight& sight, const at::Tensor& phases) {
 }
 
 /// sum_j K_j^T F_j theta_j and sum_j K_j^T F_j K_j c: (nodes).
-at::Tensor asked_by_tilts(const Sight& all, const Nodes& nodes) {
+at::Tensor asked_by_tilts(const Sight& all, const PhaseNodes& nodes) {
   at::Tensor sum = at::zeros({nodes.count()}, at::kDouble);
   for_sights(all, [&](const Sight& some) { add_asked(some, some.tilt, sum); });
   return sum;
 }
 
-at::Tensor asked_by_phases(const Sight& all, const at::Tensor& phases, const Nodes& nodes) {
+at::Tensor asked_by_phases(const Sight& all, const at::Tensor& phases, const PhaseNodes& nodes) {
   at::Tensor sum = at::zeros({nodes.count()}, at::kDouble);
   for_sights(all, [&](const Sight& some) { add_asked(some, seen(some, phases), sum); });
   return sum;
 }
 
 /// The diagonal of sum_j K_j^T F_j K_j: (nodes).
-at::Tensor stiffness_of(const Sight& all, const Nodes& nodes) {
+at::Tensor stiffness_of(const Sight& all, const PhaseNodes& nodes) {
   at::Tensor sum = at::zeros({nodes.count()}, at::kDouble);
   for_sights(all, [&](const Sight& some) {
     add_at_nodes(some, (some.slope.square() * some.information.unsqueeze(2)).sum(1), sum);
@@ -208,7 +203,7 @@ at::Tensor stiffness_of(const Sight& all, const Nodes& nodes) {
 }
 
 /// Half the gradient of the sum of squared differences of neighbours: (nodes).
-at::Tensor roughness(const at::Tensor& phases, const Nodes& nodes) {
+at::Tensor roughness(const at::Tensor& phases, const PhaseNodes& nodes) {
   const at::Tensor grid = phases.view({nodes.rows, nodes.cols});
   at::Tensor result = at::zeros_like(grid);
   for (const std::int64_t axis : {0, 1}) {
@@ -220,7 +215,7 @@ at::Tensor roughness(const at::Tensor& phases, const Nodes& nodes) {
 }
 
 /// The phases (nodes) that the patterns ask for.
-at::Tensor node_phases(const Sight& sight, const Nodes& nodes) {
+at::Tensor node_phases(const Sight& sight, const PhaseNodes& nodes) {
   const at::Tensor stiffness = stiffness_of(sight, nodes);
   const double mean = (stiffness.sum() / stiffness.gt(0).sum()).item<double>();
   const double smoothness = kSmoothness * mean + kExpected;
@@ -243,7 +238,7 @@ at::Tensor node_phases(const Sight& sight, const Nodes& nodes) {
 }
 
 /// The share (pixels, count) of each node of a line in each pixel.
-at::Tensor shares(std::int64_t pixels, std::int64_t count, const Nodes& nodes) {
+at::Tensor shares(std::int64_t pixels, std::int64_t count, const PhaseNodes& nodes) {
   const at::Tensor places = at::arange(pixels, at::kDouble) / nodes.apart;
   return (1 - (places.unsqueeze(1) - at::arange(count, at::kDouble)).abs()).clamp_min(0);
 }
@@ -251,8 +246,10 @@ at::Tensor shares(std::int64_t pixels, std::int64_t count, const Nodes& nodes) {
 }  // namespace
 
 at::Tensor slow_phase(const SolverProblem& problem, const SolverState& state) {
-  const Nodes nodes = nodes_for(state);
-  const at::Tensor phases = node_phases(sight_of(problem, state, nodes), nodes);
+  const PhaseNodes nodes = nodes_for(state);
+  const Sight sight = problem.shares ? problem.shares->sights(problem, state, nodes)
+                                     : sight_of(problem, state, nodes);
+  const at::Tensor phases = node_phases(sight, nodes);
   return shares(state.object.size(0), nodes.rows, nodes)
       .matmul(phases.view({nodes.rows, nodes.cols}))
       .matmul(shares(state.object.size(1), nodes.cols, nodes).t())

@@ -3,9 +3,31 @@
 
 #include <ATen/ATen.h>
 
+#include <cstdint>
+
 #include "ptyche/solve/problem.h"
 
 namespace ptyche {
+
+/// The grid of nodes; node (0, 0) lies under pixel (0, 0) of the canvas.
+struct PhaseNodes {
+  double apart = 1;                           ///< px
+  std::int64_t rows = 0, cols = 0;            ///< nodes
+  std::int64_t across = 0;                    ///< of them along an axis that a pattern touches
+  std::int64_t first_row = 0, first_col = 0;  ///< the canvas pixel under pixel (0, 0) of the object
+
+  std::int64_t count() const { return rows * cols; }
+};
+
+/// What n patterns see of the nodes, and what they ask for.
+struct Sight {
+  at::Tensor index;              ///< (n, k) int32, the nodes that each pattern touches
+  at::Tensor slope;              ///< (n, 2, k) float32, K_j, 1/px
+  at::Tensor tilt, information;  ///< (n, 2) float64
+};
+
+/// That of all patterns of a problem whose counts are in this process.
+Sight sight_of(const SolverProblem& problem, const SolverState& state, const PhaseNodes& nodes);
 
 /// What the object's phase lacks in waves that are longer than the probe: (rows, cols) float32 rad
 /// on the state's canvas. Such a wave tilts each exit wave psi_j by theta_j (rad/px), the mean of

@@ -71,9 +71,10 @@ struct BadCheckpoint : InvalidInput {
 /// state so far; after Ctrl-C with the last one, and its checkpoint, if that can be written (else a
 /// warning). Resumed on the same number of threads it ends where the uninterrupted chain ends, bit
 /// for bit. The checkpoint is removed at the end. Throws InvalidInput for options out of range, a
-/// mask that hides everything, a position whose patch leaves the canvas, and where the first pass
-/// of all diverges and there is no start to fall back on. Throws BadCheckpoint for one that is
-/// damaged or of another run (naming the options that differ).
+/// mask that hides everything, a solver that cannot take a scan that ranks share, a position whose
+/// patch leaves the canvas, and where the first pass of all diverges and there is no start to fall
+/// back on. Throws BadCheckpoint for one that is damaged or of another run (naming the options that
+/// differ).
 SolveResult solve(const Scan& scan, const std::optional<Reconstruction>& start,
                   const SolverOptions& options, const SolverWatch& watch = {});
 

@@ -73,7 +73,8 @@ struct Part {
 Scan scan_of(const Scan& scan, const Part& part) {
   const at::Tensor frames = part.all();
   ScanFields fields = scan.fields();
-  fields.counts = fields.counts.index_select(0, frames);
+  fields.counts = counts_of(scan, frames);
+  fields.shared.reset();
   fields.positions = fields.positions.index_select(0, frames);
   fields.frame_use = at::zeros({frames.size(0)}, at::kByte);
   fields.frame_use.slice(0, part.used.size(0)).fill_(static_cast<int>(FrameUse::held_out));
@@ -187,6 +188,7 @@ at::Tensor redrawn(const Scan& scan, const Reconstruction& image, const at::Tens
 Scan with_counts(const Scan& scan, const at::Tensor& counts) {
   ScanFields fields = scan.fields();
   fields.counts = counts;
+  fields.shared.reset();
   return Scan(std::move(fields));
 }
 
@@ -427,8 +429,7 @@ JudgeOptions judge_options(const AutomaticResult& result) {
 
 double one_sided_light(const Scan& scan) {
   const at::Tensor opposite = at::roll(scan.mask().flip({0, 1}), {1, 1}, {0, 1});
-  const at::Tensor light =
-      mean_pattern(scan.counts(), scan.frames_with(FrameUse::used)) * scan.mask();
+  const at::Tensor light = mean_pattern(scan, scan.frames_with(FrameUse::used)) * scan.mask();
   const double all = light.sum().item<double>();
   return all > 0 ? (light * opposite.logical_not()).sum().item<double>() / all : 0;
 }

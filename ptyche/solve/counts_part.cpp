@@ -1,0 +1,246 @@
+#include "ptyche/solve/counts_part.h"
+
+#include <ATen/Parallel.h>
+#include <ATen/core/grad_mode.h>
+#include <fmt/format.h>
+
+#include <cmath>
+#include <utility>
+
+#include "ptyche/core/error.h"
+#include "ptyche/core/memory.h"
+#include "ptyche/data/probe.h"
+
+namespace ptyche {
+namespace {
+
+constexpr std::int64_t kTotalledAtOnce = 64;  // patterns
+
+at::Tensor whole_numbers(std::vector<std::int64_t> values) { return at::tensor(values, at::kLong); }
+
+std::int64_t whole_number_at(const RankMessage& message, std::int64_t index) {
+  return message.at(0)[index].item<std::int64_t>();
+}
+
+double number_at(const at::Tensor& numbers, std::int64_t index) {
+  return numbers[index].item<double>();
+}
+
+RankMessage about_rows(Question question, const at::Tensor& rows) {
+  return {whole_numbers({static_cast<std::int64_t>(question)}), rows};
+}
+
+// What the patterns of a batch see: [0] whole numbers, [1] rows, [2] places, [3] object, [4] probe,
+// [5] background's root, [6] intensities, [7] mask, [8] the near field's lengths, then nodes.
+
+RankMessage what_is_seen(Question question, const at::Tensor& rows, const SolverProblem& problem,
+                         const SolverState& state, const at::Tensor& batch,
+                         const GradientOptions& options) {
+  const auto* near = std::get_if<NearField>(&problem.propagation);
+  const NearField lengths = near ? *near : NearField{};
+  return {whole_numbers({static_cast<std::int64_t>(question), state.origin_row, state.origin_col,
+                         static_cast<std::int64_t>(problem.options.interpolation),
+                         static_cast<std::int64_t>(problem.options.positions),
+                         static_cast<std::int64_t>(options.engine),
+                         static_cast<std::int64_t>(options.likelihood), near != nullptr}),
+          rows,
+          (problem.positions + state.position_corrections).index_select(0, batch),
+          state.object,
+          state.probe,
+          state.background_root,
+          state.intensities.defined() ? state.intensities.index_select(0, batch) : at::Tensor(),
+          problem.mask,
+          at::tensor({lengths.wavelength_m, lengths.pixel_m, lengths.distance_m}, at::kDouble)};
+}
+
+struct Seen {
+  SolverProblem problem;
+  SolverState state;
+  GradientOptions options;
+  at::Tensor batch;
+};
+
+Seen seen_by(const CountsPart& part, const RankMessage& message) {
+  const at::Tensor& rows = message.at(1);
+  const auto number = [&](std::int64_t index) { return whole_number_at(message, index); };
+  Propagation propagation = FarField{};
+  if (number(7) != 0)
+    propagation = NearField{number_at(message.at(8), 0), number_at(message.at(8), 1),
+                            number_at(message.at(8), 2)};
+  SolverOptions common{.positions = static_cast<PositionFreedom>(number(4)),
+                       .interpolation = static_cast<Interpolation>(number(3))};
+  return {.problem = {.scan = part.scan.value(),
+                      .frames = rows,
+                      .positions = message.at(2),
+                      .mask = message.at(7),
+                      .totals = {},
+                      .options = std::move(common),
+                      .propagation = propagation},
+          .state = {.object = message.at(3),
+                    .probe = message.at(4),
+                    .background_root = message.at(5),
+                    .position_corrections = at::zeros_like(message.at(2)),
+                    .intensities = message.at(6),
+                    .origin_row = number(1),
+                    .origin_col = number(2)},
+          .options = {.engine = static_cast<Engine>(number(5)),
+                      .likelihood = static_cast<LossKind>(number(6))},
+          .batch = at::arange(rows.size(0), at::kLong)};
+}
+
+/// Answers begin with this.
+at::Tensor no_failure() { return at::empty({0}, at::kByte); }
+
+// The answers, by question.
+
+/// A scan whose positions and probe stand in for those that come with the questions.
+Scan scan_of_counts(at::Tensor counts) {
+  const std::int64_t patterns = counts.size(0), size = counts.size(1);
+  return Scan({.counts = std::move(counts),
+               .positions = at::zeros({patterns, 2}, at::kDouble),
+               .probe = at::ones({1, size, size}, at::kComplexFloat)});
+}
+
+RankMessage take(CountsPart& part, const RankMessage& question) {
+  const std::int64_t first = whole_number_at(question, 1), all = whole_number_at(question, 2);
+  const std::int64_t threads = whole_number_at(question, 3);
+  const at::Tensor& piece = question.at(1);
+  if (first == 0) {
+    if (threads > 0) at::set_num_threads(static_cast<int>(threads));
+    if (const double bytes = number_at(question.at(2), 0); bytes > 0) use_memory({.bytes = bytes});
+    part.scan.reset();
+    part.counts = at::empty({all, piece.size(1), piece.size(2)}, piece.options());
+  }
+  part.counts.narrow(0, first, piece.size(0)).copy_(piece);
+  if (first + piece.size(0) == all) part.scan = scan_of_counts(std::exchange(part.counts, {}));
+  return {no_failure()};
+}
+
+at::Tensor totals_of(const Scan& scan, const at::Tensor& rows, const at::Tensor& mask) {
+  std::vector<at::Tensor> totals;
+  for (const at::Tensor& batch : rows.split(kTotalledAtOnce))
+    totals.push_back((counts_in_fft_order(scan, batch) * mask).sum({1, 2}, false, at::kDouble));
+  return at::cat(totals);
+}
+
+RankMessage answer_gradient(const CountsPart& part, const RankMessage& question) {
+  const Seen seen = seen_by(part, question);
+  const SolverGradient slope = gradient(seen.problem, seen.state, seen.batch, seen.options);
+  return {no_failure(),          at::tensor({slope.loss}, at::kDouble),
+          slope.object,          slope.probe,
+          slope.background_root, slope.positions,
+          slope.intensities};
+}
+
+RankMessage answer_sights(const CountsPart& part, const RankMessage& question) {
+  const Seen seen = seen_by(part, question);
+  const at::Tensor& numbers = question.at(9);
+  const auto whole = [&](std::int64_t index) {
+    return static_cast<std::int64_t>(number_at(numbers, index));
+  };
+  const Sight sight = sight_of(seen.problem, seen.state,
+                               {.apart = number_at(numbers, 0),
+                                .rows = whole(1),
+                                .cols = whole(2),
+                                .across = whole(3),
+                                .first_row = whole(4),
+                                .first_col = whole(5)});
+  return {no_failure(), sight.index, sight.slope, sight.tilt, sight.information};
+}
+
+}  // namespace
+
+RankMessage ask_to_take(const TakenPiece& piece) {
+  return {whole_numbers(
+              {static_cast<std::int64_t>(Question::take), piece.first, piece.all, piece.threads}),
+          piece.counts, at::tensor({piece.memory_bytes}, at::kDouble)};
+}
+
+RankMessage ask_for_rows(const at::Tensor& rows) { return about_rows(Question::rows, rows); }
+
+RankMessage ask_for_sums() { return about_rows(Question::sums, {}); }
+
+RankMessage ask_for_totals(const at::Tensor& rows, const at::Tensor& mask) {
+  RankMessage message = about_rows(Question::totals, rows);
+  message.push_back(mask);
+  return message;
+}
+
+RankMessage ask_for_sum_over(const at::Tensor& rows, double power) {
+  RankMessage message = about_rows(Question::sum_over, rows);
+  message.push_back(at::tensor({power}, at::kDouble));
+  return message;
+}
+
+RankMessage ask_for_gradient(const at::Tensor& rows, const SolverProblem& problem,
+                             const SolverState& state, const at::Tensor& batch,
+                             const GradientOptions& options) {
+  return what_is_seen(Question::gradient, rows, problem, state, batch, options);
+}
+
+RankMessage ask_for_sights(const at::Tensor& rows, const SolverProblem& problem,
+                           const SolverState& state, const at::Tensor& batch,
+                           const PhaseNodes& nodes) {
+  RankMessage message = what_is_seen(Question::sights, rows, problem, state, batch, {});
+  message.push_back(
+      at::tensor({nodes.apart, static_cast<double>(nodes.rows), static_cast<double>(nodes.cols),
+                  static_cast<double>(nodes.across), static_cast<double>(nodes.first_row),
+                  static_cast<double>(nodes.first_col)},
+                 at::kDouble));
+  return message;
+}
+
+RankMessage answer(CountsPart& part, const RankMessage& question) {
+  const at::NoGradGuard no_grad;
+  const auto asked = static_cast<Question>(whole_number_at(question, 0));
+  if (asked == Question::take) return take(part, question);
+  const Scan& scan = part.scan.value();
+  switch (asked) {
+    case Question::rows:
+      return {no_failure(), counts_of(scan, question.at(1))};
+    case Question::sums:
+      return {no_failure(), sums_of_patterns(scan.counts())};
+    case Question::totals:
+      return {no_failure(), totals_of(scan, question.at(1), question.at(2))};
+    case Question::sum_over: {
+      const at::Tensor& rows = question.at(1);
+      const at::Tensor mean = mean_pattern(scan, rows, number_at(question.at(2), 0));
+      return {no_failure(), mean * rows.size(0)};
+    }
+    case Question::gradient:
+      return answer_gradient(part, question);
+    default:
+      return answer_sights(part, question);
+  }
+}
+
+RankMessage failure_answer(const std::exception& error) {
+  const std::string text =
+      fmt::format("rank {} of {} on {}: {}", ranks().own, ranks().all, ranks().host, error.what());
+  const at::Tensor bytes = at::empty({static_cast<std::int64_t>(text.size())}, at::kByte);
+  std::copy(text.begin(), text.end(), bytes.mutable_data_ptr<std::uint8_t>());
+  return {bytes};
+}
+
+std::string failure_in(const RankMessage& answer) {
+  const at::Tensor& bytes = answer.at(0);
+  const auto* first = bytes.const_data_ptr<std::uint8_t>();
+  return {first, first + bytes.numel()};
+}
+
+const at::Tensor& array_of(const RankMessage& answer) { return answer.at(1); }
+
+SolverGradient gradient_of(const RankMessage& answer) {
+  return {.loss = number_at(answer.at(1), 0),
+          .object = answer.at(2),
+          .probe = answer.at(3),
+          .background_root = answer.at(4),
+          .positions = answer.at(5),
+          .intensities = answer.at(6)};
+}
+
+Sight sights_of(const RankMessage& answer) {
+  return {answer.at(1), answer.at(2), answer.at(3), answer.at(4)};
+}
+
+}  // namespace ptyche

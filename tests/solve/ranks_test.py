@@ -1,0 +1,97 @@
+"""`mpirun -n RANKS ptyche solve`: the image of one process, and how a run ends where something fails.
+
+usage: ranks_test.py PTYCHE [TEST...]
+"""
+import csv
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+PTYCHE = pathlib.Path(sys.argv.pop(1))
+if not (PTYCHE.parent / "libptyche_mpi.so").exists() or shutil.which("mpirun") is None:
+    print("skipped: no mpirun, or the plug-in for it is not built (./run build mpi)")
+    sys.exit(77)
+
+FOLDER = tempfile.TemporaryDirectory(prefix="ptyche ranks ")
+HERE = pathlib.Path(FOLDER.name)
+ENVIRONMENT = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+               "OMPI_MCA_rmaps_base_oversubscribe": "1", "OMP_NUM_THREADS": "1"}
+ENVIRONMENT.pop("OMPI_COMM_WORLD_SIZE", None)
+
+
+def solve(to, solver, *more):
+    return [PTYCHE, "solve", HERE / "scan.npz", "-o", HERE / to, "--solver", solver, "--hold-out", ".1", "--no-check",
+            "--no-verdict", "--quiet", *more]
+
+
+def run(ranks, command, **more):
+    start = ["mpirun", "-n", str(ranks), "--bind-to", "none"] if ranks > 1 else []
+    return subprocess.run([*start, *command], capture_output=True, text=True, timeout=300,
+                          env={**ENVIRONMENT, **more})
+
+
+def deviance(of):
+    with open(HERE / of / "progress.csv") as file:
+        return float(list(csv.DictReader(file))[-1]["held_out_deviance_per_photon"])
+
+
+class Ranks(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        subprocess.run([PTYCHE, "simulate", "-o", HERE / "scan.npz", "--N", "32", "--n-patterns", "225",
+                        "--probe-diameter", "14", "--step", "3", "--quiet"], check=True)
+
+    def test_every_solver_that_takes_shared_patterns_ends_where_one_process_ends(self):
+        for solver in "lbfgs:8", "ml:8", "lsqml:8":
+            name = solver.partition(":")[0]
+            self.assertEqual(run(1, solve(name + "1", solver)).returncode, 0)
+            for ranks in 2, 4:
+                done = run(ranks, solve(f"{name}{ranks}", solver))
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertLess(abs(deviance(f"{name}{ranks}") / deviance(name + "1") - 1), .01, solver)
+
+    def test_a_solver_that_needs_all_patterns_is_refused_by_name(self):
+        done = run(2, solve("refused", "dm:4"))
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("solver dm: it runs in one process", done.stderr)
+
+    def test_another_verb_is_refused(self):
+        done = run(2, [PTYCHE, "info", HERE / "scan.npz"])
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("info runs in one process, found 2", done.stderr)
+
+    def test_without_the_plug_in_no_process_writes_anything(self):
+        done = run(2, solve("none", "lbfgs:2"), PTYCHE_MPI_PLUGIN=str(HERE / "nowhere.so"))
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("started as one of 2 processes", done.stderr)
+        self.assertFalse((HERE / "none").exists())
+
+    def test_a_killed_rank_ends_the_run_which_another_number_of_ranks_goes_on_with(self):
+        command = solve("killed", "lbfgs:400", "--every", "1000", "--plateau", "0")
+        running = subprocess.Popen(["mpirun", "-n", "3", "--bind-to", "none", *command], stderr=subprocess.PIPE, text=True,
+                                   env={**ENVIRONMENT, "PTYCHE_CHECKPOINT_SECONDS": "0"})
+        checkpoint = HERE / "killed" / "solve_checkpoint.h5"
+        for _ in range(600):
+            if checkpoint.exists():
+                break
+            time.sleep(.05)
+        self.assertTrue(checkpoint.exists())
+        children = subprocess.run(["pgrep", "-P", str(running.pid)], capture_output=True, text=True).stdout.split()
+        os.kill(int(children[-1]), signal.SIGKILL)
+        said = running.communicate(timeout=120)[1]
+        self.assertNotEqual(running.returncode, 0)
+        self.assertIn("signal 9", said)
+        done = run(2, [*command, "--resume"])
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(run(1, solve("whole", "lbfgs:400", "--every", "1000", "--plateau", "0")).returncode, 0)
+        self.assertLess(abs(deviance("killed") / deviance("whole") - 1), .01)
+
+
+if __name__ == "__main__":
+    unittest.main()
