@@ -21,7 +21,8 @@ struct ScanRotation {
 /// 1. at each defocus of one sign, all turns, as it is and transposed: those of the most evidence;
 /// 2. turns near by, with spherical aberration too, and short solves from them: the first turn, or
 /// one from which held-out patterns are explained better;
-/// 3. turn and probe of these solves refined in turn.
+/// 3. turn and probe of these solves refined in turn;
+/// 4. a turn near by without curl of the centres of mass, where it explains them no worse.
 /// The opposite turn is the twin image; chosen is the one whose phase has peaks rather than pits,
 /// as atoms make them, for there the centres of mass are drawn together (Ehrenfest; Muller et al.,
 /// Nat. Commun. 5, 5653 (2014)). Nothing where the positions are no such raster, or where the
