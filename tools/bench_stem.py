@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Raw stacks of an electron microscope, no positions and no probe: is the raster's rotation found, and the image right?
 
-  bench_stem.py [--half tune|report|third|fourth|fifth|sixth] [--only TEXT] [--rotation-only] [--work FOLDER] [--bars] [PTYCHE]
+  bench_stem.py [--half tune|report|third|...|eighth] [--only TEXT] [--rotation-only] [--work FOLDER] [--bars] [PTYCHE]
 
 Twelve rasters of a half, turned by any angle, half of them seen by a transposed detector: atoms, photographs and leaves
 under aberrated beams, 3e2 to 1e5 electrons a pattern. `reconstruct --scan-rotation auto` with the microscope's numbers;
@@ -24,7 +24,7 @@ from bench_defaults import error
 from bench_lines import ROOT, cleared
 from bench_probes import leaves, picture
 
-SEEDS = {"tune": 31, "report": 42, "third": 101, "fourth": 102, "fifth": 201, "sixth": 202}
+SEEDS = {"tune": 31, "report": 42, "third": 101, "fourth": 102, "fifth": 201, "sixth": 202, "seventh": 301, "eighth": 302}
 VOLTAGE, WAVELENGTH, ANGLE = "300kV", 1.96875e-12, 0.0214
 
 
@@ -48,7 +48,8 @@ def beam(scan):
     q = np.hypot(y, x)
     lens = np.pi * scan["spot"] * size / (2 * scan["rim"]) * scan["sign"]
     phase = lens * q * q + scan["spherical"] * (q / scan["rim"]) ** 4
-    disk = 1 / (1 + np.exp(np.clip((q - scan["rim"]) * size, -50, 50)))
+    # Half of the intensity at the rim, which is what a semi-angle means.
+    disk = 1 / (1 + np.exp(np.clip((q - scan["rim"]) * size + np.log(np.sqrt(2) - 1), -50, 50)))
     wave = disk * np.exp(1j * phase)
     probe = np.fft.fftshift(np.fft.ifft2(np.fft.ifftshift(wave), norm="ortho"))
     return probe * np.sqrt(scan["dose"] / (abs(probe) ** 2).sum())

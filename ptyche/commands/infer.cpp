@@ -92,14 +92,16 @@ ProbeSource source_of(const std::string& probe) {
 
 /// The scan with the probe that the option names. A network of any scan stands and falls with the
 /// probe: it gets one that a short solve has refined, from the file's or from one that is found.
-Scan scan_to_infer(const InferVerbOptions& options, const Model& model) {
+RefinedProbe scan_to_infer(const InferVerbOptions& options, const Model& model) {
   const Scan scan = read_turned_scan(options.scan);
   const bool looked_for = options.probe == "auto" || options.probe == "library";
   const bool refined = looked_for && model.any_scan;
   const bool named = source_of(options.probe) == ProbeSource::scan;
-  if (!refined && !named) return subsample(scan, options.subsample);
+  if (!refined && !named) return {subsample(scan, options.subsample), {}};
   const Scan lit = with_first_probe(scan, {.probe = options.probe}).scan;
-  return subsample(refined ? with_refined_probe(lit) : lit, options.subsample);
+  RefinedProbe probe =
+      refined ? with_refined_probe(lit, options.infer.background) : RefinedProbe{lit, {}};
+  return {subsample(probe.scan, options.subsample), probe.background};
 }
 
 void run_infer(InferVerbOptions options, const std::string& options_json) {
@@ -114,8 +116,9 @@ void run_infer(InferVerbOptions options, const std::string& options_json) {
                             joined(image_files(), picture_files()));
   const Model trained =
       options.model.empty() ? shipped_model() : read_model(model_file_at(options.model));
-  const Scan scan = scan_to_infer(options, trained);
-  const Model model = model_for(scan, trained, source_of(options.probe));
+  const auto [scan, background] = scan_to_infer(options, trained);
+  Model model = model_for(scan, trained, source_of(options.probe));
+  if (background.defined()) model.background = background;
   Reconstruction image = network_image(model, scan, options.infer);
   record.stamp(image, model, {});
   write_image(options.output, image, placed_by(model, scan), {.seconds = watch.seconds()}, {});

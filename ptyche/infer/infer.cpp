@@ -121,7 +121,7 @@ at::Tensor best_background(const Reconstruction& image, const Scan& scan) {
 Reconstruction network_image(const Model& model, const Scan& scan, const InferOptions& options) {
   const Scan placed = placed_by(model, scan);
   Reconstruction image = stitch(infer(model, placed, options), placed);
-  if (options.background && !image.background.defined())
+  if (options.background && (model.any_scan || !image.background.defined()))
     image.background = best_background(image, placed);
   return image;
 }

@@ -46,7 +46,10 @@ double input_scale_of(const Scan& scan) {
 at::Tensor channels_of_chunk(const Model& model, const Scan& scan, const at::Tensor& frames,
                              Engine engine) {
   const at::Tensor mask = mask_in_fft_order(scan);
-  const at::Tensor amplitudes = counts_in_fft_order(scan, frames).sqrt_() * mask;
+  at::Tensor counts = counts_in_fft_order(scan, frames);
+  if (model.any_scan && model.background.defined())
+    counts = (counts - to_fft_order(model.background)).clamp_min_(0);
+  const at::Tensor amplitudes = counts.sqrt_() * mask;
   if (!traits_of(model.network_options).has_stem)
     return to_centred(amplitudes).mul(model.input_scale).unsqueeze(1);
   const at::Tensor probes = fourier_shift(model.stem_probe, position_fractions(scan, frames));

@@ -3,12 +3,14 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <exception>
 #include <filesystem>
 #include <utility>
 
 #include "ptyche/core/error.h"
 #include "ptyche/core/files.h"
+#include "ptyche/core/parallel.h"
 #include "ptyche/core/progress.h"
 #include "ptyche/data/array.h"
 #include "ptyche/data/probe.h"
@@ -25,6 +27,10 @@
 
 namespace ptyche {
 namespace {
+
+constexpr std::int64_t kRefinedBy = 512;  // patterns
+constexpr std::array<std::int64_t, 2> kRefinedModes{1, 3};
+constexpr double kWorthModes = 0.01;  // of what the patterns have to tell
 
 std::string certainty(const FoundProbe& found) {
   if (found.sure) return "";
@@ -275,10 +281,22 @@ at::Tensor read_any_probe(const std::filesystem::path& file) {
   return read_probe_file(file);
 }
 
-Scan with_refined_probe(const Scan& scan) {
+RefinedProbe with_refined_probe(const Scan& scan, bool background) {
   const Chain chain{{"rpie", 10}, {"lbfgs", 20}};
-  const std::optional<ShortSolve> solve = solve_shortly(middle_of(scan, 512), scan.probe(), chain);
-  return solve && solve->fit.explained() > 0 ? calibrated(scan, solve->probe) : scan;
+  const Scan part = middle_of(scan, kRefinedBy);
+  std::array<std::optional<ShortSolve>, kRefinedModes.size()> solves;
+  side_by_side(std::ssize(solves), [&](std::int64_t i) {
+    const auto at = static_cast<std::size_t>(i);
+    solves[at] = solve_shortly(part, scan.probe(), chain,
+                               {.modes = kRefinedModes[at], .background = background});
+  });
+  const auto explained = [](const std::optional<ShortSolve>& each) {
+    return each ? each->fit.explained() : 0;
+  };
+  const std::optional<ShortSolve>& best =
+      explained(solves[1]) > explained(solves[0]) + kWorthModes ? solves[1] : solves[0];
+  if (explained(best) <= 0) return {scan, {}};
+  return {calibrated(scan, best->probe), best->background};
 }
 
 std::optional<ProbeScore> score_of(const FirstProbe& first) {

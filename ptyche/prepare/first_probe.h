@@ -51,10 +51,17 @@ FirstProbe with_first_probe(const Scan& scan, const ProbeChoice& choice, const K
 /// N) complex64. Throws InvalidInput where there is none.
 at::Tensor read_any_probe(const std::filesystem::path& file);
 
-/// The scan with its probe as a short solve of the 512 patterns around the middle refines it: for a
-/// network, which takes a probe as it is, while a solver mends it on its way. As it is where such a
-/// solve diverges or explains no more than the mean pattern.
-Scan with_refined_probe(const Scan& scan);
+struct RefinedProbe {
+  Scan scan;              ///< with the probe, (modes, N, N), its power that of the counts
+  at::Tensor background;  ///< (N, N) float32 counts, zero frequency at N/2; undefined = none fitted
+};
+
+/// The scan with its probe as a short solve of the 512 patterns around the middle refines it, with
+/// one mode, or with three where these explain more of the patterns that the solve does not see,
+/// and with a background if `background`: for a network, which takes a probe as it is, while a
+/// solver mends it on its way. As it is where such solves diverge or explain no more than the mean
+/// pattern.
+RefinedProbe with_refined_probe(const Scan& scan, bool background = false);
 
 /// What its search came to; nothing where there was none.
 std::optional<ProbeScore> score_of(const FirstProbe& first);

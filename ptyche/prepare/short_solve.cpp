@@ -52,18 +52,22 @@ Scan middle_of(const Scan& scan, std::int64_t most) {
 }
 
 std::optional<ShortSolve> solve_shortly(const Scan& scan, const at::Tensor& probe,
-                                        const Chain& chain) {
+                                        const Chain& chain, const ShortFreedom& freedom) {
   const Silence silence;
   const at::NoGradGuard no_grad;
   try {
     const at::Tensor used = scan.frames_with(FrameUse::used);
     const Scan own = scan.with_probe(
         calibrate_probe(probe.to(at::kComplexFloat), scan.counts(), scan.mask(), used, 0));
-    const SolveResult result = solve(own, {}, {.chain = chain, .every = kNever});
+    const SolveResult result = solve(own, {},
+                                     {.chain = chain,
+                                      .modes = freedom.modes,
+                                      .background = freedom.background,
+                                      .every = kNever});
     if (result.end != ChainEnd::done) return std::nullopt;
     const HeldOutFit fit = held_out_fit(result.image, own);
     if (!std::isfinite(fit.deviance)) return std::nullopt;
-    return ShortSolve{fit, result.image.probe};
+    return ShortSolve{fit, result.image.probe, result.image.background};
   } catch (const InvalidInput&) {
     return std::nullopt;
   }

@@ -31,12 +31,19 @@ Scan middle_of(const Scan& scan, std::int64_t most);
 
 struct ShortSolve {
   HeldOutFit fit;
-  at::Tensor probe;  ///< refined, (modes, N, N) complex64
+  at::Tensor probe;       ///< refined, (modes, N, N) complex64
+  at::Tensor background;  ///< (N, N) float32 counts; undefined where none was fitted
+};
+
+/// What a short solve may free.
+struct ShortFreedom {
+  std::int64_t modes = 1;   ///< of the probe, 1..32
+  bool background = false;  ///< one number for each detector pixel
 };
 
 /// A chain from `probe` (modes, N, N), complex and of any power, and a flat object; says nothing.
 /// Nothing where it diverges, is interrupted or cannot be run on such a scan.
 std::optional<ShortSolve> solve_shortly(const Scan& scan, const at::Tensor& probe,
-                                        const Chain& chain);
+                                        const Chain& chain, const ShortFreedom& freedom = {});
 
 }  // namespace ptyche

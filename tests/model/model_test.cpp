@@ -3,6 +3,7 @@
 #include <ATen/core/grad_mode.h>
 #include <gtest/gtest.h>
 
+#include "ptyche/model/shipped_model.h"
 #include "tests/support/checks.h"
 #include "tests/support/small_scan.h"
 
@@ -119,6 +120,20 @@ TEST(ModelFor, OfSeveralScansKeepsItsProbeForAScanThatHasNone) {
   ScanFields fields = with_hash(small_scan(), "three").fields();
   fields.probe_given = false;
   EXPECT_TRUE(at::equal(model_for(Scan(fields), model_of_two()).probe, 2 * small_scan().probe()));
+}
+
+TEST(InputChannels, OfANetworkForAnyScanAreThoseOfThePatternsWithoutTheirBackground) {
+  const Scan clean = small_scan();
+  const at::Tensor background = at::arange(16, at::kFloat).view({16, 1}).expand({16, 16});
+  ScanFields fields = clean.fields();
+  fields.counts = fields.counts + background;
+  fields.shared.reset();
+  const Scan scan(std::move(fields));
+  Model model = model_for(clean, shipped_model());
+  const at::Tensor frames = at::arange(8, at::kLong);
+  const at::Tensor without = input_channels(model, clean, frames);
+  model.background = background;
+  EXPECT_LT((input_channels(model, scan, frames) - without).abs().max().item<double>(), 1e-3);
 }
 
 }  // namespace
