@@ -9,6 +9,7 @@
 
 #include "ptyche/core/random.h"
 #include "ptyche/data/array.h"
+#include "ptyche/engine/norm_gelu.h"
 #include "ptyche/storage/onnx.h"
 
 namespace ptyche {
@@ -39,8 +40,8 @@ ResidualBlock::ResidualBlock(std::int64_t features)
 }
 
 at::Tensor ResidualBlock::forward(const at::Tensor& x) {
-  const at::Tensor inner = first_->forward(at::gelu(first_norm_->forward(x)));
-  return x + second_->forward(at::gelu(second_norm_->forward(inner)));
+  const at::Tensor inner = first_->forward(norm_and_gelu(first_norm_, x));
+  return x + second_->forward(norm_and_gelu(second_norm_, inner));
 }
 
 std::string ResidualBlock::add_to(OnnxGraph& graph, const std::string& name,
@@ -85,6 +86,11 @@ std::string add_norm_and_gelu(OnnxGraph& graph, const std::string& name,
       graph.add("Erf", {graph.add("Mul", {moved, graph.constant(at::scalar_tensor(M_SQRT1_2))})});
   return graph.add("Mul",
                    {half, graph.add("Add", {inner, graph.constant(at::scalar_tensor(1.0))})});
+}
+
+at::Tensor norm_and_gelu(const torch::nn::GroupNorm& layer, const at::Tensor& x) {
+  return group_norm_gelu(x, layer->options.num_groups(), layer->weight, layer->bias,
+                         layer->options.eps());
 }
 
 torch::nn::Conv2d convolution_3x3(std::int64_t in, std::int64_t out) {

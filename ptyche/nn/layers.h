@@ -32,6 +32,9 @@ std::string add_convolution(OnnxGraph& graph, const std::string& name,
 std::string add_norm_and_gelu(OnnxGraph& graph, const std::string& name,
                               const torch::nn::GroupNorm& layer, const std::string& x);
 
+/// A layer of group normalisation and the GELU of what it gives.
+at::Tensor norm_and_gelu(const torch::nn::GroupNorm& layer, const at::Tensor& x);
+
 using TensorFunction = at::Tensor (*)(const at::Tensor&);
 
 /// 3 x 3, as large at the end as at the start.

@@ -64,7 +64,7 @@ at::Tensor UNet::forward(const at::Tensor& channels) {
   for (std::size_t level = down_.size(); level-- > 0;)
     x = run(decoder_[level], kept[level] + twice_as_large(up_[level]->forward(x)));
   const at::Tensor correction =
-      at::pixel_shuffle(head_->forward(at::gelu(head_norm_->forward(x))), options_.stride);
+      at::pixel_shuffle(head_->forward(norm_and_gelu(head_norm_, x)), options_.stride);
   const at::Tensor skip = channels.slice(1, options_.skip_channel, options_.skip_channel + 2);
   const at::Tensor object = correction.to(at::kFloat) + gain_ * skip;
   return at::complex(1 + object.select(1, 0), object.select(1, 1));

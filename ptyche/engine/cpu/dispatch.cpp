@@ -37,6 +37,18 @@ const Kernels<T>& table(Isa isa) {
                               : kernels_plain_double;
 }
 
+template <class S>
+const NormKernels<S>& norm_table(Isa isa) {
+  if constexpr (std::is_same_v<S, float>)
+    return isa == Isa::avx512 ? norm_avx512_float
+           : isa == Isa::avx2 ? norm_avx2_float
+                              : norm_plain_float;
+  else
+    return isa == Isa::avx512 ? norm_avx512_bfloat16
+           : isa == Isa::avx2 ? norm_avx2_bfloat16
+                              : norm_plain_bfloat16;
+}
+
 }  // namespace
 
 template <class T>
@@ -45,6 +57,14 @@ const Kernels<T>& kernels() {
   return found;
 }
 
+template <class S>
+const NormKernels<S>& norm_kernels() {
+  static const NormKernels<S>& found = norm_table<S>(chosen());
+  return found;
+}
+
+template const NormKernels<float>& norm_kernels();
+template const NormKernels<Bfloat16>& norm_kernels();
 template const Kernels<float>& kernels();
 template const Kernels<double>& kernels();
 

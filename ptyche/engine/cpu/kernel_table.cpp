@@ -1,6 +1,7 @@
 // The table of one instruction set. Compiled once for each, with PTYCHE_ISA its name and
 // PTYCHE_VECTOR_BYTES the size of its registers (cmake/Options.cmake).
 #include "ptyche/engine/cpu/merge.h"
+#include "ptyche/engine/cpu/norm_gelu.h"
 #include "ptyche/engine/cpu/pattern.h"
 #include "ptyche/engine/cpu/pattern_projections.h"
 
@@ -33,16 +34,20 @@ constexpr Kernels<T> make_kernels(const char* name) {
 
 }  // namespace ptyche::cpu::PTYCHE_ISA
 
-#define PTYCHE_JOIN(isa, type) kernels_##isa##_##type
-#define PTYCHE_TABLE(isa, type) PTYCHE_JOIN(isa, type)
+#define PTYCHE_JOIN(kind, isa, type) kind##_##isa##_##type
+#define PTYCHE_TABLE(kind, isa, type) PTYCHE_JOIN(kind, isa, type)
 #define PTYCHE_NAME(isa) PTYCHE_TEXT(isa)
 #define PTYCHE_TEXT(isa) #isa
 
 namespace ptyche::cpu {
 
-const Kernels<float> PTYCHE_TABLE(PTYCHE_ISA,
+const Kernels<float> PTYCHE_TABLE(kernels, PTYCHE_ISA,
                                   float) = PTYCHE_ISA::make_kernels<float>(PTYCHE_NAME(PTYCHE_ISA));
-const Kernels<double> PTYCHE_TABLE(PTYCHE_ISA, double) =
+const Kernels<double> PTYCHE_TABLE(kernels, PTYCHE_ISA, double) =
     PTYCHE_ISA::make_kernels<double>(PTYCHE_NAME(PTYCHE_ISA));
+const NormKernels<float> PTYCHE_TABLE(norm, PTYCHE_ISA,
+                                      float) = PTYCHE_ISA::make_norm_kernels<float>();
+const NormKernels<Bfloat16> PTYCHE_TABLE(norm, PTYCHE_ISA,
+                                         bfloat16) = PTYCHE_ISA::make_norm_kernels<Bfloat16>();
 
 }  // namespace ptyche::cpu

@@ -289,13 +289,43 @@ struct Kernels {
                               std::int64_t times, ThreadScratch<T>&) = nullptr;
 };
 
+/// The bits of a bfloat16.
+enum class Bfloat16 : std::uint16_t {};
+
+/// One image of a batch in the layers of a network: features lie together, pixel after pixel, and
+/// what belongs to a feature is repeated up to a number that whole registers divide.
+struct NormImage {
+  std::int64_t numbers = 0;  ///< pixels x features
+  std::int64_t period = 0;   ///< least common multiple of features and lanes
+};
+
+/// Group normalisation and GELU (norm_gelu.h); S is float or Bfloat16, the numbers in memory.
+template <class S>
+struct NormKernels {
+  std::int64_t lanes = 0;  ///< numbers in a register
+  void (*norm_sums)(const NormImage&, const S* x, const float* shift, double* sums) = nullptr;
+  void (*norm_gelu)(const NormImage&, const S* x, const float* scale, const float* offset,
+                    S* y) = nullptr;
+  void (*gelu_backward)(const NormImage&, const S* x, const S* dy, const float* scale,
+                        const float* offset, const float* shift, float* slope,
+                        double* sums) = nullptr;
+  void (*norm_backward)(const NormImage&, const S* x, const float* slope, const float* by_slope,
+                        const float* by_x, const float* rest, S* dx) = nullptr;
+};
+
 /// The widest instruction set that this CPU has; PTYCHE_ISA=plain|avx2|avx512 chooses a narrower
 /// one (for tests).
 template <class T>
 const Kernels<T>& kernels();
 
+template <class S>
+const NormKernels<S>& norm_kernels();
+
 /// The tables of all instruction sets that this build holds.
 extern const Kernels<float> kernels_plain_float, kernels_avx2_float, kernels_avx512_float;
 extern const Kernels<double> kernels_plain_double, kernels_avx2_double, kernels_avx512_double;
+
+extern const NormKernels<float> norm_plain_float, norm_avx2_float, norm_avx512_float;
+extern const NormKernels<Bfloat16> norm_plain_bfloat16, norm_avx2_bfloat16, norm_avx512_bfloat16;
 
 }  // namespace ptyche::cpu
