@@ -52,8 +52,21 @@ UNet::UNet(const NetworkOptions& options)
   gain_ = register_parameter("gain", at::ones({}));
 }
 
+/// The layer on pixel_unshuffle(x): that brings stride x stride pixels of a channel together, which
+/// moves single numbers; here rows of a square go as they lie, and the weights follow.
+at::Tensor UNet::entry_of(const at::Tensor& x) {
+  const std::int64_t s = options_.stride, n = x.size(0), c = x.size(1);
+  const std::int64_t rows = x.size(2) / s, cols = x.size(3) / s;
+  const at::Tensor squares =
+      x.permute({0, 2, 3, 1}).reshape({n, rows, s, cols, s * c}).transpose(2, 3);
+  const at::Tensor weights =
+      entry_->weight.unflatten(1, {c, s, s}).permute({0, 2, 3, 1, 4, 5}).flatten(1, 3);
+  return at::conv2d(squares.reshape({n, rows, cols, s * s * c}).permute({0, 3, 1, 2}),
+                    weights.contiguous(at::MemoryFormat::ChannelsLast), entry_->bias, 1, 1);
+}
+
 at::Tensor UNet::forward(const at::Tensor& channels) {
-  at::Tensor x = entry_->forward(at::pixel_unshuffle(channels, options_.stride));
+  at::Tensor x = entry_of(channels);
   std::vector<at::Tensor> kept;
   for (std::size_t level = 0; level < encoder_.size(); ++level) {
     x = run(encoder_[level], x);

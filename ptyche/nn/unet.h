@@ -26,6 +26,8 @@ class UNet : public PatchNetwork {
   static void draw_weights(torch::nn::Module& network, std::uint64_t seed);
 
  private:
+  at::Tensor entry_of(const at::Tensor& x);
+
   NetworkOptions options_;
   torch::nn::Conv2d entry_, head_;
   torch::nn::GroupNorm head_norm_;
