@@ -42,6 +42,7 @@ RunFiles image_files(const std::string& checkpoint) {
                     "amplitude.png",
                     "probe.png",
                     "verdict.png",
+                    "trust.png",
                     "coverage.png",
                     "patterns.png",
                     "positions.png",

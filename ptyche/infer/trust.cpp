@@ -1,0 +1,230 @@
+#include "ptyche/infer/trust.h"
+
+#include <ATen/core/grad_mode.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <optional>
+
+#include "ptyche/core/error.h"
+#include "ptyche/core/parallel.h"
+#include "ptyche/core/progress.h"
+#include "ptyche/data/array.h"
+#include "ptyche/evaluate/compare.h"
+#include "ptyche/evaluate/description.h"
+#include "ptyche/prepare/short_solve.h"
+#include "ptyche/solve/verdict.h"
+#include "ptyche/stitch/stitch.h"
+
+namespace ptyche {
+namespace {
+
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+
+// The map. Fitted to 60 scans of 64 patterns (half `tune` of ./run bench network); docs/network.md
+// has the figures.
+constexpr double kSmooth_px = 4;
+constexpr double kConstant = 0.170, kOfFaint = 0.178, kOfTold = -0.644;
+constexpr double kOfStructure = 0.206, kOfSpread = 0.157, kOfAmplitude = 0.391;
+constexpr double kOffset = 0.058, kSlope = 1.017, kSteeper = 0.631;
+constexpr double kFaintPhotons = 1000, kWideSpread = 2;
+constexpr double kLeastStructure = 0.01, kLeastSpread = 1e-3, kLeastAmplitude = 0.05;
+constexpr std::int64_t kToldPatterns = 1024;
+
+// The alarm: of 60 scans of the same kind without a fault, with light enough to tell, the largest
+// are .076, .11 and 1.19 (then 1.02).
+constexpr double kToldLess = 0.085, kElsewhere = 0.2, kLeftAll = 1.07;
+constexpr double kLeastLeft = 0.02, kLeastAboveNoise = 0.1;
+constexpr double kScale = 1.3;
+constexpr std::int64_t kPatterns = 128, kLeastPatterns = 8;
+constexpr const char* kChain = "rpie:5,lbfgs:40";
+
+/// The mean of values (rows, cols) float64 over the pixels of `where` (0 or 1) near by.
+at::Tensor local_mean(const at::Tensor& values, const at::Tensor& where) {
+  return gaussian_filter(values * where, kSmooth_px) /
+         gaussian_filter(where, kSmooth_px).clamp_min(1e-9);
+}
+
+/// What the map is made of, of the pixels that are judged: (rows, cols) float64.
+struct Local {
+  at::Tensor where;                         ///< 1 where a pixel is judged, else 0
+  at::Tensor structure, spread, amplitude;  ///< see trust_in
+  double spread_over_contrast = 0;          ///< V of trust_in
+};
+
+at::Tensor squared(const at::Tensor& complex) { return at::view_as_real(complex).square().sum(-1); }
+
+Local local_parts(const Agreement& agreement, const Reconstruction& image) {
+  Local local;
+  const at::Tensor known = at::isfinite(agreement.variance).logical_and(lit_pixels(image));
+  local.where = known.to(at::kDouble);
+  const at::Tensor weight = image.coverage.to(at::kDouble) * lit_pixels(image);
+  const auto mean = [&](const at::Tensor& values) { return (weight * values).sum() / weight.sum(); };
+  const at::Tensor object = image.object.to(at::kComplexDouble), middle = mean(object);
+  const double contrast = std::max(mean(squared(object - middle)).item<double>(), 1e-30);
+  const at::Tensor variance =
+      agreement.variance.to(at::kDouble).masked_fill(known.logical_not(), 0);
+  const double of_patches = std::max(mean(variance).item<double>(), 1e-30);
+  const auto smooth = [&](const at::Tensor& values) { return local_mean(values, local.where); };
+  const at::Tensor near = at::complex(smooth(at::real(object)), smooth(at::imag(object)));
+  local.structure = smooth(squared(object - near)) / contrast + kLeastStructure;
+  local.spread = smooth(variance) / of_patches + kLeastSpread;
+  local.amplitude =
+      (smooth(object.abs()) / middle.abs().clamp_min(1e-30)).clamp_min(kLeastAmplitude);
+  local.spread_over_contrast = of_patches / contrast;
+  return local;
+}
+
+/// log of a mean over `unit` where that is above 1, else 0.
+double above(double value, double unit) { return std::max(std::log(value / unit), 0.0); }
+
+at::Tensor expected_errors(const Local& local, double photons, double told) {
+  const double faint = above(kFaintPhotons, std::max(photons, 1e-9)) *
+                       above(local.spread_over_contrast, kWideSpread);
+  const at::Tensor x = kConstant + kOfFaint * faint + kOfTold * told +
+                       kOfStructure * local.structure.log() + kOfSpread * local.spread.log() +
+                       kOfAmplitude * local.amplitude.log();
+  return at::exp(kOffset + kSlope * x + kSteeper * x.clamp_min(0));
+}
+
+double photons_of(const Scan& scan, const at::Tensor& frames) {
+  return (mean_pattern(scan, frames) * scan.mask()).sum(at::kDouble).item<double>();
+}
+
+/// At most kToldPatterns of `frames`, evenly out of all.
+at::Tensor some_of(const at::Tensor& frames) {
+  const std::int64_t every = (frames.size(0) + kToldPatterns - 1) / kToldPatterns;
+  return frames.slice(0, 0, frames.size(0), std::max<std::int64_t>(every, 1));
+}
+
+}  // namespace
+
+Trust trust_in(const Patches& patches, const Reconstruction& image, const Scan& scan) {
+  const at::NoGradGuard no_grad;
+  const at::Tensor frames = some_of(scan.frames_with(FrameUse::used));
+  const Local local = local_parts(agreement_of(patches, image), image);
+  Trust trust;
+  trust.evidence.spread = std::sqrt(local.spread_over_contrast);
+  trust.evidence.told = told(image, scan, frames);
+  const at::Tensor errors = expected_errors(local, photons_of(scan, frames), trust.evidence.told);
+  const at::Tensor weight = image.coverage.to(at::kDouble) * local.where;
+  trust.expected_error =
+      std::sqrt((weight * errors.square()).sum().item<double>() / weight.sum().item<double>());
+  trust.map = errors.masked_fill(local.where.eq(0), kNaN).to(at::kFloat);
+  return trust;
+}
+
+namespace {
+
+/// Positions `factor` times as far from their mean.
+Scan stretched(const Scan& scan, double factor) {
+  const at::Tensor middle = scan.positions().mean(0);
+  return scan.with_positions((scan.positions() - middle) * factor + middle);
+}
+
+std::optional<ShortSolve> solved(const Scan& scan, const at::Tensor& probe) {
+  SolverOptions options{.chain = chain_from(kChain), .modes = 2, .background = true};
+  return solve_shortly(scan, probe, options);
+}
+
+double left_by(const std::optional<ShortSolve>& solve) {
+  if (!solve) return kNaN;
+  const HeldOutFit& fit = solve->fit;
+  return std::max(fit.deviance - fit.noise, 0.0) /
+         std::max(fit.mean_pattern - fit.noise, kLeastAboveNoise * fit.noise);
+}
+
+double told_by(const std::optional<ShortSolve>& solve, const Scan& scan) {
+  return solve ? told(solve->image, scan, scan.frames_with(FrameUse::held_out)) : kNaN;
+}
+
+/// Of a solve of the patterns that `first` foretells, drawn anew.
+double told_again(const ShortSolve& first, const Scan& part, const at::Tensor& probe) {
+  const Scan again =
+      with_counts(part, redrawn(part, first.image, at::arange(part.frames(), at::kLong)));
+  return told_by(solved(again, probe), again);
+}
+
+}  // namespace
+
+void examine_physics(TrustEvidence& evidence, const Scan& scan) {
+  const CatchInterrupts catching;
+  const Scan part = middle_of(scan, kPatterns);
+  std::optional<ShortSolve> first;
+  std::array<double, 3> left{kNaN, kNaN, kNaN};
+  evidence.left = evidence.left_elsewhere = evidence.light = kNaN;
+  evidence.solved_told = evidence.again_told = kNaN;
+  if (part.frames() < kLeastPatterns) return;
+  side_by_side(3, [&](std::int64_t job) {
+    if (job > 0) {
+      left[static_cast<std::size_t>(job)] =
+          left_by(solved(stretched(part, job == 1 ? kScale : 1 / kScale), scan.probe()));
+      return;
+    }
+    first = solved(part, scan.probe());
+    left[0] = left_by(first);
+    if (first) evidence.again_told = told_again(*first, part, scan.probe());
+  });
+  if (interrupted()) throw Interrupted("stopped while the trust in the image was measured");
+  evidence.left = left[0];
+  evidence.left_elsewhere = std::fmin(left[1], left[2]);
+  evidence.solved_told = told_by(first, part);
+  evidence.light = first ? first->fit.mean_pattern / std::max(first->fit.noise, 1e-30) : kNaN;
+}
+
+namespace {
+
+double number_or_0(double value) { return std::isfinite(value) ? std::max(value, 0.0) : 0; }
+
+std::string told_less_reason(const TrustEvidence& evidence) {
+  return fmt::format(
+      "what a solve foretells of patterns that it has not seen correlates with them by {:.2f}, where "
+      "right physics would give {:.2f}: several layers, patterns in another order, or wrong "
+      "positions",
+      evidence.solved_told, evidence.again_told);
+}
+
+std::string elsewhere_reason(const TrustEvidence& evidence) {
+  return fmt::format(
+      "with positions 1.3 times farther apart or closer a solve leaves {:.0f} % of what the mean "
+      "pattern leaves, as they are {:.0f} %: the scale of the positions, the wavelength, a distance "
+      "or the pixel is wrong",
+      100 * evidence.left_elsewhere, 100 * evidence.left);
+}
+
+std::string left_all_reason(const TrustEvidence& evidence) {
+  return fmt::format(
+      "no image explains patterns that it has not seen better than the mean pattern does ({:.0f} % "
+      "of what that leaves is left): positions, probe or patterns are wrong, or too few overlap",
+      100 * evidence.left);
+}
+
+}  // namespace
+
+void judge_likeness(Trust& trust) {
+  const TrustEvidence& from = trust.evidence;
+  const double told_less = number_or_0((from.again_told - from.solved_told) / kToldLess);
+  const double elsewhere = number_or_0(
+      std::log((from.left + kLeastLeft) / (from.left_elsewhere + kLeastLeft)) / kElsewhere);
+  const double left_all = number_or_0(from.left / kLeftAll);
+  const bool tells = from.light > kLightToTell;
+  trust.unlike = tells ? std::max({told_less, elsewhere, left_all}) : 0;
+  if (!trust.alarmed()) return;
+  trust.reason = trust.unlike == told_less   ? told_less_reason(from)
+                 : trust.unlike == elsewhere ? elsewhere_reason(from)
+                                             : left_all_reason(from);
+}
+
+Trust measured_trust(const Patches& patches, const Reconstruction& image, const Scan& scan) {
+  const Stopwatch watch;
+  Trust trust = trust_in(patches, image, scan);
+  examine_physics(trust.evidence, scan);
+  judge_likeness(trust);
+  trust.seconds = watch.seconds();
+  return trust;
+}
+
+}  // namespace ptyche
