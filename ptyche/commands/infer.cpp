@@ -104,16 +104,17 @@ Scan scan_to_infer(const InferVerbOptions& options, const Model& model) {
   return subsample(refined ? with_refined_probe(lit) : lit, options.subsample);
 }
 
-/// The trust in an image by the program's network, to whose errors it is calibrated; a warning where
-/// the scan is unlike those that the network knows.
+/// The trust in an image by the program's network, to whose errors it is calibrated; a warning
+/// where the scan is unlike those that the network knows.
 std::optional<Trust> trusted(const Patches& patches, const Reconstruction& image,
                              const Scan& scan) {
   try {
     Trust trust = measured_trust(patches, image, scan);
     if (trust.alarmed())
-      warn("the scan is unlike those that the network knows ({:.1f}, alarm above 1), so neither "
-           "image nor map of its errors is to be relied on: {}",
-           trust.unlike, trust.reason);
+      warn(
+          "the scan is unlike those that the network knows ({:.1f}, alarm above 1), so neither "
+          "image nor map of its errors is to be relied on: {}",
+          trust.unlike, trust.reason);
     return trust;
   } catch (const Interrupted& stop) {
     warn("no trust: {}", stop.what());
@@ -199,8 +200,8 @@ Command declare(const std::shared_ptr<InferVerbOptions>& options) {
                          fields(options->memory)}),
       .references = {},
       .run = [options] { run_infer(*options, options_as_json(declare(options))); },
-      .basic = {"model", "probe", "background", "output-dir", "no-trust", "overwrite", "mask", "crop", "batch",
-                "threads"}};
+      .basic = {"model", "probe", "background", "output-dir", "no-trust", "overwrite", "mask",
+                "crop", "batch", "threads"}};
 }
 
 }  // namespace

@@ -48,7 +48,8 @@ at::Tensor trust_in(const fs::path& file, const at::Tensor& object) {
     stored = read_stored_scores(file);
   } catch (const InvalidInput&) {  // another program's result
   }
-  if (stored.trust && stored.trust->map.defined() && stored.trust->map.sizes() == object.sizes()) return stored.trust->map;
+  if (stored.trust && stored.trust->map.defined() && stored.trust->map.sizes() == object.sizes())
+    return stored.trust->map;
   const std::optional<Verdict>& verdict = stored.verdict;
   if (!verdict || !verdict->map.defined()) return {};
   const Window& window = verdict->window;

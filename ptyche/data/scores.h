@@ -144,8 +144,8 @@ struct Scores {
   std::optional<ProbeScore> probe = {};
   std::optional<Verdict> verdict = {};
   std::optional<Trust> trust = {};  ///< of an image by the program's network
-  double seconds = 0;          ///< wall clock from reading to the stitched image
-  double object_contrast = 0;  ///< standard deviation of the object over its mean, lit part
+  double seconds = 0;               ///< wall clock from reading to the stitched image
+  double object_contrast = 0;       ///< standard deviation of the object over its mean, lit part
 };
 
 /// All measured numbers in the order in which a report shows them; each trivial predictor follows

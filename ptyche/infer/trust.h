@@ -33,9 +33,12 @@ Trust measured_trust(const Patches& patches, const Reconstruction& image, const 
 void examine_physics(TrustEvidence& evidence, const Scan& scan);
 
 /// `unlike` and, above 1, the reason: the largest of
-///   (again_told - solved_told) / .085          less is foretold than right physics would
-///   log((left + .02) / (left_elsewhere + .02)) / .2   another scale of the positions explains more
-///   left / 1.07                                 no image explains more than the mean pattern
+///   (again_told - solved_told) / .085, less is foretold than right physics would; over .2 where a
+///       pixel is seen by less than 2.5 patterns, since held-out ones are hard to foretell then
+///   (used_left - again_used_left) / .05, more is left than right physics would; where light is
+///       above 2
+///   log((left + .02) / (left_elsewhere + .02)) / .2, another scale of the positions explains more
+///   left / 1.2, no image explains more than the mean pattern
 /// each 0 where it is not a number, and all where the mean pattern leaves less than 1.1 times what
 /// noise does: too few photons to tell.
 void judge_likeness(Trust& trust);

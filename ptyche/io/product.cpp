@@ -423,8 +423,7 @@ StoredScores read_stored_scores(const std::filesystem::path& path) {
   return with_file(path, [&] {
     const Hdf5File file = Hdf5File::open(path);
     if (!file.has("ptyche/scores")) return StoredScores{};
-    return StoredScores{read_verdict(file), read_trust(file),
-                        stored_number(file, "time.seconds")};
+    return StoredScores{read_verdict(file), read_trust(file), stored_number(file, "time.seconds")};
   });
 }
 

@@ -27,8 +27,8 @@ struct LiveImage {
   double seconds = 0;       ///< since the run began
   double deviance = std::numeric_limits<double>::quiet_NaN();  ///< of held-out patterns, per photon
   /// Where images from two starts differ (Verdict::map), or the expected error (Trust::map), over
-  /// the contrast: (rows, cols) float32 of the whole object, NaN where that is not known; undefined =
-  /// nowhere known.
+  /// the contrast: (rows, cols) float32 of the whole object, NaN where that is not known; undefined
+  /// = nowhere known.
   at::Tensor trust = {};
 };
 using SharedImage = std::shared_ptr<const LiveImage>;

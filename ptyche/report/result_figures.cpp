@@ -394,7 +394,8 @@ CaptionedFigure trust_figure(const Reconstruction& image, const Trust& trust) {
   const Window whole{0, trust.map.size(0), 0, trust.map.size(1)};
   return {
       {title, {panel_of("", trust.map, bar, whole)}, image.geometry.object_pixel_m, bar},
-      "The error that each pixel is expected to have, over the contrast, as the network's images of "
+      "The error that each pixel is expected to have, over the contrast, as the network's images "
+      "of "
       "simulated scans have it that look alike: bright places are not to be relied on. Empty where "
       "fewer than two patterns see the sample.",
       fmt::format("{}, {} by {} pixels, colours from 0 to {}", title, trust.map.size(0),

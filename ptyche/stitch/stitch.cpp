@@ -224,7 +224,8 @@ Reconstruction stitch(const Patches& patches, const Scan& scan) {
   const at::Tensor factors = phase_factors(patches, image);
   each_batch(patches, image, [&](const PatchBatch& batch) {
     const at::Tensor turned =
-        batch.patches * factors.slice(0, batch.first, batch.first + batch.patches.size(0)).view({-1, 1, 1});
+        batch.patches *
+        factors.slice(0, batch.first, batch.first + batch.patches.size(0)).view({-1, 1, 1});
     object += add_patches(turned * batch.weights, batch.layout)[0];
     weight += add_patches(batch.weights, batch.layout)[0];
   });
