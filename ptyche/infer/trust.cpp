@@ -26,13 +26,11 @@ namespace {
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
-// The map. Fitted to 60 scans of 64 patterns (half `tune` of ./run bench network); docs/network.md
-// has the figures.
+// The map. Fitted to 120 scans of 64 patterns (halves `tune` and `report` of ./run bench network);
+// docs/network.md has the figures.
 constexpr double kSmooth_px = 4;
-constexpr double kConstant = 0.170, kOfFaint = 0.178, kOfTold = -0.644;
+constexpr double kConstant = -0.229, kOfToldLess = 1.942, kToldEnough = 0.3;
 constexpr double kOfStructure = 0.206, kOfSpread = 0.157, kOfAmplitude = 0.391;
-constexpr double kOffset = 0.058, kSlope = 1.017, kSteeper = 0.631;
-constexpr double kFaintPhotons = 1000, kWideSpread = 2;
 constexpr double kLeastStructure = 0.01, kLeastSpread = 1e-3, kLeastAmplitude = 0.05;
 constexpr std::int64_t kToldPatterns = 1024;
 
@@ -56,7 +54,7 @@ at::Tensor local_mean(const at::Tensor& values, const at::Tensor& where) {
 struct Local {
   at::Tensor where;                         ///< 1 where a pixel is judged, else 0
   at::Tensor structure, spread, amplitude;  ///< see trust_in
-  double spread_over_contrast = 0;          ///< V of trust_in
+  double spread_over_contrast = 0;          ///< mean variance of patches over that of the object
   double seen = 0;                          ///< patterns that see a pixel, in the mean
 };
 
@@ -86,20 +84,12 @@ Local local_parts(const Agreement& agreement, const Reconstruction& image) {
   return local;
 }
 
-/// log of a mean over `unit` where that is above 1, else 0.
-double above(double value, double unit) { return std::max(std::log(value / unit), 0.0); }
-
-at::Tensor expected_errors(const Local& local, double photons, double told) {
-  const double faint = above(kFaintPhotons, std::max(photons, 1e-9)) *
-                       above(local.spread_over_contrast, kWideSpread);
-  const at::Tensor x = kConstant + kOfFaint * faint + kOfTold * told +
-                       kOfStructure * local.structure.log() + kOfSpread * local.spread.log() +
-                       kOfAmplitude * local.amplitude.log();
-  return at::exp(kOffset + kSlope * x + kSteeper * x.clamp_min(0));
-}
-
-double photons_of(const Scan& scan, const at::Tensor& frames) {
-  return (mean_pattern(scan, frames) * scan.mask()).sum(at::kDouble).item<double>();
+at::Tensor expected_errors(const Local& local, double told) {
+  const at::Tensor logarithm = kConstant + kOfToldLess * std::max(kToldEnough - told, 0.0) +
+                               kOfStructure * local.structure.log() +
+                               kOfSpread * local.spread.log() +
+                               kOfAmplitude * local.amplitude.log();
+  return at::exp(logarithm);
 }
 
 /// At most kToldPatterns of `frames`, evenly out of all.
@@ -119,7 +109,7 @@ Trust trust_in(const Patches& patches, const Reconstruction& image, const Scan& 
   trust.evidence.spread = std::sqrt(local.spread_over_contrast);
   trust.evidence.seen = local.seen;
   trust.evidence.told = told(image, scan, frames);
-  const at::Tensor errors = expected_errors(local, photons_of(scan, frames), trust.evidence.told);
+  const at::Tensor errors = expected_errors(local, trust.evidence.told);
   const at::Tensor weight = image.coverage.to(at::kDouble) * local.where;
   trust.expected_error =
       std::sqrt((weight * errors.square()).sum().item<double>() / weight.sum().item<double>());

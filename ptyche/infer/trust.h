@@ -12,13 +12,12 @@ namespace ptyche {
 /// Map, expected error, spread and `told` of an image that was stitched of `patches` by the
 /// program's network, whose errors on simulated scans the constants were fitted to
 /// (docs/network.md):
-///   log x = .170 + .178 F - .644 told + .206 log s + .157 log v + .391 log a
-///   log e = .058 + 1.017 log x + .631 max(log x, 0)
+///   log e = -.229 + 1.942 max(.3 - told, 0) + .206 log s + .157 log v + .391 log a
 /// with s the variance of the object about its local mean over its variance, v that of the patches
 /// that see a pixel (agreement_of) over its mean, a the local amplitude over that of the mean, all
-/// under a Gaussian of 4 pixels, and F = log(1000 / photons) log(V / 2) where both are above 0, V
-/// the mean variance of the patches over the object's. Variances are of the lit part. `told` is of
-/// at most 1024 patterns out of the whole scan.
+/// under a Gaussian of 4 pixels and over the lit part. `told` (evaluate/description.h) is of at
+/// most 1024 patterns out of the whole scan. Throws InvalidInput where no pixel is seen by two
+/// patches.
 Trust trust_in(const Patches& patches, const Reconstruction& image, const Scan& scan);
 
 /// All of it: the map, what the physics says, `unlike` with its reason, the seconds. Throws

@@ -49,8 +49,8 @@ TEST(Likeness, RaisesAnAlarmForEachOfItsReasonsAndNamesIt) {
   elsewhere.left_elsewhere = 0.03;
   nothing.left = nothing.left_elsewhere = 1.4;
   for (const auto& [evidence, word] :
-       {std::pair{less, "correlates"}, std::pair{more, "in its own patterns"}, std::pair{elsewhere, "scale of the positions"},
-        std::pair{nothing, "no image explains"}}) {
+       {std::pair{less, "correlates"}, std::pair{more, "in its own patterns"},
+        std::pair{elsewhere, "scale of the positions"}, std::pair{nothing, "no image explains"}}) {
     const Trust trust = judged(evidence);
     EXPECT_TRUE(trust.alarmed()) << word;
     EXPECT_NE(trust.reason.find(word), std::string::npos) << trust.reason;
