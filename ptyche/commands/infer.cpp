@@ -2,6 +2,7 @@
 #include "ptyche/infer/infer.h"
 
 #include <memory>
+#include <optional>
 
 #include "ptyche/commands/command_line.h"
 #include "ptyche/commands/kept_probes.h"
@@ -13,6 +14,7 @@
 #include "ptyche/core/error.h"
 #include "ptyche/core/files.h"
 #include "ptyche/core/progress.h"
+#include "ptyche/infer/trust.h"
 #include "ptyche/model/model.h"
 #include "ptyche/model/shipped_model.h"
 #include "ptyche/prepare/first_probe.h"
@@ -32,7 +34,7 @@ struct InferVerbOptions {
   BackendWords backend;
   MemoryOptions memory;
   std::int64_t threads = 0, groups = 0, gridsize = 0, neighbours = 0;
-  bool overwrite = false, arrays = false;
+  bool overwrite = false, arrays = false, no_trust = false;
   std::uint64_t seed = 1;
 };
 
@@ -104,6 +106,26 @@ RefinedProbe scan_to_infer(const InferVerbOptions& options, const Model& model) 
   return {subsample(probe.scan, options.subsample), probe.background};
 }
 
+/// The trust in an image by the program's network, to whose errors it is calibrated; a warning
+/// where the scan is unlike those that the network knows.
+std::optional<Trust> trusted(const Patches& patches, const Reconstruction& image,
+                             const Scan& scan) {
+  try {
+    Trust trust = measured_trust(patches, image, scan);
+    if (trust.alarmed())
+      warn(
+          "the scan is unlike those that the network knows ({:.1f}, alarm above 1), so neither "
+          "image nor map of its errors is to be relied on: {}",
+          trust.unlike, trust.reason);
+    return trust;
+  } catch (const Interrupted& stop) {
+    warn("no trust: {}", stop.what());
+  } catch (const InvalidInput& error) {
+    note("no trust: {}", error.what());
+  }
+  return std::nullopt;
+}
+
 void run_infer(InferVerbOptions options, const std::string& options_json) {
   const Stopwatch watch;
   const RunRecord record(options_json, options.seed);
@@ -119,9 +141,13 @@ void run_infer(InferVerbOptions options, const std::string& options_json) {
   const auto [scan, background] = scan_to_infer(options, trained);
   Model model = model_for(scan, trained, source_of(options.probe));
   if (background.defined()) model.background = background;
-  Reconstruction image = network_image(model, scan, options.infer);
+  const Scan placed = placed_by(model, scan);
+  const Patches patches = infer(model, placed, options.infer);
+  Reconstruction image = image_of(patches, placed, options.infer);
+  Scores scores{.seconds = watch.seconds()};
+  if (options.model.empty() && !options.no_trust) scores.trust = trusted(patches, image, placed);
   record.stamp(image, model, {});
-  write_image(options.output, image, placed_by(model, scan), {.seconds = watch.seconds()}, {});
+  write_image(options.output, image, placed, scores, {});
   if (options.arrays) write_arrays(options.output, image);
   write_ptychopinn_pictures(options.output, image, scan, options.pictures);
   keep_probe_of(options.keep_probe, image);
@@ -135,7 +161,8 @@ Command declare(const std::shared_ptr<InferVerbOptions>& options) {
           "One forward pass per pattern, then the patches are stitched. The scan "
           "may be another one than the model was trained on: with the same probe "
           "and pattern size if that was one scan, with any probe if it was several. "
-          "Without --model: a network for any scan that comes with the program.",
+          "Without --model: a network for any scan that comes with the program, and with the image "
+          "a map of how far it can be trusted.",
       .arguments = {{"SCAN", &options->scan.file, scan_formats() + " file", false}},
       .options = joined({{{.name = "model",
                            .target = &options->model,
@@ -154,6 +181,11 @@ Command declare(const std::shared_ptr<InferVerbOptions>& options) {
                           output_dir_option(options->output),
                           overwrite_option(options->overwrite),
                           arrays_option(options->arrays),
+                          {.name = "no-trust",
+                           .target = &options->no_trust,
+                           .help = "no map of expected errors and no warning of a scan that is "
+                                   "unlike those that the program's network knows; they take four "
+                                   "short solves of a part of the patterns"},
                           {.name = "test-data-file",
                            .target = &options->test_data,
                            .help = "the scan, instead of SCAN; with --ptychopinn-pictures",
@@ -171,8 +203,8 @@ Command declare(const std::shared_ptr<InferVerbOptions>& options) {
                          fields(options->memory)}),
       .references = {},
       .run = [options] { run_infer(*options, options_as_json(declare(options))); },
-      .basic = {"model", "probe", "background", "output-dir", "overwrite", "mask", "crop", "batch",
-                "threads"}};
+      .basic = {"model", "probe", "background", "output-dir", "no-trust", "overwrite", "mask",
+                "crop", "batch", "threads"}};
 }
 
 }  // namespace

@@ -92,6 +92,7 @@ void run_report(const ReportVerbOptions& options) {
   Scores scores;
   if (content.scan) scores = evaluate(image, *content.scan);
   scores.verdict = stored.verdict;
+  scores.trust = stored.trust;
   scores.seconds = stored.seconds;
   scores.half_sets = half_sets_in(beside);
   if (write_report(output, image, scores, content))

@@ -72,6 +72,7 @@ Scores scores_of(const Reconstruction& image, const Scan& scan, const Scores& kn
   scores.passes_before_divergence = known.passes_before_divergence;
   scores.probe = known.probe;
   scores.verdict = known.verdict;
+  scores.trust = known.trust;
   if (scan.frames_with(FrameUse::unseen).size(0) > 0 && !extras.empty())
     add_unseen_half(scores, extras.front().image, scan);
   return scores;
@@ -175,6 +176,7 @@ void write_image(const std::filesystem::path& folder, const Reconstruction& imag
   say_image(image);
   say_fit(scores);
   say_truth(scores);
+  if (scores.trust) summarise("trust     {}\n", first_line(*scores.trust));
   if (shows(MessageLevel::debug)) print_scores(named_scores(scores));
   if (write_report(folder, image, scores, {.extras = extras, .scan = scan}))
     summarise("report    {} (image after {})\n", (folder / "report.html").string(),

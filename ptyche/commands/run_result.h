@@ -43,8 +43,9 @@ Comparison write_half_sets(const std::filesystem::path& folder, const Scan& scan
 void print_scores(const std::vector<NamedScore>& scores);
 
 /// reconstruction.h5 first, then its scores, scores.json, pictures and report.html; `scores` (its
-/// seconds, half sets and verdict) gets what can be measured of `image`. Says the verdict with its
-/// reasons, what was read, made and fitted, and where the report is; all scores with --verbose.
+/// seconds, half sets, verdict and trust) gets what can be measured of `image`. Says the verdict
+/// with its reasons, what was read, made and fitted, and where the report is; all scores with
+/// --verbose.
 void write_image(const std::filesystem::path& folder, const Reconstruction& image, const Scan& scan,
                  Scores scores, const std::vector<ExtraImage>& extras);
 

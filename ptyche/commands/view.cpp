@@ -40,14 +40,17 @@ SharedImage on_board(Reconstruction image, const fs::path& file, at::Tensor trus
                                                      .trust = std::move(trust)});
 }
 
-/// Where two starts differ, as the result's verdict has it, on the canvas of its object; undefined
-/// where there is none.
+/// What the result has of how sure it is, on the canvas of its object: where two starts differ, as
+/// its verdict has it, or the expected error of a network's image; undefined where there is none.
 at::Tensor trust_in(const fs::path& file, const at::Tensor& object) {
-  std::optional<Verdict> verdict;
+  StoredScores stored;
   try {
-    verdict = read_stored_scores(file).verdict;
+    stored = read_stored_scores(file);
   } catch (const InvalidInput&) {  // another program's result
   }
+  if (stored.trust && stored.trust->map.defined() && stored.trust->map.sizes() == object.sizes())
+    return stored.trust->map;
+  const std::optional<Verdict>& verdict = stored.verdict;
   if (!verdict || !verdict->map.defined()) return {};
   const Window& window = verdict->window;
   if (window.row_end > object.size(0) || window.col_end > object.size(1)) return {};

@@ -1,5 +1,6 @@
 #include "ptyche/data/scores.h"
 
+#include <cmath>
 #include <functional>
 
 namespace ptyche {
@@ -264,6 +265,38 @@ void add_verdict(List& list, const Verdict& verdict) {
   list.push_back({"verdict.seconds", verdict.seconds, "wall clock of the verdict, seconds"});
 }
 
+void add_trust(List& list, const Trust& trust) {
+  const TrustEvidence& from = trust.evidence;
+  const auto add = [&](const std::string& name, double value, const std::string& meaning) {
+    if (std::isfinite(value)) list.push_back({"trust." + name, value, meaning});
+  };
+  add("expected_error", trust.expected_error,
+      "error that the image is expected to have, over its contrast, a ratio");
+  add("unlike", trust.unlike,
+      "how unlike the scans that the network knows; above 1 the program warns");
+  add("spread", from.spread,
+      "patches that see one pixel about their mean, root mean square, over the contrast, a ratio");
+  add("told", from.told, "correlation of what the image foretells with the patterns");
+  add("light", from.light,
+      "what the mean pattern leaves in held-out patterns over what photon noise leaves; below 1.1 "
+      "nothing can be told of the physics");
+  add("left", from.left,
+      "what a short solve leaves in patterns that it has not seen above noise, over that of the "
+      "mean pattern");
+  add("used_left", from.used_left, "the same in the patterns that it was made of");
+  add("again_used_left", from.again_used_left,
+      "the same of patterns redrawn from it, of which the model is right");
+  add("seen", from.seen, "by how many patterns an object pixel is seen, in the mean");
+  add("left_elsewhere", from.left_elsewhere,
+      "what is left in unseen patterns with positions 1.3 times farther apart or closer, the less "
+      "of the two");
+  add("solved_told", from.solved_told,
+      "correlation of what that solve foretells with the patterns");
+  add("again_told", from.again_told,
+      "that correlation of patterns redrawn from it, of which the model is right");
+  add("seconds", trust.seconds, "wall clock of the trust, seconds");
+}
+
 void append(List& list, const List& more) { list.insert(list.end(), more.begin(), more.end()); }
 
 }  // namespace
@@ -271,6 +304,7 @@ void append(List& list, const List& more) { list.insert(list.end(), more.begin()
 std::vector<NamedScore> named_scores(const Scores& scores) {
   List list;
   if (scores.verdict) add_verdict(list, *scores.verdict);
+  if (scores.trust) add_trust(list, *scores.trust);
   if (scores.held_out)
     add_fit(list, "held_out", "held-out patterns", *scores.held_out, scores.trivial);
   if (scores.held_out_all_pixels)

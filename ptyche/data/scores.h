@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "ptyche/data/array.h"
+#include "ptyche/data/trust.h"
 #include "ptyche/data/verdict.h"
 
 namespace ptyche {
@@ -142,8 +143,9 @@ struct Scores {
   std::optional<PositionError> positions = {};
   std::optional<ProbeScore> probe = {};
   std::optional<Verdict> verdict = {};
-  double seconds = 0;          ///< wall clock from reading to the stitched image
-  double object_contrast = 0;  ///< standard deviation of the object over its mean, lit part
+  std::optional<Trust> trust = {};  ///< of an image by the program's network
+  double seconds = 0;               ///< wall clock from reading to the stitched image
+  double object_contrast = 0;       ///< standard deviation of the object over its mean, lit part
 };
 
 /// All measured numbers in the order in which a report shows them; each trivial predictor follows

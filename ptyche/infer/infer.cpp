@@ -82,7 +82,8 @@ Patches infer(const Model& model, const Scan& scan, const InferOptions& options)
   Patches found{.patches = at::cat(patches),
                 .frames = frames,
                 .probe = lit.probe,
-                .background = lit.background,
+                // A network for any scan has been shown the patterns without it.
+                .background = model.any_scan ? at::Tensor() : lit.background,
                 .interpolation = Interpolation::probe_fourier};
   if (model.recipe == Recipe::ptychopinn) {
     found.interpolation = Interpolation::bilinear;
@@ -118,12 +119,16 @@ at::Tensor best_background(const Reconstruction& image, const Scan& scan) {
   return to_centred(background * mask_in_fft_order(scan)).contiguous();
 }
 
+Reconstruction image_of(const Patches& patches, const Scan& scan, const InferOptions& options) {
+  Reconstruction image = stitch(patches, scan);
+  if (options.background && !image.background.defined())
+    image.background = best_background(image, scan);
+  return image;
+}
+
 Reconstruction network_image(const Model& model, const Scan& scan, const InferOptions& options) {
   const Scan placed = placed_by(model, scan);
-  Reconstruction image = stitch(infer(model, placed, options), placed);
-  if (options.background && (model.any_scan || !image.background.defined()))
-    image.background = best_background(image, placed);
-  return image;
+  return image_of(infer(model, placed, options), placed, options);
 }
 
 }  // namespace ptyche

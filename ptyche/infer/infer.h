@@ -36,6 +36,10 @@ Patches infer(const Model& model, const Scan& scan, const InferOptions& options)
 /// false.
 at::Tensor best_background(const Reconstruction& image, const Scan& scan);
 
+/// The patches of `scan` stitched, with a background where `options` asks for one and they have
+/// none.
+Reconstruction image_of(const Patches& patches, const Scan& scan, const InferOptions& options);
+
 /// The patches of `infer` stitched where training has put the patterns (placed_by), with a
 /// background where `options` asks for one.
 Reconstruction network_image(const Model& model, const Scan& scan, const InferOptions& options);

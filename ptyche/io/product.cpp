@@ -324,12 +324,19 @@ void write_verdict(Hdf5File& file, const Verdict& verdict) {
   file.set("ptyche/verdict_map", "first_col", verdict.window.col_begin);
 }
 
+/// A map of the object's pixels; undefined where there is none.
+at::Tensor read_map(const Hdf5File& file, const std::string& name) {
+  if (!file.has(name)) return {};
+  const at::Tensor map = file.read(name).values.to(at::kFloat);
+  require(map.dim() == 2 && map.numel() > 0, "{}: expected (rows, cols), found {}", name,
+          describe(map));
+  return map;
+}
+
 /// The map and where it lies; nothing where there is none.
 void read_verdict_map(const Hdf5File& file, Verdict& verdict) {
-  if (!file.has("ptyche/verdict_map")) return;
-  verdict.map = file.read("ptyche/verdict_map").values.to(at::kFloat);
-  require(verdict.map.dim() == 2 && verdict.map.numel() > 0,
-          "ptyche/verdict_map: expected (rows, cols), found {}", describe(verdict.map));
+  verdict.map = read_map(file, "ptyche/verdict_map");
+  if (!verdict.map.defined()) return;
   const auto first = [&](const char* name) {
     return whole_number(required_number(file, "ptyche/verdict_map", name), name, 0, 1'000'000'000);
   };
@@ -339,9 +346,15 @@ void read_verdict_map(const Hdf5File& file, Verdict& verdict) {
   verdict.window.col_end = verdict.window.col_begin + verdict.map.size(1);
 }
 
+void write_trust(Hdf5File& file, const Trust& trust) {
+  file.set("ptyche/scores", "trust_reason", trust.reason);
+  if (trust.map.defined()) file.write("ptyche/trust_map", trust.map);
+}
+
 void write_scores(Hdf5File& file, const Scores& scores) {
   file.write_text("ptyche/scores", scores_json(scores));
   if (scores.verdict) write_verdict(file, *scores.verdict);
+  if (scores.trust) write_trust(file, *scores.trust);
   for (const NamedScore& score : named_scores(scores)) {
     file.set("ptyche/scores", score.name, score.value);
   }
@@ -374,28 +387,43 @@ void write_unsolved(const std::filesystem::path& path, const Reconstruction& ima
   });
 }
 
+namespace {
+
+double stored_number(const Hdf5File& file, const char* name) {
+  return file.number("ptyche/scores", name).value_or(0);
+}
+
+std::optional<Verdict> read_verdict(const Hdf5File& file) {
+  const auto word = file.text("ptyche/scores", "verdict");
+  if (!word) return std::nullopt;
+  Verdict verdict;
+  verdict.word = verdict_word_from(*word);
+  verdict.expected_error = stored_number(file, "verdict.expected_error");
+  verdict.low = stored_number(file, "verdict.expected_error_low");
+  verdict.high = stored_number(file, "verdict.expected_error_high");
+  verdict.patterns = static_cast<std::int64_t>(stored_number(file, "verdict.patterns"));
+  std::istringstream reasons(file.text("ptyche/scores", "verdict_reasons").value_or(""));
+  for (std::string line; std::getline(reasons, line);) verdict.reasons.push_back(line);
+  read_verdict_map(file, verdict);
+  return verdict;
+}
+
+std::optional<Trust> read_trust(const Hdf5File& file) {
+  const auto expected = file.number("ptyche/scores", "trust.expected_error");
+  if (!expected) return std::nullopt;
+  return Trust{.map = read_map(file, "ptyche/trust_map"),
+               .expected_error = *expected,
+               .unlike = stored_number(file, "trust.unlike"),
+               .reason = file.text("ptyche/scores", "trust_reason").value_or("")};
+}
+
+}  // namespace
+
 StoredScores read_stored_scores(const std::filesystem::path& path) {
   return with_file(path, [&] {
     const Hdf5File file = Hdf5File::open(path);
-    StoredScores stored;
-    if (!file.has("ptyche/scores")) return stored;
-    const auto number = [&](const char* name) {
-      return file.number("ptyche/scores", name).value_or(0);
-    };
-    stored.seconds = number("time.seconds");
-    const auto word = file.text("ptyche/scores", "verdict");
-    if (!word) return stored;
-    Verdict verdict;
-    verdict.word = verdict_word_from(*word);
-    verdict.expected_error = number("verdict.expected_error");
-    verdict.low = number("verdict.expected_error_low");
-    verdict.high = number("verdict.expected_error_high");
-    verdict.patterns = static_cast<std::int64_t>(number("verdict.patterns"));
-    std::istringstream reasons(file.text("ptyche/scores", "verdict_reasons").value_or(""));
-    for (std::string line; std::getline(reasons, line);) verdict.reasons.push_back(line);
-    read_verdict_map(file, verdict);
-    stored.verdict = verdict;
-    return stored;
+    if (!file.has("ptyche/scores")) return StoredScores{};
+    return StoredScores{read_verdict(file), read_trust(file), stored_number(file, "time.seconds")};
   });
 }
 
@@ -411,10 +439,13 @@ std::string scores_json(const std::vector<NamedScore>& scores, const std::string
 }
 
 std::string scores_json(const Scores& scores) {
-  if (!scores.verdict) return scores_json(named_scores(scores));
-  const nlohmann::ordered_json words{{"verdict", to_string(scores.verdict->word)},
-                                     {"verdict_reasons", scores.verdict->reasons}};
-  return scores_json(named_scores(scores), words.dump());
+  nlohmann::ordered_json words = nlohmann::ordered_json::object();
+  if (scores.verdict) {
+    words["verdict"] = to_string(scores.verdict->word);
+    words["verdict_reasons"] = scores.verdict->reasons;
+  }
+  if (scores.trust) words["trust_reason"] = scores.trust->reason;
+  return scores_json(named_scores(scores), words.empty() ? "" : words.dump());
 }
 
 }  // namespace ptyche

@@ -26,8 +26,9 @@ struct LiveImage {
   bool partial = false;     ///< more had come, and did not fit into memory
   double seconds = 0;       ///< since the run began
   double deviance = std::numeric_limits<double>::quiet_NaN();  ///< of held-out patterns, per photon
-  /// Where images from two starts differ, over the contrast (Verdict::map): (rows, cols) float32 of
-  /// the whole object, NaN where that is not known; undefined = nowhere known.
+  /// Where images from two starts differ (Verdict::map), or the expected error (Trust::map), over
+  /// the contrast: (rows, cols) float32 of the whole object, NaN where that is not known; undefined
+  /// = nowhere known.
   at::Tensor trust = {};
 };
 using SharedImage = std::shared_ptr<const LiveImage>;

@@ -287,8 +287,9 @@ RefinedProbe with_refined_probe(const Scan& scan, bool background) {
   std::array<std::optional<ShortSolve>, kRefinedModes.size()> solves;
   side_by_side(std::ssize(solves), [&](std::int64_t i) {
     const auto at = static_cast<std::size_t>(i);
-    solves[at] = solve_shortly(part, scan.probe(), chain,
-                               {.modes = kRefinedModes[at], .background = background});
+    solves[at] = solve_shortly(
+        part, scan.probe(),
+        SolverOptions{.chain = chain, .modes = kRefinedModes[at], .background = background});
   });
   const auto explained = [](const std::optional<ShortSolve>& each) {
     return each ? each->fit.explained() : 0;
@@ -296,7 +297,7 @@ RefinedProbe with_refined_probe(const Scan& scan, bool background) {
   const std::optional<ShortSolve>& best =
       explained(solves[1]) > explained(solves[0]) + kWorthModes ? solves[1] : solves[0];
   if (explained(best) <= 0) return {scan, {}};
-  return {calibrated(scan, best->probe), best->background};
+  return {calibrated(scan, best->probe), best->image.background};
 }
 
 std::optional<ProbeScore> score_of(const FirstProbe& first) {

@@ -15,7 +15,6 @@ namespace ptyche {
 namespace {
 
 constexpr std::int64_t kHeldOutOneIn = 8, kFirstHeldOut = 3;
-constexpr double kEnoughPhotons = 1.1;  // mean pattern's deviance over the noise
 constexpr std::int64_t kNever = 1'000'000;
 
 HeldOutFit held_out_fit(const Reconstruction& image, const Scan& scan) {
@@ -31,7 +30,7 @@ double HeldOutFit::explained() const {
   return (mean_pattern - deviance) / std::max(mean_pattern - noise, 1e-12);
 }
 
-bool HeldOutFit::tells() const { return mean_pattern > kEnoughPhotons * noise; }
+bool HeldOutFit::tells() const { return mean_pattern > kLightToTell * noise; }
 
 Scan middle_of(const Scan& scan, std::int64_t most) {
   const at::Tensor used = scan.frames_with(FrameUse::used);
@@ -52,22 +51,24 @@ Scan middle_of(const Scan& scan, std::int64_t most) {
 }
 
 std::optional<ShortSolve> solve_shortly(const Scan& scan, const at::Tensor& probe,
-                                        const Chain& chain, const ShortFreedom& freedom) {
+                                        const Chain& chain) {
+  return solve_shortly(scan, probe, SolverOptions{.chain = chain});
+}
+
+std::optional<ShortSolve> solve_shortly(const Scan& scan, const at::Tensor& probe,
+                                        SolverOptions options) {
+  options.every = kNever;
   const Silence silence;
   const at::NoGradGuard no_grad;
   try {
     const at::Tensor used = scan.frames_with(FrameUse::used);
     const Scan own = scan.with_probe(
         calibrate_probe(probe.to(at::kComplexFloat), scan.counts(), scan.mask(), used, 0));
-    const SolveResult result = solve(own, {},
-                                     {.chain = chain,
-                                      .modes = freedom.modes,
-                                      .background = freedom.background,
-                                      .every = kNever});
+    const SolveResult result = solve(own, {}, options);
     if (result.end != ChainEnd::done) return std::nullopt;
     const HeldOutFit fit = held_out_fit(result.image, own);
     if (!std::isfinite(fit.deviance)) return std::nullopt;
-    return ShortSolve{fit, result.image.probe, result.image.background};
+    return ShortSolve{fit, result.image.probe, result.image};
   } catch (const InvalidInput&) {
     return std::nullopt;
   }

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "ptyche/data/reconstruction.h"
 #include "ptyche/data/scan.h"
 #include "ptyche/solve/solver.h"
 
@@ -22,6 +23,10 @@ struct HeldOutFit {
   bool tells() const;
 };
 
+/// What the mean pattern leaves over what noise leaves, from which on there are photons enough to
+/// tell.
+inline constexpr double kLightToTell = 1.1;
+
 /// Explained by a solve of which little is wrong.
 inline constexpr double kMostlyExplained = 0.5;
 
@@ -31,19 +36,17 @@ Scan middle_of(const Scan& scan, std::int64_t most);
 
 struct ShortSolve {
   HeldOutFit fit;
-  at::Tensor probe;       ///< refined, (modes, N, N) complex64
-  at::Tensor background;  ///< (N, N) float32 counts; undefined where none was fitted
-};
-
-/// What a short solve may free.
-struct ShortFreedom {
-  std::int64_t modes = 1;   ///< of the probe, 1..32
-  bool background = false;  ///< one number for each detector pixel
+  at::Tensor probe;  ///< refined, (modes, N, N) complex64
+  Reconstruction image = {};
 };
 
 /// A chain from `probe` (modes, N, N), complex and of any power, and a flat object; says nothing.
 /// Nothing where it diverges, is interrupted or cannot be run on such a scan.
 std::optional<ShortSolve> solve_shortly(const Scan& scan, const at::Tensor& probe,
-                                        const Chain& chain, const ShortFreedom& freedom = {});
+                                        const Chain& chain);
+
+/// The same with all options of a solver.
+std::optional<ShortSolve> solve_shortly(const Scan& scan, const at::Tensor& probe,
+                                        SolverOptions options);
 
 }  // namespace ptyche

@@ -229,11 +229,20 @@ std::string provenance_html(const Reconstruction& image, const Scores& scores) {
 }
 
 std::string verdict_html(const Scores& scores) {
-  if (!scores.verdict) return "<p class=\"verdict\">This image was not judged.</p>\n";
+  if (!scores.verdict)
+    return scores.trust ? "" : "<p class=\"verdict\">This image was not judged.</p>\n";
   const std::string word = to_string(scores.verdict->word);
   const std::string text = verdict_text(*scores.verdict);
   return fmt::format("<p class=\"verdict {0}\"><strong>{0}</strong>{1}</p>\n", word,
                      escape_html(text.substr(word.size())));
+}
+
+/// How far a network's image can be trusted: doubtful where the scan is unlike those it knows.
+std::string trust_html(const Scores& scores) {
+  if (!scores.trust) return "";
+  return fmt::format("<p class=\"verdict {}\"><strong>Trust</strong>: {}</p>\n",
+                     scores.trust->alarmed() ? "doubtful" : "",
+                     escape_html(trust_text(*scores.trust)));
 }
 
 std::string warnings_html(const std::vector<std::string>& warnings) {
@@ -247,7 +256,7 @@ std::string warnings_html(const std::vector<std::string>& warnings) {
 std::string report_page(const Reconstruction& image, const Scores& scores,
                         const ReportContent& content, const std::vector<PictureRow>& pictures) {
   const std::string scan = std::filesystem::path(image.provenance.source).filename().string();
-  std::string body = verdict_html(scores);
+  std::string body = verdict_html(scores) + trust_html(scores);
   if (scores.used) body += "<p class=\"headline\">" + escape_html(headline(scores)) + "</p>\n";
   body += warnings_html(image.provenance.warnings);
   for (std::size_t row = 0; row < pictures.size(); ++row) {
@@ -370,6 +379,9 @@ PictureRow places_row(ReportFiles& files, const std::filesystem::path& folder,
   if (scores.verdict && scores.verdict->map.defined())
     add_to(files, row, folder / "verdict.png",
            [&] { return drawn(verdict_figure(image, *scores.verdict)); });
+  if (scores.trust && scores.trust->map.defined())
+    add_to(files, row, folder / "trust.png",
+           [&] { return drawn(trust_figure(image, *scores.trust)); });
   add_to(files, row, folder / "probe.png", [&] { return drawn(probe_figure(image)); });
   return row;
 }
@@ -380,6 +392,10 @@ std::string verdict_text(const Verdict& verdict) {
   std::string text = first_line(verdict) + ".";
   for (const std::string& reason : verdict.reasons) text += " " + reason + ".";
   return text;
+}
+
+std::string trust_text(const Trust& trust) {
+  return first_line(trust) + "." + (trust.reason.empty() ? "" : " " + trust.reason + ".");
 }
 
 std::string headline(const Scores& scores) {

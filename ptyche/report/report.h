@@ -40,11 +40,11 @@ struct ReportContent {
 };
 
 /// Writes phase.png, amplitude.png, coverage.png, probe.png, with a scan patterns.png and
-/// positions.png, with a verdict verdict.png, the Fourier ring correlations that were measured
-/// (half_sets.png, truth_frc.png) and report.html (one self-contained page: verdict, pictures,
-/// numbers, what was done, loss curve, scores, options) into `folder`. A part that cannot be drawn
-/// is a warning, never an error; whether the page was. Throws InvalidInput, after all the others
-/// were tried, for a file that could not be written (a full disk).
+/// positions.png, with a verdict verdict.png, with a trust trust.png, the Fourier ring correlations
+/// that were measured (half_sets.png, truth_frc.png) and report.html (one self-contained page:
+/// verdict, pictures, numbers, what was done, loss curve, scores, options) into `folder`. A part
+/// that cannot be drawn is a warning, never an error; whether the page was. Throws InvalidInput,
+/// after all the others were tried, for a file that could not be written (a full disk).
 bool write_report(const std::filesystem::path& folder, const Reconstruction& image,
                   const Scores& scores, const ReportContent& content = {});
 
@@ -57,6 +57,9 @@ void write_comparison_report(const std::filesystem::path& folder, const Compared
 
 /// The verdict's first line and its reasons.
 std::string verdict_text(const Verdict& verdict);
+
+/// The trust's first line, and why there is an alarm.
+std::string trust_text(const Trust& trust);
 
 /// How well the image predicts patterns, in one plain sentence with its floor and what no knowledge
 /// at all would give; says so where nothing was held out.

@@ -385,6 +385,23 @@ CaptionedFigure verdict_figure(const Reconstruction& image, const Verdict& verdi
                   verdict.map.size(1), format_number(bar.high))};
 }
 
+CaptionedFigure trust_figure(const Reconstruction& image, const Trust& trust) {
+  const at::Tensor known = at::isfinite(trust.map);
+  const ValueRange range = robust_range(trust.map, known);
+  const ColourBar bar{ColourMap::sequential, 0, std::max(range.high, 1e-12),
+                      "expected error over contrast"};
+  const std::string title = "Expected error";
+  const Window whole{0, trust.map.size(0), 0, trust.map.size(1)};
+  return {
+      {title, {panel_of("", trust.map, bar, whole)}, image.geometry.object_pixel_m, bar},
+      "The error that each pixel is expected to have, over the contrast, as the network's images "
+      "of "
+      "simulated scans have it that look alike: bright places are not to be relied on. Empty where "
+      "fewer than two patterns see the sample.",
+      fmt::format("{}, {} by {} pixels, colours from 0 to {}", title, trust.map.size(0),
+                  trust.map.size(1), format_number(bar.high))};
+}
+
 CaptionedFigure phase_difference_figure(const ComparedImages& compared) {
   return difference_of(compared, phase_difference(compared.reference, compared.image),
                        "Difference of phase", "phase (rad)");

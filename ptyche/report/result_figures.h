@@ -9,6 +9,7 @@
 
 #include "ptyche/data/array.h"
 #include "ptyche/data/reconstruction.h"
+#include "ptyche/data/trust.h"
 #include "ptyche/data/verdict.h"
 #include "ptyche/evaluate/compare.h"
 #include "ptyche/report/figure.h"
@@ -88,6 +89,9 @@ CaptionedFigure probe_figure(const Reconstruction& image);
 
 /// The verdict's map: how far the images from different starts are apart.
 CaptionedFigure verdict_figure(const Reconstruction& image, const Verdict& verdict);
+
+/// The map of expected errors of a network's image.
+CaptionedFigure trust_figure(const Reconstruction& image, const Trust& trust);
 
 /// What the two are called above their pictures.
 struct ComparedNames {

@@ -170,28 +170,6 @@ Reconstruction solved_from_another_start(const Scan& scan, const SolverOptions& 
   }
 }
 
-/// The patterns that `image` foretells for `frames` of `scan`, drawn anew with the measured counts.
-at::Tensor redrawn(const Scan& scan, const Reconstruction& image, const at::Tensor& frames) {
-  const ExpectedPatterns expected(image, scan);
-  const at::Tensor mask = mask_in_fft_order(scan);
-  std::vector<at::Tensor> means;
-  for (const at::Tensor& batch : in_batches(frames, scan.pattern_size()))
-    means.push_back(expected.of(batch));
-  at::Tensor mean = at::cat(means);
-  const double measured =
-      (counts_in_fft_order(scan, frames) * mask).sum(at::kDouble).item<double>();
-  mean *= measured / std::max((mean * mask).sum().item<double>(), 1e-30);
-  const at::Tensor counts = poisson_draws(mean, frames, kSeed, Purpose::verdict);
-  return in_smallest_exact_type(at::fft_fftshift(counts, at::IntArrayRef{1, 2}).to(at::kFloat));
-}
-
-Scan with_counts(const Scan& scan, const at::Tensor& counts) {
-  ScanFields fields = scan.fields();
-  fields.counts = counts;
-  fields.shared.reset();
-  return Scan(std::move(fields));
-}
-
 // Distances.
 
 using Shift = std::array<std::int64_t, 2>;
@@ -436,6 +414,27 @@ double one_sided_light(const Scan& scan) {
 
 std::int64_t judged_patterns(std::int64_t pattern_size) {
   return std::clamp(kMostPatterns * kUsualSize / pattern_size, kLeastPatterns, kMostPatterns);
+}
+
+at::Tensor redrawn(const Scan& scan, const Reconstruction& image, const at::Tensor& frames) {
+  const ExpectedPatterns expected(image, scan);
+  const at::Tensor mask = mask_in_fft_order(scan);
+  std::vector<at::Tensor> means;
+  for (const at::Tensor& batch : in_batches(frames, scan.pattern_size()))
+    means.push_back(expected.of(batch));
+  at::Tensor mean = at::cat(means);
+  const double measured =
+      (counts_in_fft_order(scan, frames) * mask).sum(at::kDouble).item<double>();
+  mean *= measured / std::max((mean * mask).sum().item<double>(), 1e-30);
+  const at::Tensor counts = poisson_draws(mean, frames, kSeed, Purpose::verdict);
+  return in_smallest_exact_type(at::fft_fftshift(counts, at::IntArrayRef{1, 2}).to(at::kFloat));
+}
+
+Scan with_counts(const Scan& scan, const at::Tensor& counts) {
+  ScanFields fields = scan.fields();
+  fields.counts = counts;
+  fields.shared.reset();
+  return Scan(std::move(fields));
 }
 
 double expected_error(const VerdictEvidence& evidence) {

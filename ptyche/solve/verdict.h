@@ -55,6 +55,13 @@ Verdict verdict_of(const VerdictEvidence& evidence, const std::string& doubt = {
 /// hidden side alone: no start and no redrawn pattern shows what of them is missing.
 double one_sided_light(const Scan& scan);
 
+/// The patterns that `image` foretells for `frames` (k) int64 of `scan`, scaled to the measured
+/// total and drawn anew with photon noise: (k, N, N) counts as a Scan holds them.
+at::Tensor redrawn(const Scan& scan, const Reconstruction& image, const at::Tensor& frames);
+
+/// The scan with other counts (n, N, N).
+Scan with_counts(const Scan& scan, const at::Tensor& counts);
+
 /// Used patterns that the further solves take at most, of N x N pixels.
 std::int64_t judged_patterns(std::int64_t pattern_size);
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <complex>
+#include <limits>
 #include <vector>
 
 #include "ptyche/core/error.h"
@@ -121,10 +122,6 @@ namespace {
 constexpr std::int64_t kMargin = 2;
 constexpr std::int64_t kBatchPatches = 256;
 
-struct Sums {
-  at::Tensor object, weight;  // (rows, cols)
-};
-
 /// Where patches first..last lie on the canvas; under probe_fourier on whole pixels, the probe
 /// takes the rest.
 CanvasLayout layout_of(const Patches& patches, const Reconstruction& canvas, std::int64_t first,
@@ -140,19 +137,11 @@ CanvasLayout layout_of(const Patches& patches, const Reconstruction& canvas, std
   return layout;
 }
 
-/// Adds patches first..last, each times its phase factor, to the sums.
-void add_batch(Sums& sums, const Patches& patches, const Reconstruction& canvas,
-               const at::Tensor& factors, std::int64_t first, std::int64_t last) {
-  const CanvasLayout layout = layout_of(patches, canvas, first, last);
+/// Of the patches that the layout holds: (k, N, N) float32.
+at::Tensor weights_of(const Patches& patches, const CanvasLayout& layout) {
   const at::Tensor weights =
-      patches.weights.defined()
-          ? patches.weights.expand({last - first, -1, -1})
-          : merge_weights(patches.probe, layout)
-                .expand({last - first, layout.pattern_size, layout.pattern_size});
-  const at::Tensor turned =
-      patches.patches.slice(0, first, last) * factors.slice(0, first, last).view({-1, 1, 1});
-  sums.object += add_patches(turned * weights, layout)[0];
-  sums.weight += add_patches(weights, layout)[0];
+      patches.weights.defined() ? patches.weights : merge_weights(patches.probe, layout);
+  return weights.expand({layout.corners.size(0), layout.pattern_size, layout.pattern_size});
 }
 
 /// The factor (k) complex64 of every patch that brings them all to one phase.
@@ -161,6 +150,33 @@ at::Tensor phase_factors(const Patches& patches, const Reconstruction& canvas) {
   const at::Tensor weights =
       patches.weights.defined() ? patches.weights : mode_power(patches.probe);
   return synchronise(patches.patches, weights, layout.corners.round());
+}
+
+/// Some patches (k, N, N) from number `first` on, where they lie, and their weights (k, N, N).
+struct PatchBatch {
+  std::int64_t first = 0;
+  at::Tensor patches;
+  CanvasLayout layout;
+  at::Tensor weights;
+};
+
+template <class Work>
+void each_batch(const Patches& patches, const Reconstruction& canvas, const Work& work) {
+  const std::int64_t count = patches.patches.size(0);
+  for (std::int64_t first = 0; first < count; first += kBatchPatches) {
+    const std::int64_t last = std::min(first + kBatchPatches, count);
+    const CanvasLayout layout = layout_of(patches, canvas, first, last);
+    work({first, patches.patches.slice(0, first, last), layout, weights_of(patches, layout)});
+  }
+}
+
+/// |c p - m|^2 of patches p (k, N, N) and what the image m has there, c the unit factor that brings
+/// a patch to the image's phase.
+at::Tensor squared_distance(const at::Tensor& patches, const at::Tensor& image,
+                            const at::Tensor& weights) {
+  const at::Tensor agreement = (weights * patches.conj() * image).sum({1, 2}, true);
+  const at::Tensor turn = agreement / agreement.abs().clamp_min(1e-30);
+  return at::view_as_real(patches * turn - image).square().sum(-1);
 }
 
 /// Of the canvas, in the scan's pixel frame.
@@ -204,14 +220,36 @@ Reconstruction stitch(const Patches& patches, const Scan& scan) {
   Reconstruction image = empty_reconstruction(scan, patches.interpolation);
   image.probe = patches.probe;
   image.background = patches.background;
-  Sums sums{at::zeros_like(image.object), at::zeros_like(image.coverage)};
+  at::Tensor object = at::zeros_like(image.object), weight = at::zeros_like(image.coverage);
   const at::Tensor factors = phase_factors(patches, image);
-  for (std::int64_t first = 0; first < count; first += kBatchPatches)
-    add_batch(sums, patches, image, factors, first, std::min(first + kBatchPatches, count));
-  const at::Tensor lit = lit_pixels(sums.weight, kLitToShow);
-  image.object = mean_where_lit(sums.object, sums.weight, lit);
-  image.coverage = (sums.weight / sums.weight.max()).masked_fill(lit.logical_not(), 0);
+  each_batch(patches, image, [&](const PatchBatch& batch) {
+    const at::Tensor turned =
+        batch.patches *
+        factors.slice(0, batch.first, batch.first + batch.patches.size(0)).view({-1, 1, 1});
+    object += add_patches(turned * batch.weights, batch.layout)[0];
+    weight += add_patches(batch.weights, batch.layout)[0];
+  });
+  const at::Tensor lit = lit_pixels(weight, kLitToShow);
+  image.object = mean_where_lit(object, weight, lit);
+  image.coverage = (weight / weight.max()).masked_fill(lit.logical_not(), 0);
   return image;
+}
+
+Agreement agreement_of(const Patches& patches, const Reconstruction& image) {
+  const at::NoGradGuard no_grad;
+  at::Tensor distance = at::zeros_like(image.coverage), weight = at::zeros_like(distance),
+             squares = at::zeros_like(distance);
+  each_batch(patches, image, [&](const PatchBatch& batch) {
+    const at::Tensor mean = extract_patches(image.object.unsqueeze(0), batch.layout);
+    const at::Tensor apart = squared_distance(batch.patches, mean, batch.weights);
+    distance += add_patches(batch.weights * apart, batch.layout)[0];
+    weight += add_patches(batch.weights, batch.layout)[0];
+    squares += add_patches(batch.weights.square(), batch.layout)[0];
+  });
+  const at::Tensor lit = lit_pixels(weight, kLitToShow);
+  const at::Tensor seen = (weight.square() / squares).masked_fill(lit.logical_not(), 0);
+  const at::Tensor variance = distance / (weight - squares / weight);
+  return {variance.masked_fill(seen.lt(kLeastSeen), std::numeric_limits<float>::quiet_NaN()), seen};
 }
 
 }  // namespace ptyche

@@ -30,6 +30,22 @@ at::Tensor synchronise(const at::Tensor& patches, const at::Tensor& weights,
 /// patch lights are 1 + 0i. Throws InvalidInput if a patch's frame is not in the scan.
 Reconstruction stitch(const Patches& patches, const Scan& scan);
 
+/// How far the patches that see an object pixel are apart, each brought to the phase of the image.
+struct Agreement {
+  /// (rows, cols) float32: the variance of one patch about the mean of all, estimated from those
+  /// that see the pixel, sum w |c p - m|^2 / (sum w - sum w^2 / sum w); 0 where all agree, NaN
+  /// where fewer than kLeastSeen see it.
+  at::Tensor variance;
+  /// (rows, cols) float32: by how many patches of equal weight the pixel is seen, (sum w)^2 /
+  /// sum w^2; 0 where none does. Independent ones leave their mean a variance of variance / seen.
+  at::Tensor seen;
+};
+inline constexpr double kLeastSeen = 1.1;
+
+/// Of the patches of which `image` was stitched (or of others of that scan), with the weights w of
+/// `stitch`.
+Agreement agreement_of(const Patches& patches, const Reconstruction& image);
+
 /// Rows and columns of the canvas that empty_reconstruction makes.
 std::array<std::int64_t, 2> canvas_shape(const Scan& scan);
 

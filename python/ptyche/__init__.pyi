@@ -881,6 +881,7 @@ class _Infer(Protocol):
     keep_probe: name under which the image's probe is kept for scans of the same instrument: see probes, and --probe library (default '')
     output_dir: folder for all results (required)
     overwrite: new start where the output folder holds results, which are moved to FOLDER.old (default False)
+    no_trust: no map of expected errors and no warning of a scan that is unlike those that the program's network knows; they take four short solves of a part of the patterns (default False)
     test_data_file: the scan, instead of SCAN; with --ptychopinn-pictures (default '')
     seed: seed of the choice of held-out patterns (default 1)
     batch: patterns at a time at inference; no influence on the image (1..1e+06, patterns, default 64)
@@ -945,6 +946,7 @@ class _Infer(Protocol):
         keep_probe: str | _File | None = ...,
         output_dir: _File | None = ...,
         overwrite: bool | None = ...,
+        no_trust: bool | None = ...,
         test_data_file: _File | None = ...,
         seed: SupportsIndex | None = ...,
         batch: SupportsIndex | None = ...,
@@ -1010,6 +1012,7 @@ class _Infer(Protocol):
         keep_probe: str | _File | None = ...,
         output_dir: _File | None = ...,
         overwrite: bool | None = ...,
+        no_trust: bool | None = ...,
         test_data_file: _File | None = ...,
         seed: SupportsIndex | None = ...,
         batch: SupportsIndex | None = ...,

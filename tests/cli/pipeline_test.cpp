@@ -7,6 +7,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "ptyche/io/product.h"
 #include "tests/support/run_program.h"
 
 namespace ptyche {
@@ -239,6 +240,31 @@ TEST_F(Pipeline, ExportsTheProgramsNetworkInBothLayoutsAndRefusesToMakeAPictureO
   const Outcome none = run_ptyche("export -o '" + out("image.npy") + "'");
   EXPECT_EQ(none.code, 2);
   EXPECT_NE(none.error.find("expected RESULT and OUT"), std::string::npos) << none.error;
+}
+
+TEST_F(Pipeline, AnImageByTheProgramsNetworkSaysHowSureItIsInProductScoresAndReport) {
+  ASSERT_EQ(run_ptyche("simulate -o '" + out("sure.cxi") +
+                       "' --N 32 --frames 64 --step 3 --probe-diameter 12")
+                .code,
+            0);
+  const Outcome done = run_ptyche("infer '" + out("sure.cxi") + "' -o '" + out("sure") + "'");
+  ASSERT_EQ(done.code, 0) << done.error;
+  EXPECT_NE(done.output.find("trust     expected error "), std::string::npos) << done.output;
+  const auto numbers = nlohmann::json::parse(file_bytes(out("sure") + "/scores.json"));
+  EXPECT_GT(numbers.at("trust.expected_error"), 0.0);
+  EXPECT_LT(numbers.at("trust.unlike"), 1.0);
+  EXPECT_EQ(numbers.at("trust_reason"), "");
+  EXPECT_GT(fs::file_size(out("sure") + "/trust.png"), 1000u);
+  const std::string page = file_bytes(out("sure") + "/report.html");
+  EXPECT_NE(page.find("<strong>Trust</strong>: expected error"), std::string::npos);
+  const auto stored = read_stored_scores(out("sure") + "/reconstruction.h5");
+  ASSERT_TRUE(stored.trust.has_value());
+  EXPECT_EQ(stored.trust->map.sizes(),
+            read_reconstruction(out("sure") + "/reconstruction.h5").object.sizes());
+  ASSERT_EQ(run_ptyche("infer '" + out("sure.cxi") + "' --no-trust -o '" + out("plain") + "'").code,
+            0);
+  EXPECT_FALSE(fs::exists(out("plain") + "/trust.png"));
+  EXPECT_EQ(file_bytes(out("plain") + "/scores.json").find("trust"), std::string::npos);
 }
 
 TEST_F(Pipeline, AProbeThatInferKeepsBeginsTheNextSolveOfTheSameInstrument) {

@@ -47,6 +47,8 @@ TEST(Product, GivesBackWhatWasDoneAndHowItWasJudged) {
   verdict.map = at::rand({5, 7});
   verdict.window = {2, 7, 1, 8};
   scores.verdict = verdict;
+  scores.trust =
+      Trust{.map = at::rand({6, 9}), .expected_error = 0.4, .unlike = 1.5, .reason = "why"};
   write_reconstruction(folder / "product.h5", image, &scores);
   const Provenance found = read_reconstruction(folder / "product.h5").provenance;
   ASSERT_EQ(found.attempts.size(), 2U);
@@ -63,6 +65,11 @@ TEST(Product, GivesBackWhatWasDoneAndHowItWasJudged) {
   EXPECT_EQ(stored.verdict->reasons, scores.verdict->reasons);
   EXPECT_TRUE(at::equal(stored.verdict->map, scores.verdict->map));
   EXPECT_EQ(stored.verdict->window, scores.verdict->window);
+  ASSERT_TRUE(stored.trust.has_value());
+  EXPECT_TRUE(at::equal(stored.trust->map, scores.trust->map));
+  EXPECT_EQ(stored.trust->expected_error, 0.4);
+  EXPECT_EQ(stored.trust->unlike, 1.5);
+  EXPECT_EQ(stored.trust->reason, "why");
 }
 
 TEST(Product, GivesBackWhatItWrote) {

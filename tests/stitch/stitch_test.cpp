@@ -1,5 +1,6 @@
 #include "ptyche/stitch/stitch.h"
 
+#include <ATen/CPUGeneratorImpl.h>
 #include <gtest/gtest.h>
 
 #include "ptyche/core/error.h"
@@ -90,6 +91,49 @@ TEST(Stitch, RefusesPatchesOfAnotherScan) {
   Patches patches = true_patches(scan);
   patches.frames = patches.frames + 5;
   EXPECT_THROW(stitch(patches, scan), InvalidInput);
+}
+
+/// As many patches of independent complex noise of variance 1 about 5 as the scan has patterns.
+Patches noisy_patches(const Scan& scan, std::uint64_t seed) {
+  Patches patches = true_patches(scan);
+  at::Generator generator = at::detail::createCPUGenerator(seed);
+  const at::Tensor noise = at::randn(patches.patches.sizes(), generator, at::kComplexFloat);
+  patches.patches = 5 + noise;
+  return patches;
+}
+
+at::Tensor well_seen(const Agreement& agreement) { return agreement.seen.gt(3); }
+
+TEST(Agreement, OfEqualPatchesOfAnyPhaseIsPerfect) {
+  const Scan scan = small_scan();
+  Patches patches = true_patches(scan);
+  const at::Tensor angle = random_tensor({patches.patches.size(0), 1, 1}, at::kFloat, 4) * 3;
+  patches.patches = patches.patches * at::polar(at::ones_like(angle), angle);
+  const Agreement agreement = agreement_of(patches, stitch(patches, scan));
+  ASSERT_GT(well_seen(agreement).sum().item<std::int64_t>(), 100);
+  EXPECT_LT(agreement.variance.masked_select(well_seen(agreement)).max().item<double>(), 1e-6);
+}
+
+TEST(Agreement, OfIndependentNoiseIsItsVarianceAndForetellsTheErrorOfTheMean) {
+  const Scan scan = small_scan(100);
+  const Patches patches = noisy_patches(scan, 7);
+  const Reconstruction image = stitch(patches, scan);
+  const Agreement agreement = agreement_of(patches, image);
+  const at::Tensor where = well_seen(agreement);
+  const at::Tensor variance = agreement.variance.masked_select(where);
+  EXPECT_NEAR(variance.mean().item<double>(), 1, 0.08);
+  const at::Tensor error = at::view_as_real(image.object - 5).square().sum(-1);
+  const double foretold = (variance / agreement.seen.masked_select(where)).mean().item<double>();
+  EXPECT_NEAR(error.masked_select(where).mean().item<double>() / foretold, 1, 0.15);
+}
+
+TEST(Agreement, IsUnknownWhereFewerThanTwoPatchesLie) {
+  const Scan scan = small_scan(1);
+  const Patches patches = true_patches(scan);
+  const Agreement one = agreement_of(patches, stitch(patches, scan));
+  EXPECT_TRUE(one.variance.isnan().all().item<bool>());
+  EXPECT_LE(one.seen.max().item<double>(), 1.0001);
+  EXPECT_EQ(one.seen[0][0].item<double>(), 0);
 }
 
 }  // namespace

@@ -1,0 +1,45 @@
+// How sure the image of a network is, pixel by pixel, and how unlike the scans that it knows the
+// scan is, as told without a truth.
+#pragma once
+
+#include <ATen/ATen.h>
+
+#include <string>
+
+namespace ptyche {
+
+/// What the trust in an image comes from, all dimensionless; see docs/network.md.
+struct TrustEvidence {
+  double spread =
+      0;             ///< patches of one pixel about their mean, root mean square, over the contrast
+  double told = 0;   ///< correlation of what the image foretells of patterns with what they hold
+  double light = 0;  ///< what the mean pattern leaves in patterns, over what photon noise leaves
+  /// Of a short solve, in patterns that it has not seen: what it leaves above photon noise over
+  /// what the mean pattern leaves, and its correlation as above.
+  double left = 0, solved_told = 0;
+  /// The correlation in a second solve, of patterns redrawn from the first, of which the model is
+  /// right.
+  double again_told = 0;
+  /// What the two solves leave likewise in the patterns that they were made of.
+  double used_left = 0, again_used_left = 0;
+  double seen = 0;            ///< by how many patches of equal weight a pixel is seen, in the mean
+  double left_elsewhere = 0;  ///< the least that is left with positions farther apart and closer
+};
+
+struct Trust {
+  /// Expected error of each object pixel, over the contrast: (rows, cols) float32 of the whole
+  /// object, NaN where it is not lit well enough to be judged or fewer than two patterns see it.
+  at::Tensor map = {};
+  double expected_error = 0;  ///< of the image, over its contrast: root mean square of the map
+  double unlike = 0;          ///< how unlike the scans that the network knows; above 1: an alarm
+  std::string reason = {};    ///< of the alarm, a sentence; empty = none
+  TrustEvidence evidence = {};
+  double seconds = 0;
+
+  bool alarmed() const { return unlike > 1; }
+};
+
+/// "expected error 62 % of the contrast; unlike what the network knows: 0.31 (alarm above 1)".
+std::string first_line(const Trust& trust);
+
+}  // namespace ptyche

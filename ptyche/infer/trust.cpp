@@ -1,0 +1,256 @@
+#include "ptyche/infer/trust.h"
+
+#include <ATen/core/grad_mode.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <utility>
+
+#include "ptyche/core/error.h"
+#include "ptyche/core/parallel.h"
+#include "ptyche/core/progress.h"
+#include "ptyche/data/array.h"
+#include "ptyche/evaluate/compare.h"
+#include "ptyche/evaluate/description.h"
+#include "ptyche/evaluate/evaluate.h"
+#include "ptyche/prepare/short_solve.h"
+#include "ptyche/solve/verdict.h"
+#include "ptyche/stitch/stitch.h"
+
+namespace ptyche {
+namespace {
+
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+
+// The map. Fitted to 120 scans of 64 patterns (halves `tune` and `report` of ./run bench network);
+// docs/network.md has the figures.
+constexpr double kSmooth_px = 4;
+constexpr double kConstant = -0.229, kOfToldLess = 1.942, kToldEnough = 0.3;
+constexpr double kOfStructure = 0.206, kOfSpread = 0.157, kOfAmplitude = 0.391;
+constexpr double kLeastStructure = 0.01, kLeastSpread = 1e-3, kLeastAmplitude = 0.05;
+constexpr std::int64_t kToldPatterns = 1024;
+
+// The alarm. Chosen on 120 scans without a fault and 95 of other physics (halves `tune` and
+// `report`).
+constexpr double kToldLess = 0.085, kToldLessOfFew = 0.2, kFewSeen = 2.5;
+constexpr double kLeftMore = 0.05, kMuchLight = 2;
+constexpr double kElsewhere = 0.2, kLeftAll = 1.2;
+constexpr double kLeastLeft = 0.02, kLeastAboveNoise = 0.1;
+constexpr double kScale = 1.3;
+constexpr std::int64_t kPatterns = 128, kLeastPatterns = 8;
+constexpr const char* kChain = "rpie:5,lbfgs:40";
+
+/// The mean of values (rows, cols) float64 over the pixels of `where` (0 or 1) near by.
+at::Tensor local_mean(const at::Tensor& values, const at::Tensor& where) {
+  return gaussian_filter(values * where, kSmooth_px) /
+         gaussian_filter(where, kSmooth_px).clamp_min(1e-9);
+}
+
+/// What the map is made of, of the pixels that are judged: (rows, cols) float64.
+struct Local {
+  at::Tensor where;                         ///< 1 where a pixel is judged, else 0
+  at::Tensor structure, spread, amplitude;  ///< see trust_in
+  double spread_over_contrast = 0;          ///< mean variance of patches over that of the object
+  double seen = 0;                          ///< patterns that see a pixel, in the mean
+};
+
+at::Tensor squared(const at::Tensor& complex) { return at::view_as_real(complex).square().sum(-1); }
+
+Local local_parts(const Agreement& agreement, const Reconstruction& image) {
+  Local local;
+  const at::Tensor known = at::isfinite(agreement.variance).logical_and(lit_pixels(image));
+  local.where = known.to(at::kDouble);
+  const at::Tensor weight = image.coverage.to(at::kDouble) * lit_pixels(image);
+  const auto mean = [&](const at::Tensor& values) {
+    return (weight * values).sum() / weight.sum();
+  };
+  const at::Tensor object = image.object.to(at::kComplexDouble), middle = mean(object);
+  const double contrast = std::max(mean(squared(object - middle)).item<double>(), 1e-30);
+  const at::Tensor variance =
+      agreement.variance.to(at::kDouble).masked_fill(known.logical_not(), 0);
+  const double of_patches = std::max(mean(variance).item<double>(), 1e-30);
+  const auto smooth = [&](const at::Tensor& values) { return local_mean(values, local.where); };
+  const at::Tensor near = at::complex(smooth(at::real(object)), smooth(at::imag(object)));
+  local.structure = smooth(squared(object - near)) / contrast + kLeastStructure;
+  local.spread = smooth(variance) / of_patches + kLeastSpread;
+  local.amplitude =
+      (smooth(object.abs()) / middle.abs().clamp_min(1e-30)).clamp_min(kLeastAmplitude);
+  local.spread_over_contrast = of_patches / contrast;
+  local.seen = mean(agreement.seen).item<double>();
+  return local;
+}
+
+at::Tensor expected_errors(const Local& local, double told) {
+  const at::Tensor logarithm = kConstant + kOfToldLess * std::max(kToldEnough - told, 0.0) +
+                               kOfStructure * local.structure.log() +
+                               kOfSpread * local.spread.log() +
+                               kOfAmplitude * local.amplitude.log();
+  return at::exp(logarithm);
+}
+
+/// At most kToldPatterns of `frames`, evenly out of all.
+at::Tensor some_of(const at::Tensor& frames) {
+  const std::int64_t every = (frames.size(0) + kToldPatterns - 1) / kToldPatterns;
+  return frames.slice(0, 0, frames.size(0), std::max<std::int64_t>(every, 1));
+}
+
+}  // namespace
+
+Trust trust_in(const Patches& patches, const Reconstruction& image, const Scan& scan) {
+  const at::NoGradGuard no_grad;
+  const at::Tensor frames = some_of(scan.frames_with(FrameUse::used));
+  const Local local = local_parts(agreement_of(patches, image), image);
+  Trust trust;
+  require(local.where.any().item<bool>(), "{}", "hardly any pixel is seen by two patterns");
+  trust.evidence.spread = std::sqrt(local.spread_over_contrast);
+  trust.evidence.seen = local.seen;
+  trust.evidence.told = told(image, scan, frames);
+  const at::Tensor errors = expected_errors(local, trust.evidence.told);
+  const at::Tensor weight = image.coverage.to(at::kDouble) * local.where;
+  trust.expected_error =
+      std::sqrt((weight * errors.square()).sum().item<double>() / weight.sum().item<double>());
+  trust.map = errors.masked_fill(local.where.eq(0), kNaN).to(at::kFloat);
+  return trust;
+}
+
+namespace {
+
+/// Positions `factor` times as far from their mean.
+Scan stretched(const Scan& scan, double factor) {
+  const at::Tensor middle = scan.positions().mean(0);
+  return scan.with_positions((scan.positions() - middle) * factor + middle);
+}
+
+std::optional<ShortSolve> solved(const Scan& scan, const at::Tensor& probe) {
+  SolverOptions options{.chain = chain_from(kChain), .modes = 2, .background = true};
+  return solve_shortly(scan, probe, options);
+}
+
+/// What a fit leaves above noise, over what the mean pattern leaves in the held-out patterns.
+double share_left(double deviance, double noise, const HeldOutFit& held_out) {
+  const double least = kLeastAboveNoise * held_out.noise;
+  return (deviance - noise) / std::max(held_out.mean_pattern - held_out.noise, least);
+}
+
+double left_by(const std::optional<ShortSolve>& solve) {
+  return solve ? std::max(share_left(solve->fit.deviance, solve->fit.noise, solve->fit), 0.0)
+               : kNaN;
+}
+
+double used_left_by(const std::optional<ShortSolve>& solve, const Scan& scan) {
+  if (!solve) return kNaN;
+  const DataFit fit = data_fit(solve->image, scan, scan.frames_with(FrameUse::used), true);
+  return share_left(fit.deviance_per_photon, fit.deviance_per_photon_floor, solve->fit);
+}
+
+double told_by(const std::optional<ShortSolve>& solve, const Scan& scan) {
+  return solve ? told(solve->image, scan, scan.frames_with(FrameUse::held_out)) : kNaN;
+}
+
+/// Solves the scan as it is, and what the first solve foretells, drawn anew.
+void solve_twice(TrustEvidence& evidence, const Scan& part, const at::Tensor& probe) {
+  const std::optional<ShortSolve> first = solved(part, probe);
+  evidence.left = left_by(first);
+  evidence.solved_told = told_by(first, part);
+  evidence.used_left = used_left_by(first, part);
+  if (!first) return;
+  evidence.light = first->fit.mean_pattern / std::max(first->fit.noise, 1e-30);
+  const Scan again =
+      with_counts(part, redrawn(part, first->image, at::arange(part.frames(), at::kLong)));
+  const std::optional<ShortSolve> second = solved(again, probe);
+  evidence.again_told = told_by(second, again);
+  evidence.again_used_left = used_left_by(second, again);
+}
+
+}  // namespace
+
+void examine_physics(TrustEvidence& evidence, const Scan& scan) {
+  const CatchInterrupts catching;
+  const Scan part = middle_of(scan, kPatterns);
+  evidence.left = evidence.left_elsewhere = evidence.light = kNaN;
+  evidence.solved_told = evidence.again_told = kNaN;
+  evidence.used_left = evidence.again_used_left = kNaN;
+  if (part.frames() < kLeastPatterns) return;
+  std::array<double, 2> elsewhere{kNaN, kNaN};
+  side_by_side(3, [&](std::int64_t job) {
+    if (job == 0) return solve_twice(evidence, part, scan.probe());
+    const double factor = job == 1 ? kScale : 1 / kScale;
+    elsewhere[static_cast<std::size_t>(job - 1)] =
+        left_by(solved(stretched(part, factor), scan.probe()));
+  });
+  if (interrupted()) throw Interrupted("stopped while the trust in the image was measured");
+  evidence.left_elsewhere = std::fmin(elsewhere[0], elsewhere[1]);
+}
+
+namespace {
+
+double number_or_0(double value) { return std::isfinite(value) ? std::max(value, 0.0) : 0; }
+
+std::string told_less_reason(const TrustEvidence& evidence) {
+  return fmt::format(
+      "what a solve foretells of patterns that it has not seen correlates with them by {:.2f}, "
+      "where "
+      "right physics would give {:.2f}: several layers, patterns in another order, or wrong "
+      "positions",
+      evidence.solved_told, evidence.again_told);
+}
+
+std::string left_more_reason(const TrustEvidence& evidence) {
+  return fmt::format(
+      "a solve leaves {:.0f} % more of what the mean pattern leaves in its own patterns than right "
+      "physics would: several layers, or light that the model does not know",
+      100 * (evidence.used_left - evidence.again_used_left));
+}
+
+std::string elsewhere_reason(const TrustEvidence& evidence) {
+  return fmt::format(
+      "with positions 1.3 times farther apart or closer a solve leaves {:.0f} % of what the mean "
+      "pattern leaves, as they are {:.0f} %: the scale of the positions, the wavelength, a "
+      "distance "
+      "or the pixel is wrong",
+      100 * evidence.left_elsewhere, 100 * evidence.left);
+}
+
+std::string left_all_reason(const TrustEvidence& evidence) {
+  return fmt::format(
+      "no image explains patterns that it has not seen better than the mean pattern does ({:.0f} % "
+      "of what that leaves is left): positions, probe or patterns are wrong, or too few overlap",
+      100 * evidence.left);
+}
+
+}  // namespace
+
+void judge_likeness(Trust& trust) {
+  const TrustEvidence& from = trust.evidence;
+  if (!(from.light > kLightToTell)) return;
+  const double told_less =
+      (from.again_told - from.solved_told) / (from.seen > kFewSeen ? kToldLess : kToldLessOfFew);
+  const double left_more =
+      from.light > kMuchLight ? (from.used_left - from.again_used_left) / kLeftMore : 0;
+  const double elsewhere =
+      std::log((from.left + kLeastLeft) / (from.left_elsewhere + kLeastLeft)) / kElsewhere;
+  const std::array<std::pair<double, std::string (*)(const TrustEvidence&)>, 4> signs{
+      {{number_or_0(told_less), told_less_reason},
+       {number_or_0(left_more), left_more_reason},
+       {number_or_0(elsewhere), elsewhere_reason},
+       {number_or_0(from.left / kLeftAll), left_all_reason}}};
+  const auto most =
+      std::ranges::max_element(signs, {}, [](const auto& sign) { return sign.first; });
+  trust.unlike = most->first;
+  if (trust.alarmed()) trust.reason = most->second(from);
+}
+
+Trust measured_trust(const Patches& patches, const Reconstruction& image, const Scan& scan) {
+  const Stopwatch watch;
+  Trust trust = trust_in(patches, image, scan);
+  examine_physics(trust.evidence, scan);
+  judge_likeness(trust);
+  trust.seconds = watch.seconds();
+  return trust;
+}
+
+}  // namespace ptyche

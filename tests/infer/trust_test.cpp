@@ -1,0 +1,119 @@
+#include "ptyche/infer/trust.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "ptyche/infer/infer.h"
+#include "ptyche/model/model.h"
+#include "ptyche/model/shipped_model.h"
+#include "ptyche/simulate/simulate.h"
+
+namespace ptyche {
+namespace {
+
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+
+/// Nothing to complain of.
+TrustEvidence usual() {
+  TrustEvidence evidence;
+  evidence.light = 3;
+  evidence.left = 0.1;
+  evidence.left_elsewhere = 0.3;
+  evidence.solved_told = 0.8;
+  evidence.again_told = 0.82;
+  evidence.used_left = -0.02;
+  evidence.again_used_left = -0.03;
+  evidence.seen = 5;
+  return evidence;
+}
+
+Trust judged(const TrustEvidence& evidence) {
+  Trust trust;
+  trust.evidence = evidence;
+  judge_likeness(trust);
+  return trust;
+}
+
+TEST(Likeness, RaisesNoAlarmWhereRightPhysicsWouldTellAsMuch) {
+  const Trust trust = judged(usual());
+  EXPECT_LT(trust.unlike, 0.5);
+  EXPECT_EQ(trust.reason, "");
+}
+
+TEST(Likeness, RaisesAnAlarmForEachOfItsReasonsAndNamesIt) {
+  TrustEvidence less = usual(), more = usual(), elsewhere = usual(), nothing = usual();
+  less.solved_told = 0.4;
+  more.used_left = 0.06;
+  elsewhere.left_elsewhere = 0.03;
+  nothing.left = nothing.left_elsewhere = 1.4;
+  for (const auto& [evidence, word] :
+       {std::pair{less, "correlates"}, std::pair{more, "in its own patterns"},
+        std::pair{elsewhere, "scale of the positions"}, std::pair{nothing, "no image explains"}}) {
+    const Trust trust = judged(evidence);
+    EXPECT_TRUE(trust.alarmed()) << word;
+    EXPECT_NE(trust.reason.find(word), std::string::npos) << trust.reason;
+  }
+}
+
+TEST(Likeness, SaysNothingWhereThePhotonsCannotTell) {
+  TrustEvidence faint = usual();
+  faint.solved_told = 0;
+  faint.light = 1.05;
+  EXPECT_EQ(judged(faint).unlike, 0);
+  EXPECT_EQ(judged({.light = kNaN, .left = kNaN, .solved_told = kNaN, .again_told = kNaN}).unlike,
+            0);
+}
+
+/// Patches of a scan by the program's network, their image and what is said of it.
+struct Looked {
+  Reconstruction image;
+  Trust trust;
+};
+
+Looked looked_at(const Scan& scan) {
+  const Model model = model_for(scan, shipped_model());
+  const Patches patches = infer(model, scan, {});
+  const Reconstruction image = image_of(patches, scan, {});
+  return {image, trust_in(patches, image, scan)};
+}
+
+Scan leaves(double photons) {
+  return simulate({.pattern_size = 32,
+                   .frames = 100,
+                   .step_px = 3,
+                   .photons = photons,
+                   .probe_diameter_px = 12});
+}
+
+TEST(Trust, MapsExactlyTheLitPixelsThatAtLeastTwoPatternsSee) {
+  const Looked looked = looked_at(leaves(1e5));
+  const at::Tensor& map = looked.trust.map;
+  ASSERT_EQ(map.sizes(), looked.image.object.sizes());
+  const at::Tensor known = at::isfinite(map);
+  EXPECT_GT(known.sum().item<std::int64_t>(), 500);
+  EXPECT_TRUE(map.masked_select(known).gt(0).all().item<bool>());
+  EXPECT_TRUE(map.masked_select(looked.image.coverage.eq(0)).isnan().all().item<bool>());
+  EXPECT_FALSE(looked.trust.alarmed());
+}
+
+TEST(Trust, ExpectsMoreErrorWhereThereIsLessLight) {
+  EXPECT_GT(looked_at(leaves(300)).trust.expected_error,
+            1.1 * looked_at(leaves(1e5)).trust.expected_error);
+}
+
+TEST(TrustSlow, AlarmsForShuffledPositionsAndNotForTheScanAsItIs) {
+  const Scan scan = leaves(1e5);
+  at::Tensor order = (at::arange(100, at::kLong) * 37).remainder(100);
+  const Scan shuffled = scan.with_positions(scan.positions().index_select(0, order));
+  for (const Scan* each : {&scan, &shuffled}) {
+    Trust trust;
+    examine_physics(trust.evidence, *each);
+    judge_likeness(trust);
+    EXPECT_EQ(trust.alarmed(), each == &shuffled) << trust.unlike << " " << trust.reason;
+  }
+}
+
+}  // namespace
+}  // namespace ptyche

@@ -1,0 +1,3 @@
+#!/usr/bin/env bash
+# ./run bench network [--only trust|training|start] [--half tune|report|fresh|few]: the network that comes with the program.
+. "$(dirname "$0")/run_python.sh" bench_network.py "$@"
