@@ -25,7 +25,7 @@ T* numbers(const at::Tensor& tensor) {
 std::vector<cpu::PatchPosition> positions_of(const SolverProblem& problem,
                                              const SolverState& state) {
   const bool between = problem.options.interpolation == Interpolation::bilinear;
-  const at::Tensor all = at::arange(problem.patterns(), at::kLong);
+  const at::Tensor all = all_patterns(problem);
   const at::Tensor corners = corners_of(problem, state, all);
   const SplitPositions split = split_positions(corners, problem.options.interpolation);
   const at::Tensor rests = split.rest.contiguous();
@@ -90,6 +90,9 @@ void ProjectionKernels::renew(const SolverProblem& problem, const SolverState& s
       "--crop a few pixels, or take a solver that has --engine reference (training: --probe-start "
       "guess)",
       problem.pattern_size(), cpu::kLargestRadix);
+  require(problem.device().is_cpu(),
+          "this solver runs on the CPU only, found --device {}; lbfgs, lsqml and ml run on others",
+          problem.device().str());
   TORCH_INTERNAL_ASSERT(!problem.shares, "kernels that need all counts, of which ranks hold parts");
   memory_.reset();
   const at::Tensor object = state.object.contiguous(), probe = state.probe.contiguous();

@@ -11,7 +11,6 @@
 
 #include <atomic>
 #include <cstring>
-#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -196,6 +195,17 @@ class Operands {
   bool makes_there_ = false;
 };
 
+/// Before anything else runs: autograd counts the devices when it is first used.
+const bool ready = [] {
+  static Guard guard;
+  static Hooks hooks;
+  c10::register_privateuse1_backend("second");
+  c10::SetAllocator(kType, &memory);
+  c10::impl::registerDeviceGuard(kType, &guard);
+  at::RegisterPrivateUse1HooksInterface(&hooks);
+  return true;
+}();
+
 /// Every operator that has no kernel of its own below: the CPU's, on the same memory.
 void by_the_cpu(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   Operands operands(op, stack);
@@ -275,6 +285,9 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
   library.impl("empty_strided", &empty_strided_there);
   library.impl("_copy_from", &copy_from);
   library.impl("_copy_from_and_resize", &copy_from_and_resize);
+  // What LibTorch has for any device wants its operand contiguous; the kernels of CPU and GPU do
+  // not.
+  library.impl("native_group_norm", torch::CppFunction::makeFromBoxedFunction<&by_the_cpu>());
   library.impl("convolution_overrideable", &convolution);
   library.impl("convolution_backward_overrideable", &convolution_backward);
 }
@@ -289,18 +302,7 @@ TORCH_LIBRARY_IMPL(aten, Negative, library) {
 
 }  // namespace
 
-at::Device second_device() {
-  static std::once_flag once;
-  std::call_once(once, [] {
-    static Guard guard;
-    static Hooks hooks;
-    c10::register_privateuse1_backend("second");
-    c10::SetAllocator(kType, &memory);
-    c10::impl::registerDeviceGuard(kType, &guard);
-    at::RegisterPrivateUse1HooksInterface(&hooks);
-  });
-  return the_device();
-}
+at::Device second_device() { return the_device(); }
 
 TransferCounts transfers() { return {copies_there, copies_back}; }
 
