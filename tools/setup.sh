@@ -58,7 +58,14 @@ wheels_folder() {
   version=$(sed -n "s/^$2==\([0-9.]*\).*/\1/p" "$3")
   printf '%s' "${PTYCHE_DEPS:-${XDG_CACHE_HOME:-$home/.cache}/ptyche}/$1-$version"
 }
-libtorch_folder() { wheels_folder libtorch torch tools/requirements.txt; }
+# libtorch_folder PRESET
+libtorch_folder() {
+  if [ "$1" = cuda ]; then
+    wheels_folder libtorch-cuda torch tools/requirements-cuda.txt
+  else
+    wheels_folder libtorch torch tools/requirements.txt
+  fi
+}
 pvxs_folder() { wheels_folder pvxs pvxslibs tools/requirements-pva.txt; }
 
 # trim_libtorch FOLDER: drops what a C++ program on the CPU never opens, 1.2 GB -> 0.56 GB.
@@ -66,6 +73,14 @@ trim_libtorch() {
   rm -rf "${1:?}"/{bin,functorch,torchgen} "$1"/torch/{bin,test} "$1"/nvidia/*/include
   rm -f "$1"/torch/lib/{lib*cuda*,libtorch_python.so,libtorch_nvshmem.so,libcaffe2_nvrtc.so}
   rm -f "$1"/torch/_C*.so
+  find "$1/torch" \( -name '*.py' -o -name '*.pyi' \) -delete
+  find "$1/torch" -type d -empty -delete
+}
+
+# trim_libtorch_cuda FOLDER: what a C++ program never opens.
+trim_libtorch_cuda() {
+  rm -rf "${1:?}"/{bin,functorch,torchgen} "$1"/torch/{bin,test}
+  rm -f "$1"/torch/lib/libtorch_python.so "$1"/torch/_C*.so
   find "$1/torch" \( -name '*.py' -o -name '*.pyi' \) -delete
   find "$1/torch" -type d -empty -delete
 }
@@ -78,8 +93,9 @@ fetch_wheels() {
   TMPDIR="$1/tmp" PIP_ROOT_USER_ACTION=ignore "$python" -m pip install --quiet --disable-pip-version-check --no-cache-dir \
     --no-deps --no-compile --require-hashes --requirement "$2" --target "$1" \
     --only-binary=:all: --implementation cp --python-version 3.11 \
-    --platform manylinux_2_28_x86_64 --platform manylinux_2_25_x86_64 \
-    --platform manylinux2014_x86_64 </dev/null >&2 || return 1
+    --platform manylinux_2_28_x86_64 --platform manylinux_2_27_x86_64 --platform manylinux_2_25_x86_64 \
+    --platform manylinux_2_18_x86_64 --platform manylinux2014_x86_64 --platform manylinux2010_x86_64 \
+    --platform manylinux1_x86_64 </dev/null >&2 || return 1
   rm -rf "$1/tmp"
 }
 
@@ -104,8 +120,14 @@ install_wheels() {
   rm -rf "$fresh"
   trap - EXIT
 }
+# install_libtorch PRESET
 install_libtorch() {
-  install_wheels "LibTorch (545 MB)" "$(libtorch_folder)" tools/requirements.txt trim_libtorch
+  if [ "$1" = cuda ]; then
+    install_wheels "LibTorch with CUDA (3.7 GB of disk)" "$(libtorch_folder cuda)" tools/requirements-cuda.txt \
+      trim_libtorch_cuda
+  else
+    install_wheels "LibTorch (545 MB)" "$(libtorch_folder "$1")" tools/requirements.txt trim_libtorch
+  fi
 }
 install_pvxs() { install_wheels "PVXS (8 MB)" "$(pvxs_folder)" tools/requirements-pva.txt true; }
 

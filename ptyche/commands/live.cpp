@@ -342,7 +342,7 @@ Command declare(const std::shared_ptr<LiveVerbOptions>& options) {
              .affects_result = false}},
            fields(options->live),
            fields(options->view),
-           fields(options->infer),
+           without(fields(options->infer), {"device"}),
            without(fields(options->probe), {}),
            read_fields(options->read),
            {threads_option(options->threads)}}),

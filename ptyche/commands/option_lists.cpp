@@ -90,7 +90,7 @@ std::vector<Field> whole_scan_options(ReadOptions& options) {
 void TrainingChoices::resolve() {
   if (std::filesystem::is_directory(train.start)) train.start /= "model.ptyche";
   as_usage([&] { require_own_options(train.network); });
-  require_device(train.engine, train.device);
+  require_device(train.device);
   use_threads(threads);
   use_memory(memory);
   scan.seed = group.seed = train.seed;

@@ -60,7 +60,7 @@ struct TrainingChoices {
 
   /// Sets the values that follow from others (one seed for all, the checkpoint in the output
   /// folder) and the number of threads. Throws UsageError for options of another network than the
-  /// one chosen, InvalidInput where engine and device cannot be used here.
+  /// one chosen, InvalidInput where the device cannot be used here.
   void resolve();
 };
 

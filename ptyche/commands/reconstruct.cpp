@@ -49,7 +49,8 @@ RefineOptions refinement_of(const ReconstructOptions& options, const Scan& scan)
           .fixed_probe = options.train.fixed_probe,
           .background = options.train.background,
           .intensities = options.intensities,
-          .seed = options.train.seed};
+          .seed = options.train.seed,
+          .device = options.train.device};
 }
 
 /// What the unseen patterns alone give, each seen for the first time, in one forward pass.
@@ -281,6 +282,7 @@ ReconstructOptions resolved(ReconstructOptions options) {
   require_own_grouping(options);
   options.infer.precision = options.train.precision;
   options.infer.engine = options.train.engine;
+  options.infer.device = options.train.device;
   return options;
 }
 

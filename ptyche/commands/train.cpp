@@ -78,8 +78,10 @@ void write_stitched(const TrainVerbOptions& options, const Scan& scan, const Mod
   test.file = options.test_file;
   const Scan seen = options.test_file.empty() ? scan : read_turned_scan(test);
   const Model lit = model_for(seen, model);
-  Reconstruction image = network_image(
-      lit, seen, {.precision = options.train.precision, .engine = options.train.engine});
+  Reconstruction image = network_image(lit, seen,
+                                       {.precision = options.train.precision,
+                                        .engine = options.train.engine,
+                                        .device = options.train.device});
   record.stamp(image, lit, {});
   write_image(options.output, image, seen, {.seconds = model.seconds_before + watch.seconds()}, {});
   write_ptychopinn_pictures(options.output, image, seen, options.pictures);

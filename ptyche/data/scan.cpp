@@ -187,8 +187,18 @@ Scan Scan::with_frame_use(at::Tensor frame_use) const {
   return changed;
 }
 
+Scan Scan::to(at::Device device) const {
+  Scan moved = *this;
+  ScanFields& own = moved.fields_;
+  for (at::Tensor* array : {&own.counts, &own.probe, &own.mask, &own.truth})
+    if (array->defined()) *array = array->to(device);
+  return moved;
+}
+
 at::Tensor counts_of(const Scan& scan, const at::Tensor& frames) {
   if (scan.shared()) return scan.shared()->rows(frames);
+  if (!scan.device().is_cpu())
+    return scan.counts().index_select(0, frames.to(scan.device(), /*non_blocking=*/true));
   read_ahead(scan.counts(), frames);
   return scan.counts().index_select(0, frames);
 }

@@ -124,11 +124,18 @@ class Scan {
   Scan with_positions(at::Tensor positions) const;
   Scan with_frame_use(at::Tensor frame_use) const;
 
+  /// The same scan with all that is computed with (counts, probe, mask, truth) in the memory of a
+  /// device; what says where and which patterns are (positions, use) stays with the host.
+  Scan to(at::Device device) const;
+  /// Where the counts are.
+  at::Device device() const { return fields_.probe.device(); }
+
  private:
   ScanFields fields_;
 };
 
-/// Counts of the given frames, (k, N, N) of the scan's type, also where processes share them.
+/// Counts of the given frames, (k, N, N) of the scan's type, also where processes share them. On
+/// the scan's device, wherever the frames' numbers are.
 at::Tensor counts_of(const Scan& scan, const at::Tensor& frames);
 
 /// mean_pattern (probe.h) of the scan's counts, also where processes share them.

@@ -1,8 +1,9 @@
 #include "ptyche/engine/engine.h"
 
+#include <c10/core/impl/DeviceGuardImplInterface.h>
+
 #include "ptyche/core/error.h"
 #include "ptyche/engine/cpu/kernels.h"
-#include "ptyche/engine/cuda/plugin.h"
 
 namespace ptyche {
 
@@ -14,45 +15,35 @@ std::vector<EngineCoverage> engine_coverage() {
        .operators =
            "merge, extract, exit wave, far and near field, background, mask, Poisson and amplitude "
            "loss; gradients by patch, object, probe, position, background; the projections of "
-           "single patterns that networks start from (on the CPU, with its sizes)",
+           "single patterns that networks start from",
        .number_types = "complex64, complex128",
-       .devices =
-           fmt::format("CPU ({} kernels); CUDA for the physics, the network stays on the CPU "
-                       "({})",
-                       cpu::kernels<float>().name, cuda::describe_device()),
-       .sizes =
-           fmt::format("N with no prime factor above {} on the CPU (a large one is slow: its own "
-                       "length per pixel), any on CUDA",
-                       cpu::kLargestRadix),
-       .limits = "first derivatives; CUDA: far field only"},
+       .devices = fmt::format("CPU ({} kernels)", cpu::kernels<float>().name),
+       .sizes = fmt::format("N with no prime factor above {} (a large one is slow: its own length "
+                            "per pixel)",
+                            cpu::kLargestRadix),
+       .limits = "first derivatives"},
       {.engine = Engine::reference,
        .operators = "every operator, translate and warp among them",
        .number_types = "complex64, complex128",
-       .devices = "CPU",
+       .devices = "CPU; CUDA (--device cuda), which no GPU has run yet",
        .sizes = "any even N",
        .limits = "ten times slower"}};
 }
 
-void require_device(Engine engine, ComputeDevice device) {
-  if (device == ComputeDevice::cpu) return;
-  require(engine == Engine::fused,
-          "engine reference: this build computes it on the CPU only; --engine fused covers "
-          "--device cuda");
-  with_context("--device cuda", [] { cuda::require_device(); });
+void require_device(at::Device device) {
+  if (!device.is_cuda()) return;
+  require(c10::impl::hasDeviceGuardImpl(at::kCUDA),
+          "--device cuda: this program is built for CPUs; {} makes one for NVIDIA GPUs",
+          "./run build cuda");
+  require(c10::impl::getDeviceGuardImpl(at::kCUDA)->deviceCount() > 0,
+          "--device cuda: no NVIDIA GPU was found; {} shows what the driver finds", "nvidia-smi");
 }
 
-void require_fused_covers(const at::Tensor& transmission, std::int64_t size, ComputeDevice device,
-                          bool near_field) {
-  require(device == ComputeDevice::cpu || !near_field,
-          "engine fused: CUDA covers the far field only; --device cpu covers the near field");
-  require_device(Engine::fused, device);
-  require(device == ComputeDevice::cuda || cpu::has_fft(size),
+void require_fused_covers(const at::Tensor& transmission, std::int64_t size) {
+  require(cpu::has_fft(size),
           "engine fused: patterns of {0} x {0} have a prime factor above {1}; --engine reference "
           "covers them",
           size, cpu::kLargestRadix);
-  require(transmission.device().is_cpu(),
-          "engine fused: expected numbers in the memory of the CPU, found them on {}",
-          transmission.device().str());
   require(transmission.scalar_type() == at::kComplexFloat ||
               transmission.scalar_type() == at::kComplexDouble,
           "engine fused: expected complex64 or complex128, found {}; --engine reference "
@@ -66,13 +57,18 @@ Field engine_field(Engine& engine) {
           .help = "implementation of the physics (ptyche info --engines)"};
 }
 
-Field device_field(ComputeDevice& device) {
-  return {
-      .name = "device",
-      .target = choice(device, {{"auto", ComputeDevice::cpu},
-                                {"cpu", ComputeDevice::cpu},
-                                {"cuda", ComputeDevice::cuda}}),
-      .help = "processor for the physics of training; the network stays on the CPU, auto is cpu"};
+Field device_field(at::Device& device) {
+  std::vector<std::pair<std::string, at::Device>> words{{"auto", at::Device(at::kCPU)},
+                                                        {"cpu", at::Device(at::kCPU)},
+                                                        {"cuda", at::Device(at::kCUDA, 0)}};
+  // Code may have chosen another one.
+  if (!device.is_cpu() && !device.is_cuda()) words.emplace_back(device.str(), device);
+  return {.name = "device",
+          .target = choice(device, words),
+          .help =
+              "processor for data and arithmetic; cuda needs ./run build cuda and an NVIDIA "
+              "GPU, auto is cpu",
+          .affects_result = false};
 }
 
 }  // namespace ptyche

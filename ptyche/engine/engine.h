@@ -17,17 +17,18 @@ enum class Engine {
 
 std::string to_string(Engine engine);
 
-/// Where the physics is computed, its data living in the CPU's memory in any case.
-enum class ComputeDevice {
-  cpu,
-  cuda,  ///< first NVIDIA GPU, fused engine only; the network stays on the CPU
-};
-
-/// The options --engine and --device of everything that computes physics. `auto` is the CPU: every
-/// call to the GPU copies its inputs there and its gradients back, and it has not been measured
-/// where that pays.
+/// The option --engine of everything that computes physics.
 Field engine_field(Engine& engine);
-Field device_field(ComputeDevice& device);
+
+/// The option --device: where data and arithmetic are, the CPU (`auto` too: no GPU has been
+/// measured yet) or the first NVIDIA GPU, `cuda`. It decides where the data goes, and where the
+/// data is, is computed: beyond the CPU by the reference engine, whatever --engine says. The result
+/// is the same to rounding.
+Field device_field(at::Device& device);
+
+/// Throws InvalidInput that says what is missing, the build or the GPU, where this program cannot
+/// use the device.
+void require_device(at::Device device);
 
 /// What one engine does, in words, for `ptyche info --engines`.
 struct EngineCoverage {
@@ -37,13 +38,7 @@ struct EngineCoverage {
 std::vector<EngineCoverage> engine_coverage();
 
 /// Throws InvalidInput that names the case and the engine that covers it, where the fused engine
-/// does not cover complex numbers like `transmission`'s in patterns of `size` pixels a side on
-/// `device`, the detector in the far or the near field, and says what is missing (plug-in, GPU)
-/// where this machine does not have the device.
-void require_fused_covers(const at::Tensor& transmission, std::int64_t size, ComputeDevice device,
-                          bool near_field);
-
-/// Throws InvalidInput that says what is missing where `engine` cannot compute on `device` here.
-void require_device(Engine engine, ComputeDevice device);
+/// does not cover complex numbers like `transmission`'s in patterns of `size` pixels a side.
+void require_fused_covers(const at::Tensor& transmission, std::int64_t size);
 
 }  // namespace ptyche

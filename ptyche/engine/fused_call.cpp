@@ -90,17 +90,12 @@ at::Tensor power_of(const at::Tensor& probe) {
 
 /// The kernels of the CPU make the weights of moved probes themselves, one at a time.
 template <class T>
-void fill_weights(const at::Tensor& probe, const at::Tensor& merged, const CanvasLayout& layout,
-                  ComputeDevice device, std::vector<at::Tensor>& kept, cpu::LossInputs<T>& inputs) {
-  at::Tensor weight = power_of<T>(probe.detach());
+void fill_weights(const at::Tensor& probe, std::vector<at::Tensor>& kept,
+                  cpu::LossInputs<T>& inputs) {
+  const at::Tensor weight = power_of<T>(probe.detach());
   const T* power = pointer<T>(weight);
   inputs.dark_weight = kLitToMerge * *std::max_element(power, power + weight.numel());
-  if (inputs.moved_probe && device == ComputeDevice::cpu) return;
-  if (inputs.moved_probe) {
-    weight = merge_weights(probe, select_patches(layout, merged));
-    inputs.weight_step = inputs.size * inputs.size;
-  }
-  inputs.merge_weight = keep<T>(weight, kept);
+  if (!inputs.moved_probe) inputs.merge_weight = keep<T>(weight, kept);
 }
 
 /// Sizes and options.
@@ -144,7 +139,7 @@ cpu::LossInputs<T> fused_inputs(const at::Tensor& transmission, const at::Tensor
   if (transfer.defined()) inputs.transfer = keep<T>(transfer.to(transmission.scalar_type()), kept);
   sort_patterns(layout, merged, inputs);
   (merged.defined() ? inputs.patches : inputs.object) = keep<T>(transmission, kept);
-  if (merged.defined()) fill_weights(own_probe, merged, layout, options.device, kept, inputs);
+  if (merged.defined()) fill_weights(own_probe, kept, inputs);
   return inputs;
 }
 

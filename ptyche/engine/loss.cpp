@@ -8,7 +8,6 @@
 #include <cmath>
 
 #include "ptyche/core/error.h"
-#include "ptyche/engine/cuda/plugin.h"
 #include "ptyche/engine/fused_call.h"
 #include "ptyche/engine/reference/reference.h"
 
@@ -84,9 +83,7 @@ class FusedLoss : public torch::autograd::Function<FusedLoss> {
           fused_inputs<scalar_t>(transmission, *merged, probe, *layout, *measured, *options, kept);
       std::array<at::Tensor, 5> slopes;
       if (gradient) slopes = take_gradients(inputs);
-      result = options->device == ComputeDevice::cuda
-                   ? cuda::fused_loss(inputs)
-                   : cpu::fused_loss(inputs, at::get_num_threads());
+      result = cpu::fused_loss(inputs, at::get_num_threads());
       if (!gradient) return;
       const auto& [by_transmission, by_probe, by_background, by_position, by_intensity] = slopes;
       context->save_for_backward(
@@ -119,14 +116,9 @@ GroupLoss group_loss(const at::Tensor& transmission, const at::Tensor& merged,
                      const LossOptions& options) {
   check(layout, probe, measured);
   if (merged.defined()) check_patches(transmission, merged, layout.pattern_size);
-  if (options.engine == Engine::reference) {
-    require_device(Engine::reference, options.device);
+  if (options.engine == Engine::reference || !transmission.is_cpu())
     return reference::loss(transmission, merged, probe, layout, measured, options);
-  }
-  require_fused_covers(transmission, layout.pattern_size, options.device,
-                       is_near_field(options.propagation));
-  require(options.device == ComputeDevice::cpu || !measured.intensities.defined(),
-          "--intensities: the GPU's kernels do not have them; {}", "--device cpu does");
+  require_fused_covers(transmission, layout.pattern_size);
   // The function's arguments are defined tensors: an empty one stands for none.
   const at::Tensor none = at::empty({0});
   const auto or_none = [&](const at::Tensor& tensor) { return tensor.defined() ? tensor : none; };
@@ -147,7 +139,7 @@ at::Tensor object_loss(const at::Tensor& object, const at::Tensor& probe, const 
           "loss: expected corners (m, 2) and shifts of the same shape, found {}",
           fmt::join(corners.sizes(), " x "));
   const CanvasLayout layout{
-      .group = at::zeros({corners.size(0)}, at::kLong),
+      .group = at::zeros({corners.size(0)}, corners.options().dtype(at::kLong)),
       .corners = corners,
       .fractions = shifts.defined() ? shifts : at::zeros_like(corners.detach()),
       .interpolation = shifts.defined() ? Interpolation::probe_fourier : Interpolation::bilinear,

@@ -20,11 +20,11 @@ struct Measured {
   at::Tensor counts, mask, background, intensities = {};
 };
 
+/// On a device that is not the CPU the reference engine computes, whatever `engine` says.
 struct LossOptions {
   Engine engine = Engine::fused;
   LossKind kind = LossKind::poisson;
   MergeOptions merge = {};
-  ComputeDevice device = ComputeDevice::cpu;
   Propagation propagation = FarField{};
 };
 

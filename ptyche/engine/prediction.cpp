@@ -13,7 +13,7 @@ at::Tensor expected_intensity(const at::Tensor& object, const at::Tensor& probe,
                               const at::Tensor& positions, Interpolation interpolation,
                               const at::Tensor& background, const Propagation& propagation) {
   const std::int64_t size = probe.size(-1);
-  if (!cpu::has_fft(size))
+  if (!cpu::has_fft(size) || !object.is_cpu())
     return predict_intensity(object, probe.to(object.scalar_type()), positions, interpolation,
                              background, propagation);
   const CanvasLayout layout = lay_on_object(positions - static_cast<double>(size / 2), size,

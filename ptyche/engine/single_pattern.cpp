@@ -133,9 +133,9 @@ at::Tensor single_pattern_objects(const at::Tensor& probes, const at::Tensor& me
   check(probes, measured, mask, options);
   const at::NoGradGuard no_grad;
   const at::Tensor amplitudes = measured.to(c10::toRealValueType(probes.scalar_type()));
-  if (options.engine == Engine::reference)
+  if (options.engine == Engine::reference || !probes.is_cpu())
     return reference::single_pattern_objects(probes, amplitudes, mask, options);
-  require_fused_covers(probes, probes.size(-1), ComputeDevice::cpu, false);
+  require_fused_covers(probes, probes.size(-1));
   return probes.scalar_type() == at::kComplexDouble
              ? fused<double>(probes, amplitudes, mask, options)
              : fused<float>(probes, amplitudes, mask, options);

@@ -54,6 +54,7 @@ std::vector<Field> fields(InferOptions& options) {
           {.name = "background",
            .target = &options.background,
            .help = "fitted background per detector pixel, where the model has none"},
+          device_field(options.device),
           engine_field(options.engine),
           precision_field(options.precision)};
 }
@@ -63,20 +64,22 @@ Patches infer(const Model& model, const Scan& scan, const InferOptions& options)
   const at::NoGradGuard no_grad;
   const CatchInterrupts catching;
   require_in_range(options);
+  require_device(options.device);
   require(scan.frames_with(options.frames).size(0) > 0, "{}: no pattern to infer", scan.source());
   const at::Tensor frames = frames_to_see(model, scan, options);
   // Whole groups at a time.
   const std::int64_t together = model.network->patterns_per_input();
   const std::int64_t step = std::max<std::int64_t>(options.batch / together, 1) * together;
-  const Model lit = at_dose_of(scan, model);
-  const Autocast autocast(options.precision);
+  const Model lit = on_device(at_dose_of(scan, model), options.device);
+  const Scan seen = scan.to(options.device);
+  const Autocast autocast(options.precision, options.device);
   std::vector<at::Tensor> patches;
   Progress progress("infer", frames.size(0), "patterns");
   for (std::int64_t first = 0; first < frames.size(0); first += step) {
     if (interrupted()) throw Interrupted("stopped during inference; the model file is complete");
     const at::Tensor batch = frames.slice(0, first, first + step);
     patches.push_back(
-        patches_of(lit, scan, batch, input_channels(lit, scan, batch, options.engine)));
+        patches_of(lit, seen, batch, input_channels(lit, seen, batch, options.engine)));
     progress.step(first + batch.size(0), first + batch.size(0), "");
   }
   Patches found{.patches = at::cat(patches),
@@ -88,7 +91,8 @@ Patches infer(const Model& model, const Scan& scan, const InferOptions& options)
   if (model.recipe == Recipe::ptychopinn) {
     found.interpolation = Interpolation::bilinear;
     found.weights = central_square(scan.pattern_size(),
-                                   std::min(kPtychoPinnStitched_px, scan.pattern_size() / 2));
+                                   std::min(kPtychoPinnStitched_px, scan.pattern_size() / 2))
+                        .to(options.device);
   }
   return found;
 }

@@ -18,14 +18,15 @@ struct InferOptions {
   FrameUse frames = FrameUse::used;  ///< which patterns
   Precision precision = Precision::automatic;
   Engine engine = Engine::fused;  ///< of the network's input; the image is the same to rounding
+  at::Device device = at::kCPU;   ///< where the network runs and the patches are
   bool background = false;        ///< fit one to the stitched image, where the model has none
 };
 std::vector<Field> fields(InferOptions& options);
 
 /// Patches of the scan's patterns of one use, by the model brought to the scan's dose, with a note
 /// where that is another one than that of its training (at_dose_of); several of a pattern that is
-/// shown in several groups. Throws InvalidInput if there is none, or if the model was trained on
-/// another pattern size; Interrupted after Ctrl-C.
+/// shown in several groups, with probe and weights on the options' device. Throws InvalidInput if
+/// there is none, or if the model was trained on another pattern size; Interrupted after Ctrl-C.
 Patches infer(const Model& model, const Scan& scan, const InferOptions& options);
 
 /// The background, (N, N) float32 counts, zero frequency at N/2, with which the image explains the

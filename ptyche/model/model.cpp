@@ -52,7 +52,8 @@ at::Tensor channels_of_chunk(const Model& model, const Scan& scan, const at::Ten
   const at::Tensor amplitudes = counts.sqrt_() * mask;
   if (!traits_of(model.network_options).has_stem)
     return to_centred(amplitudes).mul(model.input_scale).unsqueeze(1);
-  const at::Tensor probes = fourier_shift(model.stem_probe, position_fractions(scan, frames));
+  const at::Tensor probes = fourier_shift(
+      model.stem_probe, position_fractions(scan, frames).to(model.stem_probe.device()));
   return physics_stem(amplitudes, mask, probes, model.input_scale, model.stem_options, engine);
 }
 
@@ -65,7 +66,7 @@ at::Tensor shared_out(const at::Tensor& patches, const Scan& scan, const at::Ten
   const at::Tensor shifts = pixels.mean(1, true).round() - pixels;
   const at::Tensor each =
       (patches - 1).unsqueeze(1).expand({-1, pixels.size(1), patches.size(1), patches.size(2)});
-  return 1 + translate(each, shifts).flatten(0, 1);
+  return 1 + translate(each, shifts.to(each.device())).flatten(0, 1);
 }
 
 /// The network's patches (k, N, N) for channels (k, c, N, N) of any N: they are continued at their
@@ -179,6 +180,20 @@ Model at_dose_of(const Scan& scan, Model model) {
   return model;
 }
 
+Model on_device(const Model& model, at::Device device) {
+  if (device.is_cpu()) return model;
+  const at::NoGradGuard no_grad;
+  Model there = model;
+  there.network = make_network(model.network_options, model.seed);
+  const std::vector<at::Tensor> from = model.network->parameters();
+  const std::vector<at::Tensor> to = there.network->parameters();
+  for (std::size_t i = 0; i < to.size(); ++i) to[i].copy_(from[i]);
+  move_network(*there.network, device);
+  for (at::Tensor* array : {&there.stem_probe, &there.probe, &there.background})
+    if (array->defined()) *array = array->to(device);
+  return there;
+}
+
 void require_far_field(const Scan& scan) {
   require(!scan.geometry().near_field,
           "{}: networks know the far field only; `ptyche solve --solver ml:100` takes near-field "
@@ -257,18 +272,19 @@ bool automatic_is_bfloat16() {
 
 }  // namespace
 
-Autocast::Autocast(Precision precision)
-    : active_(precision == Precision::bfloat16 ||
-              (precision == Precision::automatic && automatic_is_bfloat16())) {
+Autocast::Autocast(Precision precision, at::Device device)
+    : device_(device.type()),
+      active_(precision == Precision::bfloat16 ||
+              (precision == Precision::automatic && device.is_cpu() && automatic_is_bfloat16())) {
   if (!active_) return;
-  at::autocast::set_autocast_enabled(at::kCPU, true);
-  at::autocast::set_autocast_dtype(at::kCPU, at::kBFloat16);
+  at::autocast::set_autocast_enabled(device_, true);
+  at::autocast::set_autocast_dtype(device_, at::kBFloat16);
 }
 
 Autocast::~Autocast() {
   if (!active_) return;
   at::autocast::clear_cache();
-  at::autocast::set_autocast_enabled(at::kCPU, false);
+  at::autocast::set_autocast_enabled(device_, false);
 }
 
 Field precision_field(Precision& precision) {

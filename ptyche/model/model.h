@@ -109,6 +109,9 @@ Model model_for(const Scan& scan, Model model, ProbeSource source = ProbeSource:
 /// are not known.
 Model at_dose_of(const Scan& scan, Model model);
 
+/// The model with a network of its own and its arrays on a device; on the CPU the model itself.
+Model on_device(const Model& model, at::Device device);
+
 /// Throws InvalidInput for a near-field scan: networks know the far field only.
 void require_far_field(const Scan& scan);
 
@@ -143,15 +146,17 @@ Field precision_field(Precision& precision);
 /// True if the processor multiplies bfloat16 faster than float32 (AMX or AVX-512 BF16).
 bool processor_has_fast_bfloat16();
 
-/// While it lives, network layers run in bfloat16 if asked for, or if automatic and fast here.
+/// While it lives, network layers on `device` run in bfloat16 if asked for, or if automatic and
+/// fast on the CPU; automatic is float32 elsewhere.
 class Autocast {
  public:
-  explicit Autocast(Precision precision);
+  explicit Autocast(Precision precision, at::Device device = at::kCPU);
   ~Autocast();
   Autocast(const Autocast&) = delete;
   Autocast& operator=(const Autocast&) = delete;
 
  private:
+  c10::DeviceType device_;
   bool active_;
 };
 

@@ -118,4 +118,16 @@ std::shared_ptr<PatchNetwork> make_network(const NetworkOptions& options, std::u
   return network;
 }
 
+void move_network(PatchNetwork& network, at::Device device) {
+  for (const at::Tensor& parameter : network.parameters()) {
+    if (parameter.device() == device) continue;
+    // What Module::to does, which refuses devices beyond LibTorch's own list.
+    const at::Tensor there = parameter.detach().to(device);
+    c10::TensorImpl& own = *parameter.unsafeGetTensorImpl();
+    own._change_backend_component_keys(device);
+    own.set_storage_keep_dtype(there.storage());
+    own.set_sizes_and_strides(there.sizes(), there.strides(), there.storage_offset());
+  }
+}
+
 }  // namespace ptyche

@@ -67,4 +67,7 @@ constexpr NetworkEntry network_entry(const char* name) {
 /// of range.
 std::shared_ptr<PatchNetwork> make_network(const NetworkOptions& options, std::uint64_t seed);
 
+/// The network's parameters to a device; whoever holds one of them holds it there.
+void move_network(PatchNetwork& network, at::Device device);
+
 }  // namespace ptyche

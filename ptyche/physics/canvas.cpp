@@ -19,8 +19,9 @@ at::Tensor least_of_group(const at::Tensor& values, const at::Tensor& group, std
 
 /// The number of the first patch of every patch's group: (m) int64.
 at::Tensor first_of_group(const at::Tensor& group, std::int64_t groups) {
-  return at::zeros({groups}, at::kLong)
-      .scatter_reduce(0, group, at::arange(group.size(0)), "amin", /*include_self=*/false)
+  return at::zeros({groups}, group.options())
+      .scatter_reduce(0, group, at::arange(group.size(0), group.options()), "amin",
+                      /*include_self=*/false)
       .index_select(0, group);
 }
 
@@ -71,13 +72,15 @@ at::Tensor flat_indices(const CanvasLayout& layout, const at::Tensor& corners) {
 /// The four neighbours of patches between pixels, weights (1 - f, f) by row times by col.
 std::vector<PatchTap> neighbours(const CanvasLayout& layout) {
   const auto [whole, rest] = split_positions(layout.corners, Interpolation::bilinear);
-  const at::Tensor limit =
-      at::tensor({layout.rows - layout.pattern_size, layout.cols - layout.pattern_size}, at::kLong);
   const at::Tensor first = whole.to(at::kLong);
+  const std::int64_t last_row = layout.rows - layout.pattern_size;
+  const std::int64_t last_col = layout.cols - layout.pattern_size;
   const auto weights = bilinear_weights(rest.select(1, 0), rest.select(1, 1));
   const auto tap = [&](std::int64_t down, std::int64_t right, const at::Tensor& weight) {
     // Where the limit acts, the weight is 0: a whole-pixel patch at the last row or column.
-    const at::Tensor corner = at::minimum(first + at::tensor({down, right}, at::kLong), limit);
+    const at::Tensor corner = at::stack({(first.select(1, 0) + down).clamp_max(last_row),
+                                         (first.select(1, 1) + right).clamp_max(last_col)},
+                                        1);
     return PatchTap{flat_indices(layout, corner), weight.view({-1, 1, 1})};
   };
   return {tap(0, 0, weights.here), tap(0, 1, weights.right), tap(1, 0, weights.below),
@@ -149,7 +152,7 @@ CanvasLayout lay_on_object(const at::Tensor& corners, std::int64_t pattern_size,
   const bool bilinear = interpolation == Interpolation::bilinear;
   const SplitPositions split = bilinear ? SplitPositions{corners, at::zeros_like(corners.detach())}
                                         : split_positions(corners, interpolation);
-  return {.group = at::zeros({corners.size(0)}, at::kLong),
+  return {.group = at::zeros({corners.size(0)}, corners.options().dtype(at::kLong)),
           .corners = split.whole,
           .fractions = split.rest,
           .interpolation = interpolation,
@@ -165,6 +168,13 @@ CanvasLayout select_patches(const CanvasLayout& layout, const at::Tensor& chosen
   fewer.corners = layout.corners.index_select(0, chosen);
   fewer.fractions = layout.fractions.index_select(0, chosen);
   return fewer;
+}
+
+CanvasLayout to_device(const CanvasLayout& layout, at::Device device) {
+  CanvasLayout there = layout;
+  for (at::Tensor* tensor : {&there.group, &there.corners, &there.fractions})
+    *tensor = tensor->to(device);
+  return there;
 }
 
 void require_on_canvas(const CanvasLayout& layout) {

@@ -51,6 +51,9 @@ CanvasLayout lay_on_object(const at::Tensor& corners, std::int64_t pattern_size,
 /// axis.
 CanvasLayout select_patches(const CanvasLayout& layout, const at::Tensor& chosen);
 
+/// The same in the memory of a device, where that of the canvases is.
+CanvasLayout to_device(const CanvasLayout& layout, at::Device device);
+
 /// Throws InvalidInput naming the first patch that leaves its canvas.
 void require_on_canvas(const CanvasLayout& layout);
 

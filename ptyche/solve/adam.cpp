@@ -54,8 +54,10 @@ void step(T* value, const T* gradient, T* mean, const T* square, std::int64_t fi
 }
 
 ComplexAdam new_moments(const at::Tensor& value) {
-  return {at::zeros_like(value),
-          at::zeros(value.sizes(), c10::toRealValueType(value.scalar_type())), 0};
+  return {
+      at::zeros_like(value),
+      at::zeros(value.sizes(), value.options().dtype(c10::toRealValueType(value.scalar_type()))),
+      0};
 }
 
 /// ComplexAdam for a value that is new, or whose first axis has grown (probe modes): what is new
@@ -125,13 +127,29 @@ void step_all(at::Tensor& value, const at::Tensor& gradient, ComplexAdam& moment
   });
 }
 
+/// The same step by LibTorch's operations, on any device; its numbers never leave it.
+void step_there(at::Tensor& value, const at::Tensor& gradient, ComplexAdam& moments, double rate,
+                const ComplexAdamOptions& options) {
+  const at::Tensor power = gradient.is_complex()
+                               ? at::view_as_real(gradient.resolve_conj()).square().sum(-1)
+                               : gradient.square();
+  moments.square.mul_(options.keep_square).add_(power, 1 - options.keep_square);
+  moments.mean.mul_(options.keep_mean).add_(gradient, 1 - options.keep_mean);
+  const auto steps = static_cast<double>(++moments.steps);
+  const at::Tensor root = (moments.square / (1 - std::pow(options.keep_square, steps))).sqrt();
+  const at::Tensor floor = (options.floor * root.max()).clamp_min(options.epsilon);
+  value.sub_(moments.mean / (root + floor), rate / (1 - std::pow(options.keep_mean, steps)));
+}
+
 }  // namespace
 
 void adam_step(at::Tensor& value, const at::Tensor& gradient, ComplexAdam& moments, double rate,
                const ComplexAdamOptions& options) {
   if (!moments.mean.defined() || moments.mean.sizes() != value.sizes())
     moments = grown(moments, value);
-  if (value.scalar_type() == at::kDouble)
+  if (!value.is_cpu())
+    step_there(value, gradient, moments, rate, options);
+  else if (value.scalar_type() == at::kDouble)
     step_all<double, 1>(value, gradient, moments, rate, options);
   else if (value.is_complex())
     step_all<float, 2>(value, gradient, moments, rate, options);
@@ -149,7 +167,7 @@ std::array<DatasetLayout, 3> moments_of(const std::string& path, const at::Tenso
   const std::vector<std::int64_t> shape = value.sizes().vec();
   return {like(value, path + "/mean"),
           DatasetLayout{path + "/square", c10::toRealValueType(value.scalar_type()), shape, 0,
-                        kLargestSquare},
+                        kLargestSquare, value.device()},
           DatasetLayout{path + "/steps", at::kLong, {1}, 1, kMostSteps}};
 }
 
@@ -171,6 +189,12 @@ ComplexAdam read_adam(const Hdf5File& file, const std::string& path, const at::T
 
 void momentum_step(at::Tensor& value, at::Tensor& velocity, const at::Tensor& along, double step,
                    double momentum, Momentum rule) {
+  if (!value.is_cpu()) {
+    velocity.mul_(momentum).add_(along, step);
+    if (rule == Momentum::nesterov) value.add_(along, step).add_(velocity, momentum);
+    if (rule == Momentum::heavy_ball) value.add_(velocity);
+    return;
+  }
   using Pixel = c10::complex<float>;
   auto* to = value.data_ptr<Pixel>();
   auto* speed = velocity.data_ptr<Pixel>();

@@ -116,7 +116,9 @@ void constrain(const SolverProblem& problem, SolverState& state) {
   }
   if (options.probe_support > 0) {
     const double half = static_cast<double>(problem.pattern_size()) / 2;
-    const at::Tensor axis = (at::arange(problem.pattern_size(), at::kFloat) - half).div_(half);
+    const at::Tensor axis =
+        (at::arange(problem.pattern_size(), state.probe.options().dtype(at::kFloat)) - half)
+            .div_(half);
     const at::Tensor radius = (axis.square().unsqueeze(1) + axis.square()).sqrt();
     state.probe.mul_(radius.le(options.probe_support));
   }
@@ -125,7 +127,7 @@ void constrain(const SolverProblem& problem, SolverState& state) {
 at::Tensor allowed_corrections(const at::Tensor& corrections, const at::Tensor& positions,
                                PositionFreedom freedom) {
   if (freedom == PositionFreedom::none) return at::zeros_like(corrections);
-  std::vector<at::Tensor> grid{at::ones({positions.size(0), 1}, at::kDouble)};
+  std::vector<at::Tensor> grid{at::ones({positions.size(0), 1}, positions.options())};
   const bool whole_grid_is_fixed = freedom == PositionFreedom::jitter && positions.size(0) > 3;
   if (whole_grid_is_fixed) grid.push_back(positions - positions.mean(0));
   const at::Tensor basis = std::get<0>(at::linalg_qr(at::cat(grid, 1)));
@@ -143,7 +145,7 @@ at::Tensor corrections_of_all(const Scan& scan, const at::Tensor& used,
 double position_curvature(const at::Tensor& probe) {
   const std::int64_t size = probe.size(-1);
   const at::Tensor spectrum = mode_power(at::fft_fft2(probe)) / (size * size);
-  const at::Tensor frequency = at::fft_fftfreq(size, 1.0, at::kFloat) * (2 * M_PI);
+  const at::Tensor frequency = at::fft_fftfreq(size, 1.0, spectrum.options()) * (2 * M_PI);
   return 2 * (spectrum * frequency.square().unsqueeze(1)).sum(at::kDouble).item<double>();
 }
 

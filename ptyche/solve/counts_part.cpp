@@ -70,6 +70,7 @@ Seen seen_by(const CountsPart& part, const RankMessage& message) {
   SolverOptions common{.positions = static_cast<PositionFreedom>(number(4)),
                        .interpolation = static_cast<Interpolation>(number(3))};
   return {.problem = {.scan = part.scan.value(),
+                      .measured = part.scan.value(),
                       .frames = rows,
                       .positions = message.at(2),
                       .mask = message.at(7),

@@ -36,7 +36,7 @@ class OverlapProjection : public Solver {
       : options_(options), auxiliary_(options.batches) {}
 
   double pass(const SolverProblem& problem, SolverState& state, const Pass& pass) override {
-    cpu::ProjectionMemory<float>& memory = kernels_.load(problem, state);
+    kernels_.load(problem, state);
     if (kernels_.fresh()) set_ = false;
     take_loaded();
     cpu::DifferenceMapOptions options{
@@ -44,7 +44,7 @@ class OverlapProjection : public Solver {
         .refine_probe = !problem.options.fixed_probe && pass.epoch >= kKeptProbePasses,
         .within_noise = options_.within_noise};
     options.how.fresh = !set_;
-    const double misfit = cpu::difference_map_sweep(memory, options);
+    const double misfit = kernels_.difference_map_sweep(options);
     set_ = true;
     kernels_.store(state);
     constrain(problem, state);
@@ -57,23 +57,32 @@ class OverlapProjection : public Solver {
   void save(Hdf5File& file, const std::string& group) const override {
     auxiliary_.save(file, group);
     if (!set_ || kernels_.waves().numel() > kLargestSaved) return;
-    const auto [waves, misfit] = layouts(group, kernels_.waves().size(0));
+    const auto [waves, misfit] = layouts(group, kernels_.waves());
     write(file, waves, kernels_.waves());
     write(file, misfit, kernels_.misfit());
   }
   void load(const Hdf5File& file, const std::string& group, const SolverState& state) override {
     auxiliary_.load(file, group, state);
-    if (!file.has(group + "/exit_waves")) return;
-    const auto [waves, misfit] = layouts(group, state.position_corrections.size(0));
+    const auto [waves, misfit] = layouts(group, state.position_corrections);
+    if (!file.has(waves.path)) return;
     loaded_ = read(file, waves);
     loaded_misfit_ = read(file, misfit);
   }
 
  private:
-  /// Exit waves, their misfit; how many numbers a pattern has is checked where they are loaded.
-  static std::array<DatasetLayout, 2> layouts(const std::string& group, std::int64_t patterns) {
-    return {DatasetLayout{group + "/exit_waves", at::kFloat, {patterns, kAnyLength}},
-            DatasetLayout{group + "/misfit", at::kDouble, {patterns}}};
+  /// Exit waves, their misfit, for an array of as many patterns on the same device; how many
+  /// numbers a pattern has is checked where they are loaded. The engines keep them in layouts of
+  /// their own, and a run that goes on elsewhere begins anew from object and probe.
+  static std::array<DatasetLayout, 2> layouts(const std::string& group, const at::Tensor& like) {
+    const char* name = like.is_cpu() ? "/exit_waves" : "/exit_waves_of_reference";
+    return {DatasetLayout{.path = group + name,
+                          .type = at::kFloat,
+                          .shape = {like.size(0), kAnyLength},
+                          .device = like.device()},
+            DatasetLayout{.path = group + "/misfit",
+                          .type = at::kDouble,
+                          .shape = {like.size(0)},
+                          .device = like.device()}};
   }
 
   /// Exit waves of a checkpoint, once.

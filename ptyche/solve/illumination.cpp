@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "ptyche/data/probe.h"
+#include "ptyche/physics/canvas.h"
 
 namespace ptyche {
 
@@ -16,6 +17,24 @@ constexpr double kNoticeable = 0.01;    // share of the counts' curvature
 constexpr std::int64_t kPatchRows = 8;  // of a patch, that one thread takes at a time
 
 using Pixel = c10::complex<float>;
+
+constexpr std::int64_t kPatchesAtOnce = 256;  // by LibTorch's operations
+
+/// Whole corners (k, 2) int64 as the canvas operators want them.
+CanvasLayout layout_at(const at::Tensor& corners, std::int64_t size, std::int64_t rows,
+                       std::int64_t cols) {
+  return lay_on_object(corners.to(at::kDouble), size, {rows, cols}, Interpolation::bilinear);
+}
+
+/// Sum of the patches of a canvas at the corners: (size, size), on any device.
+at::Tensor summed_patches(const at::Tensor& canvas, const at::Tensor& corners, std::int64_t size) {
+  at::Tensor sum = at::zeros({size, size}, canvas.options());
+  for (const at::Tensor& some : corners.split(kPatchesAtOnce))
+    sum +=
+        extract_patches(canvas.unsqueeze(0), layout_at(some, size, canvas.size(0), canvas.size(1)))
+            .sum(0);
+  return sum;
+}
 
 /// Sum over the corners of value(canvas index) at every pixel of a patch: (size, size).
 template <class T, class Value>
@@ -57,8 +76,14 @@ double add_row(const Pixel* object, Pixel* gradient, std::int64_t row, std::int6
 
 at::Tensor spread_at(const at::Tensor& image, const at::Tensor& corners, std::int64_t rows,
                      std::int64_t cols) {
-  at::Tensor sum = at::zeros({rows, cols}, at::kFloat);
+  at::Tensor sum = at::zeros({rows, cols}, image.options());
   const std::int64_t size = image.size(0);
+  if (!image.is_cpu()) {
+    for (const at::Tensor& some : corners.split(kPatchesAtOnce))
+      sum += add_patches(image.expand({some.size(0), size, size}),
+                         layout_at(some, size, rows, cols))[0];
+    return sum;
+  }
   const auto* corner = corners.const_data_ptr<std::int64_t>();
   const auto* from = image.const_data_ptr<float>();
   auto* to = sum.data_ptr<float>();
@@ -71,6 +96,8 @@ at::Tensor spread_at(const at::Tensor& image, const at::Tensor& corners, std::in
 }
 
 at::Tensor gathered_power(const at::Tensor& canvas, const at::Tensor& corners, std::int64_t size) {
+  if (!canvas.is_cpu())
+    return summed_patches(at::view_as_real(canvas).square().sum(-1), corners, size);
   const auto* value = canvas.const_data_ptr<Pixel>();
   return gathered<float>(corners, size, canvas.size(1),
                          [&](std::int64_t i) { return std::norm(value[i]); });
@@ -78,6 +105,7 @@ at::Tensor gathered_power(const at::Tensor& canvas, const at::Tensor& corners, s
 
 at::Tensor gathered_product(const at::Tensor& a, const at::Tensor& b, const at::Tensor& corners,
                             std::int64_t size) {
+  if (!a.is_cpu()) return summed_patches(a.conj() * b, corners, size);
   const auto *left = a.const_data_ptr<Pixel>(), *right = b.const_data_ptr<Pixel>();
   return gathered<Pixel>(corners, size, a.size(1), [&](std::int64_t i) {
     // Spelled out: the product of complex numbers looks for infinities.
@@ -88,8 +116,7 @@ at::Tensor gathered_product(const at::Tensor& a, const at::Tensor& b, const at::
 }
 
 at::Tensor light_on_object(const SolverProblem& problem, const SolverState& state) {
-  const at::Tensor corners =
-      whole_corners(problem, state, at::arange(problem.patterns(), at::kLong));
+  const at::Tensor corners = whole_corners(problem, state, all_patterns(problem));
   return spread_at(mode_power(state.probe), corners, state.object.size(0), state.object.size(1));
 }
 
@@ -142,7 +169,7 @@ double add_edges(const at::Tensor& object, double weight, double edge, at::Tenso
   const auto squares = [](const at::Tensor& values) {
     return at::view_as_real(values).square().sum(-1);
   };
-  at::Tensor root = at::ones(object.sizes(), at::kFloat);
+  at::Tensor root = at::ones(object.sizes(), object.options().dtype(at::kFloat));
   root.narrow(0, 0, rows.size(0)).add_(squares(rows), 1 / (edge * edge));
   root.narrow(1, 0, cols.size(1)).add_(squares(cols), 1 / (edge * edge));
   root.sqrt_();
@@ -158,6 +185,17 @@ double add_edges(const at::Tensor& object, double weight, double edge, at::Tenso
 
 /// weight sum |O(x) - O(x + 1)|^2 over rows and columns; its gradient is added.
 double add_squares(const at::Tensor& object, double weight, at::Tensor& gradient) {
+  if (!object.is_cpu()) {
+    double value = 0;
+    for (const std::int64_t axis : {0, 1}) {
+      const at::Tensor change = object.diff(1, axis);
+      const std::int64_t length = change.size(axis);
+      gradient.narrow(axis, 1, length).add_(change, 2 * weight);
+      gradient.narrow(axis, 0, length).sub_(change, 2 * weight);
+      value += at::view_as_real(change).square().sum(at::kDouble).item<double>();
+    }
+    return weight * value;
+  }
   const at::Tensor from = object.contiguous();
   const std::int64_t rows = from.size(0), cols = from.size(1);
   const Pixel* values = from.const_data_ptr<Pixel>();
@@ -209,13 +247,13 @@ namespace {
 constexpr double kWidth = 0.12;  // of N: about the radius of a probe that fills half its field
 
 /// Row^p col^q in units of kWidth N, the `index`-th of 1, r, c, rc, r^2, c^2, r^2 c, ...
-at::Tensor polynomial(std::int64_t index, std::int64_t size) {
+at::Tensor polynomial(std::int64_t index, std::int64_t size, at::TensorOptions real) {
   static const std::vector<std::pair<int, int>> first{{0, 0}, {1, 0}, {0, 1},
                                                       {1, 1}, {2, 0}, {0, 2}};
   const auto power =
       index < 6 ? first[static_cast<std::size_t>(index)]
                 : std::pair<int, int>(1 + static_cast<int>(index) / 3, static_cast<int>(index) % 3);
-  const at::Tensor axis = (at::arange(size, at::kFloat) - static_cast<double>(size / 2))
+  const at::Tensor axis = (at::arange(size, real) - static_cast<double>(size / 2))
                               .div_(kWidth * static_cast<double>(size));
   return axis.pow(power.first).unsqueeze(1) * axis.pow(power.second);
 }
@@ -226,7 +264,8 @@ at::Tensor with_modes(const at::Tensor& probe, std::int64_t modes, double power)
   if (probe.size(0) >= modes) return probe.slice(0, 0, modes).clone();
   std::vector<at::Tensor> all = probe.unbind(0);
   for (std::int64_t mode = probe.size(0); mode < modes; ++mode) {
-    const at::Tensor shape = probe[0] * polynomial(mode, probe.size(-1));
+    const at::Tensor shape =
+        probe[0] * polynomial(mode, probe.size(-1), probe.options().dtype(at::kFloat));
     all.push_back(shape * std::sqrt(power * probe_power(probe[0]) / probe_power(shape)));
   }
   const at::Tensor stacked = at::stack(all);

@@ -21,7 +21,7 @@ struct Centre {
 };
 
 Centre centre_of(const at::Tensor& power) {
-  const at::Tensor axis = at::arange(power.size(0), at::kDouble);
+  const at::Tensor axis = at::arange(power.size(0), power.options().dtype(at::kDouble));
   const at::Tensor profiles =
       at::stack({power.sum(1, false, at::kDouble), power.sum(0, false, at::kDouble)});
   const at::Tensor weight = profiles / profiles.sum(1, true).clamp_min(1e-30);
@@ -33,11 +33,11 @@ Centre centre_of(const at::Tensor& power) {
 at::Tensor fitted(const SolverProblem& problem, const SolverState& state, const at::Tensor& which,
                   Engine engine) {
   SolverState free = state;
-  free.intensities = at::ones({problem.patterns()}, at::kDouble);
+  free.intensities = at::ones_like(problem.totals);
   std::vector<at::Tensor> parts;
   for (const at::Tensor& batch : which.split(kPatternsToFit)) {
     const SolverGradient slope = gradient(problem, free, batch, {.engine = engine});
-    parts.push_back(next_intensities(at::ones({batch.size(0)}, at::kDouble), slope.intensities,
+    parts.push_back(next_intensities(at::ones_like(slope.intensities), slope.intensities,
                                      problem.totals.index_select(0, batch), LossKind::poisson));
   }
   return at::cat(parts);
@@ -74,7 +74,8 @@ void normalise_intensities(SolverState& state) {
 
 double intensity_spread(const SolverProblem& problem, const SolverState& state, Engine engine) {
   const std::int64_t few = std::min(kSpreadPatterns, problem.patterns());
-  const at::Tensor which = (at::arange(few) * problem.patterns()).floor_divide(few).to(at::kLong);
+  const at::Tensor which =
+      (at::arange(few, problem.frames.options()) * problem.patterns()).floor_divide(few);
   const at::Tensor factors = fitted(problem, state, which, engine);
   const double noise =
       problem.totals.index_select(0, which).clamp_min(1).reciprocal().mean().item<double>();
@@ -83,26 +84,25 @@ double intensity_spread(const SolverProblem& problem, const SolverState& state, 
 }
 
 void free_intensities(const SolverProblem& problem, SolverState& state, Engine engine) {
-  state.intensities = fitted(problem, state, at::arange(problem.patterns(), at::kLong), engine);
+  state.intensities = fitted(problem, state, all_patterns(problem), engine);
   normalise_intensities(state);
 }
 
 void straighten_probe(const SolverProblem& problem, SolverState& state) {
   if (!state.intensities.defined() || problem.options.fixed_probe) return;
-  const Centre wanted = centre_of(mode_power(problem.scan.probe()));
+  const Centre wanted = centre_of(mode_power(problem.measured.probe()));
   const auto middle = static_cast<double>(problem.pattern_size() / 2);
-  const at::Tensor places =
-      corners_of(problem, state, at::arange(problem.patterns(), at::kLong)) + middle;
+  const at::Tensor places = corners_of(problem, state, all_patterns(problem)) + middle;
   const at::Tensor places_middle = places.mean(0);
   for (int step = 0; step < kStraighteningSteps; ++step) {
     const Centre found = centre_of(mode_power(state.probe));
     const at::Tensor k = (found.at - wanted.at) / (2 * found.variance.clamp_min(kLeastVariance));
     const auto ramp = [&](std::int64_t rows, std::int64_t cols, const at::Tensor& zero) {
-      const at::Tensor down = k[0] * (at::arange(rows, at::kDouble) - zero[0]);
-      return at::exp(down.unsqueeze(1) + k[1] * (at::arange(cols, at::kDouble) - zero[1]));
+      const at::Tensor down = k[0] * (at::arange(rows, k.options()) - zero[0]);
+      return at::exp(down.unsqueeze(1) + k[1] * (at::arange(cols, k.options()) - zero[1]));
     };
     const std::int64_t size = problem.pattern_size();
-    const at::Tensor of_probe = ramp(size, size, at::full({2}, middle, at::kDouble));
+    const at::Tensor of_probe = ramp(size, size, at::full({2}, middle, k.options()));
     state.probe = state.probe / of_probe.to(at::kFloat);
     state.object = state.object *
                    ramp(state.object.size(0), state.object.size(1), places_middle).to(at::kFloat);

@@ -73,10 +73,6 @@ at::Tensor slope_of_logarithms(const SolverState& state, const SolverGradient& s
   return by_each - by_each.sum() * state.intensities / state.intensities.sum();
 }
 
-at::Tensor all_patterns(const SolverProblem& problem) {
-  return at::arange(problem.patterns(), at::kLong);
-}
-
 at::Tensor damped(const at::Tensor& curvature) {
   return 2 * (curvature + kCurvatureDamping * curvature.max());
 }
@@ -90,7 +86,7 @@ at::Tensor root_curvature(const SolverProblem& problem, const SolverState& state
     mean = to_fft_order(mean_pattern(problem.scan, problem.frames)).to(at::kFloat);
   } else {
     for (const at::Tensor& batch : problem.frames.split(64))
-      mean += counts_in_fft_order(problem.scan, batch).sum(0);
+      mean += counts_in_fft_order(problem.measured, batch).sum(0);
     mean /= problem.patterns();
   }
   return 4 * problem.patterns() * background / (mean + background);
@@ -225,7 +221,10 @@ class Lbfgs : public Solver {
           slope(like(line, group + "/slope", -kLargest, kLargest)),
           loss{group + "/loss", at::kDouble, {3}, -kLargest, kLargest},
           direction(like(object, group + "/phase_direction")),
-          gain{group + "/phase_gain", at::kFloat, {object.size(0), object.size(1) / 2 + 1}},
+          gain{.path = group + "/phase_gain",
+               .type = at::kFloat,
+               .shape = {object.size(0), object.size(1) / 2 + 1},
+               .device = object.device()},
           steps(like(line, group + "/steps", -kLargest, kLargest)),
           changes(like(line, group + "/changes", -kLargest, kLargest)) {
       steps.shape.insert(steps.shape.begin(), kAnyLength);

@@ -41,6 +41,14 @@ double sum_of(const at::Tensor& values) { return values.sum(at::kDouble).item<do
 
 /// slope * unit / (light + damping), with its sums, in one pass over the canvas.
 void direct_object(Directions& found, const at::Tensor& slope, double unit, double damping) {
+  if (!slope.is_cpu()) {
+    const at::Tensor floored = found.light + damping;
+    found.object = slope * (unit / floored);
+    const at::Tensor power = at::view_as_real(found.object).square().sum(-1);
+    found.slope = sum_of(floored * power);
+    found.curvature = sum_of(found.light * power);
+    return;
+  }
   found.object = at::empty_like(slope);
   const auto* from = slope.const_data_ptr<Pixel>();
   const auto* light = found.light.const_data_ptr<float>();

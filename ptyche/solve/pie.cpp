@@ -103,7 +103,8 @@ class PieSolver : public Solver {
                std::span<const std::int64_t> patterns, const cpu::PieOptions& options,
                double momentum) {
     const SolverState before = state;
-    const double misfit = cpu::pie_sweep(kernels_.load(problem, state), patterns, options);
+    kernels_.load(problem, state);
+    const double misfit = kernels_.pie_sweep(patterns, options);
     kernels_.store(state);
     if (momentum == 0) return misfit;
     carry_on(state.object, before.object, object_velocity_, momentum);

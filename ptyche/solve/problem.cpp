@@ -131,11 +131,21 @@ Reconstruction canvas_of(const SolverProblem& problem) {
   return canvas;
 }
 
+SolverProblem with_arrays_on(at::Device device, SolverProblem problem) {
+  for (at::Tensor* array : {&problem.frames, &problem.positions, &problem.mask, &problem.totals})
+    *array = array->to(device);
+  return problem;
+}
+
 }  // namespace
 
 SolverProblem make_problem(const Scan& scan, const SolverOptions& options,
                            const std::optional<Reconstruction>& start) {
   check(options);
+  require_device(options.device);
+  require(options.device.is_cpu() || !scan.shared(),
+          "--device {}: a scan that several ranks share is solved on CPUs; start one process",
+          options.device.str());
   const at::Tensor frames = scan.frames_with(FrameUse::used), mask = mask_in_fft_order(scan);
   require(frames.size(0) >= 1, "solver: expected at least one used pattern, found none");
   const std::shared_ptr<const Shares> shares = shares_of(scan);
@@ -144,17 +154,30 @@ SolverProblem make_problem(const Scan& scan, const SolverOptions& options,
   const auto photons = totals.sum().item<double>();
   require(photons > 0, "solver: the mask hides every photon of the {} used patterns",
           frames.size(0));
-  return {.scan = scan,
-          .frames = frames,
-          .positions = scan.positions().index_select(0, frames),
-          .mask = mask,
-          .totals = totals,
-          .photons = photons,
-          .options = options,
-          .propagation = propagation_of(scan.geometry()),
-          .room_px = room_for(scan, options.positions) +
-                     room_of_start(scan, frames, options.positions, start),
-          .shares = shares};
+  SolverProblem problem{
+      .scan = scan,
+      .measured = scan.device() == options.device ? scan : scan.to(options.device),
+      .frames = frames,
+      .positions = scan.positions().index_select(0, frames),
+      .mask = mask,
+      .totals = totals,
+      .photons = photons,
+      .options = options,
+      .propagation = propagation_of(scan.geometry()),
+      .room_px =
+          room_for(scan, options.positions) + room_of_start(scan, frames, options.positions, start),
+      .shares = shares};
+  return with_arrays_on(options.device, std::move(problem));
+}
+
+SolverProblem on_host(const SolverProblem& problem) {
+  SolverProblem here = with_arrays_on(at::kCPU, problem);
+  here.measured = here.scan;
+  return here;
+}
+
+at::Tensor all_patterns(const SolverProblem& problem) {
+  return at::arange(problem.patterns(), problem.frames.options());
 }
 
 double SolverProblem::mean_counts() const {
@@ -167,6 +190,14 @@ SolverState SolverState::clone() const {
                              &copy.position_corrections, &copy.intensities})
     if (tensor->defined()) *tensor = tensor->clone();
   return copy;
+}
+
+SolverState SolverState::to(at::Device device) const {
+  SolverState there = *this;
+  for (at::Tensor* tensor : {&there.object, &there.probe, &there.background_root,
+                             &there.position_corrections, &there.intensities})
+    if (tensor->defined()) *tensor = tensor->to(device);
+  return there;
 }
 
 namespace {
@@ -187,7 +218,7 @@ SolverGradient piece_gradient(const SolverProblem& problem, const SolverState& s
       state.intensities.defined() ? leaf(state.intensities.index_select(0, batch)) : at::Tensor();
   const at::Tensor loss = object_loss(
       object, probe, moved_probe ? whole : place, moved_probe ? place : at::Tensor(),
-      {.counts = counts_in_fft_order(problem.scan, problem.frames.index_select(0, batch)),
+      {.counts = counts_in_fft_order(problem.measured, problem.frames.index_select(0, batch)),
        .mask = problem.mask,
        .background = root.defined() ? root.square() : at::Tensor(),
        .intensities = intensities},
@@ -243,21 +274,27 @@ std::vector<at::Tensor> shuffled_batches(const SolverProblem& problem, std::int6
                                          const Pass& pass) {
   const RandomStream stream(problem.options.seed, Purpose::solver_order,
                             static_cast<std::uint64_t>(pass.total));
-  return at::tensor(permutation(problem.patterns(), stream), at::kLong).split(size);
+  return at::tensor(permutation(problem.patterns(), stream), at::kLong)
+      .to(problem.device())
+      .split(size);
 }
 
 at::Tensor corners_of(const SolverProblem& problem, const SolverState& state,
                       const at::Tensor& batch) {
-  const at::Tensor origin =
-      at::tensor({state.origin_row, state.origin_col}, at::kLong).to(at::kDouble);
-  return (problem.positions + state.position_corrections).index_select(0, batch) - origin -
-         static_cast<double>(problem.pattern_size() / 2);
+  const at::Tensor places = (problem.positions + state.position_corrections).index_select(0, batch);
+  const auto along = [&](std::int64_t axis, std::int64_t origin) {
+    return places.select(1, axis) - static_cast<double>(origin) -
+           static_cast<double>(problem.pattern_size() / 2);
+  };
+  return at::stack({along(0, state.origin_row), along(1, state.origin_col)}, 1);
 }
 
 void require_on_canvas(const SolverProblem& problem, const SolverState& state,
                        const at::Tensor& batch, const at::Tensor& first, const at::Tensor& last) {
-  const at::Tensor length = at::tensor({state.object.size(0), state.object.size(1)}, at::kLong);
-  const at::Tensor outside = (first.lt(0) + last.ge(length)).any(1).nonzero();
+  const auto beyond = [&](std::int64_t axis) {
+    return first.select(1, axis).lt(0).logical_or(last.select(1, axis).ge(state.object.size(axis)));
+  };
+  const at::Tensor outside = beyond(0).logical_or(beyond(1)).nonzero();
   if (outside.numel() == 0) return;
   const auto k = outside[0][0].item<std::int64_t>();
   const auto pixel = [&](const at::Tensor& of, std::int64_t axis) {
@@ -280,7 +317,8 @@ at::Tensor whole_corners(const SolverProblem& problem, const SolverState& state,
   return corners;
 }
 
-SolverState start_state(const SolverProblem& problem, const std::optional<Reconstruction>& start) {
+SolverState start_state(const SolverProblem& there, const std::optional<Reconstruction>& start) {
+  const SolverProblem problem = on_host(there);
   const Reconstruction canvas = canvas_of(problem);
   const std::int64_t size = problem.pattern_size();
   SolverState state{.object = rounded_up(canvas.object),
@@ -294,17 +332,18 @@ SolverState start_state(const SolverProblem& problem, const std::optional<Recons
     state.background_root =
         at::full({size, size}, std::sqrt(kFirstBackground * problem.mean_counts()));
   if (start) take_over(problem, *start, state);
-  return state;
+  return state.to(there.device());
 }
 
-Reconstruction finished(const SolverProblem& problem, const SolverState& as_left,
+Reconstruction finished(const SolverProblem& there, const SolverState& as_left,
                         const std::vector<double>& losses) {
-  SolverState state = as_left;
+  const SolverProblem problem = on_host(there);
+  SolverState state = as_left.to(at::kCPU);
   straighten_probe(problem, state);
   Reconstruction image = canvas_of(problem);
-  const at::Tensor all = at::arange(problem.patterns(), at::kLong);
-  const at::Tensor light = spread_at(mode_power(state.probe), whole_corners(problem, state, all),
-                                     state.object.size(0), state.object.size(1));
+  const at::Tensor corners = whole_corners(problem, state, all_patterns(problem));
+  const at::Tensor light =
+      spread_at(mode_power(state.probe), corners, state.object.size(0), state.object.size(1));
   const at::Tensor dark = lit_pixels(light, kLitToMerge).logical_not();
   const double scale = std::sqrt(probe_power(problem.scan.probe()) / probe_power(state.probe));
   const auto cropped = [&](const at::Tensor& canvas) {

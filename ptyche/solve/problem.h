@@ -20,13 +20,15 @@ namespace ptyche {
 
 class Shares;
 
-/// What stays the same. n = number of used patterns.
+/// What stays the same. n = number of used patterns. The arrays, and those of the state, are on
+/// the device of the options; `scan` stays with the host.
+///   measured   the scan with its counts on that device
 ///   frames     (n) int64, their numbers in the scan
 ///   positions  (n, 2) float64, the given ones, scan's pixel frame
 ///   mask       (N, N) bool, FFT order
 ///   totals     (n) float64, counts of each in the unmasked pixels; photons, their sum
 struct SolverProblem {
-  Scan scan;
+  Scan scan, measured;
   at::Tensor frames, positions, mask, totals;
   double photons = 0;
   SolverOptions options;
@@ -38,7 +40,14 @@ struct SolverProblem {
   double mean_counts() const;
   std::int64_t patterns() const { return frames.size(0); }
   std::int64_t pattern_size() const { return scan.pattern_size(); }
+  at::Device device() const { return mask.device(); }
 };
+
+/// Its arrays with the host, where the result is put together.
+SolverProblem on_host(const SolverProblem& problem);
+
+/// Indices of all patterns, (n) int64.
+at::Tensor all_patterns(const SolverProblem& problem);
 
 /// With room for the position corrections that a start brings along. Throws InvalidInput for
 /// options out of range, fewer than one used pattern, and a mask that hides all light.
@@ -55,17 +64,18 @@ struct SolverState {
   std::int64_t origin_row = 0, origin_col = 0;
 
   SolverState clone() const;
+  SolverState to(at::Device device) const;
 };
 
-/// The state before the first pass: a flat object and the scan's probe, or `start`: its object
-/// where the canvases overlap, its probe, and, if its patterns are the scan's, its positions and
-/// background. Throws InvalidInput if its patterns have another size, its object or probe is not
-/// finite or its probe has no light.
+/// The state before the first pass, on the problem's device: a flat object and the scan's probe, or
+/// `start`: its object where the canvases overlap, its probe, and, if its patterns are the scan's,
+/// its positions and background. Throws InvalidInput if its patterns have another size, its object
+/// or probe is not finite or its probe has no light.
 SolverState start_state(const SolverProblem& problem, const std::optional<Reconstruction>& start);
 
-/// The result: orthogonal modes whose photons are those of the scan's probe, 1 + 0i where no used
-/// pattern lights the object, refined positions of the used patterns; all others follow the grid as
-/// a whole (corrections_of_all).
+/// The result, with the host: orthogonal modes whose photons are those of the scan's probe, 1 + 0i
+/// where no used pattern lights the object, refined positions of the used patterns; all others
+/// follow the grid as a whole (corrections_of_all).
 Reconstruction finished(const SolverProblem& problem, const SolverState& state,
                         const std::vector<double>& losses);
 

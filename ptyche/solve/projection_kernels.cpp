@@ -25,7 +25,7 @@ T* numbers(const at::Tensor& tensor) {
 std::vector<cpu::PatchPosition> positions_of(const SolverProblem& problem,
                                              const SolverState& state) {
   const bool between = problem.options.interpolation == Interpolation::bilinear;
-  const at::Tensor all = at::arange(problem.patterns(), at::kLong);
+  const at::Tensor all = all_patterns(problem);
   const at::Tensor corners = corners_of(problem, state, all);
   const SplitPositions split = split_positions(corners, problem.options.interpolation);
   const at::Tensor rests = split.rest.contiguous();
@@ -108,8 +108,25 @@ void ProjectionKernels::renew(const SolverProblem& problem, const SolverState& s
   }
 }
 
-cpu::ProjectionMemory<float>& ProjectionKernels::load(const SolverProblem& problem,
-                                                      const SolverState& state) {
+void ProjectionKernels::load_there(const SolverProblem& problem, const SolverState& state) {
+  fresh_ = !there_ || there_->object.sizes() != state.object.sizes() ||
+           there_->probe.sizes() != state.probe.sizes();
+  if (fresh_)
+    there_ = std::make_unique<reference::Projections>(reference::Projections{
+        .amplitudes = counts_in_fft_order(problem.measured, problem.frames).sqrt_(),
+        .mask = problem.mask,
+        .interpolation = problem.options.interpolation,
+        .propagation = problem.propagation});
+  there_->object = state.object;
+  there_->probe = state.probe;
+  there_->background =
+      state.background_root.defined() ? state.background_root.square() : at::Tensor();
+  there_->corners = corners_of(problem, state, all_patterns(problem));
+  there_->intensities = state.intensities;
+}
+
+void ProjectionKernels::load(const SolverProblem& problem, const SolverState& state) {
+  if (!problem.device().is_cpu()) return load_there(problem, state);
   std::vector<cpu::PatchPosition> positions = positions_of(problem, state);
   fresh_ = !memory_ || !fits(*memory_, state);
   if (fresh_) renew(problem, state);
@@ -119,18 +136,43 @@ cpu::ProjectionMemory<float>& ProjectionKernels::load(const SolverProblem& probl
   const at::Tensor background =
       state.background_root.defined() ? state.background_root.square().contiguous() : at::Tensor();
   memory_->load_background(background.defined() ? numbers(background) : nullptr);
-  return *memory_;
+}
+
+double ProjectionKernels::pie_sweep(std::span<const std::int64_t> order,
+                                    const cpu::PieOptions& options) {
+  if (!there_) return cpu::pie_sweep(*memory_, order, options);
+  const at::Tensor patterns = at::tensor(at::IntArrayRef(order.data(), order.size()), at::kLong)
+                                  .to(there_->object.device());
+  return reference::pie_sweep(*there_, patterns, batch_, options);
+}
+
+double ProjectionKernels::difference_map_sweep(const cpu::DifferenceMapOptions& options) {
+  return there_ ? reference::difference_map_sweep(*there_, options)
+                : cpu::difference_map_sweep(*memory_, options);
 }
 
 at::Tensor ProjectionKernels::waves() const {
+  if (there_) return at::view_as_real(there_->waves).flatten(1);
   return at::from_blob(
       memory_->waves,
       {static_cast<std::int64_t>(memory_->positions.size()), memory_->mode_numbers()}, at::kFloat);
 }
 
-at::Tensor ProjectionKernels::misfit() const { return at::tensor(memory_->misfit, at::kDouble); }
+at::Tensor ProjectionKernels::misfit() const {
+  return there_ ? there_->misfit : at::tensor(memory_->misfit, at::kDouble);
+}
 
 void ProjectionKernels::load_waves(const at::Tensor& waves, const at::Tensor& misfit) {
+  if (there_) {
+    require(waves.numel() == 2 * there_->probe.numel() * misfit.numel(),
+            "exit waves of the checkpoint: expected {} numbers, found {}",
+            2 * there_->probe.numel() * misfit.numel(), waves.numel());
+    std::vector<std::int64_t> shape = at::view_as_real(there_->probe).sizes().vec();
+    shape.insert(shape.begin(), misfit.size(0));
+    there_->waves = at::view_as_complex(waves.view(shape));
+    there_->misfit = misfit;
+    return;
+  }
   require(waves.sizes() == this->waves().sizes(),
           "exit waves of the checkpoint: expected {}, found {}", this->waves().sizes(),
           waves.sizes());
@@ -140,6 +182,11 @@ void ProjectionKernels::load_waves(const at::Tensor& waves, const at::Tensor& mi
 }
 
 void ProjectionKernels::store(SolverState& state) {
+  if (there_) {
+    state.object = there_->object;
+    state.probe = there_->probe;
+    return;
+  }
   at::Tensor object = at::empty_like(state.object, at::MemoryFormat::Contiguous);
   at::Tensor probe = at::empty_like(state.probe, at::MemoryFormat::Contiguous);
   memory_->store_object(numbers(object));

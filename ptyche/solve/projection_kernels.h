@@ -1,10 +1,12 @@
 // What solvers that project onto the measured amplitudes have in common: the way from their tensors
-// into the layouts of the fused kernels and back.
+// into the layouts of the fused kernels and back, or, on another device than the CPU, to the
+// reference engine.
 #pragma once
 
 #include <memory>
 
 #include "ptyche/engine/projections.h"
+#include "ptyche/engine/reference/projections.h"
 #include "ptyche/solve/problem.h"
 
 namespace ptyche {
@@ -14,7 +16,7 @@ namespace ptyche {
 void require_projection_memory(std::int64_t patterns, std::int64_t size, std::int64_t modes,
                                bool keep_waves);
 
-/// The kernels' state of one solver, kept from pass to pass with the amplitudes that it holds.
+/// The engine's state of one solver, kept from pass to pass with the amplitudes that it holds.
 class ProjectionKernels {
  public:
   /// batch: patterns whose updates are merged, see ProjectionMemory.
@@ -24,25 +26,30 @@ class ProjectionKernels {
   /// waves, is new (`fresh`) at the first call and where an array has got another shape. Throws
   /// InvalidInput naming a pattern whose patch leaves the object, and, before it asks for it, the
   /// memory that is needed where the machine does not have it.
-  cpu::ProjectionMemory<float>& load(const SolverProblem& problem, const SolverState& state);
+  void load(const SolverProblem& problem, const SolverState& state);
   bool fresh() const { return fresh_; }
-  cpu::ProjectionMemory<float>& memory() { return *memory_; }
+
+  /// The sweeps of engine/projections.h on what was loaded.
+  double pie_sweep(std::span<const std::int64_t> order, const cpu::PieOptions& options);
+  double difference_map_sweep(const cpu::DifferenceMapOptions& options);
 
   /// Writes object and probe into the state.
   void store(SolverState& state);
 
-  /// The kept exit waves as they lie in memory, (patterns, numbers) float32, and the misfit of each
-  /// pattern in the last pass, (patterns) float64; and back.
+  /// The kept exit waves as they lie in the engine's memory, (patterns, numbers) float32, and the
+  /// misfit of each pattern in the last pass, (patterns) float64; and back.
   at::Tensor waves() const;
   at::Tensor misfit() const;
   void load_waves(const at::Tensor& waves, const at::Tensor& misfit);
 
  private:
   void renew(const SolverProblem& problem, const SolverState& state);
+  void load_there(const SolverProblem& problem, const SolverState& state);
 
   bool keep_waves_, fresh_ = false;
   std::int64_t batch_;
   std::unique_ptr<cpu::ProjectionMemory<float>> memory_;
+  std::unique_ptr<reference::Projections> there_;  // in place of it, on another device
 };
 
 }  // namespace ptyche

@@ -39,6 +39,7 @@ Reconstruction refine(const Scan& scan, const Reconstruction& image, const Refin
   options.intensities = how.intensities;
   options.positions = PositionFreedom::jitter;
   options.seed = how.seed;
+  options.device = how.device;
   set_option(options, "object-step", kObjectStep);
   set_option(options, "probe-step", kProbeStep);
   set_option(options, "batch", std::to_string(kBatch));

@@ -24,6 +24,7 @@ struct RefineOptions {
   bool fixed_probe = false, background = true;
   IntensityFreedom intensities = IntensityFreedom::automatic;
   std::uint64_t seed = 1;
+  at::Device device = at::kCPU;  ///< where its solver works
 };
 
 /// Ctrl-C came; `image` is what the passes before it made.

@@ -52,7 +52,7 @@ Exits exits_of(const SolverProblem& problem, const SolverState& state, const at:
   exits.waves = exit_wave(fourier_shift(state.probe, rest),
                           extract_patches(state.object, whole, problem.pattern_size()));
   exits.at_detector = propagate(exits.waves, problem.propagation);
-  at::Tensor beam = at::ones({batch.size(0), 1, 1});
+  at::Tensor beam = at::ones({batch.size(0), 1, 1}, problem.mask.options().dtype(at::kFloat));
   if (state.intensities.defined())
     beam = state.intensities.index_select(0, batch).to(at::kFloat).view({-1, 1, 1});
   at::Tensor background;
@@ -60,7 +60,7 @@ Exits exits_of(const SolverProblem& problem, const SolverState& state, const at:
   const at::Tensor expected =
       (beam * expected_counts(exits.at_detector, background)).clamp_min(kLeastCounts).sqrt();
   const at::Tensor counts =
-      counts_in_fft_order(problem.scan, problem.frames.index_select(0, batch));
+      counts_in_fft_order(problem.measured, problem.frames.index_select(0, batch));
   exits.misfit = (counts.sqrt() - expected) * problem.mask;
   exits.per_wave = beam / expected * problem.mask;
   return exits;
@@ -79,7 +79,7 @@ std::pair<at::Tensor, at::Tensor> tilts_along(const at::Tensor& distance, const 
 /// For pixels at `places` (b, N), in node distances from a pattern's first node: the share
 /// (b, N, across) of each node in each pixel, and its derivative by the pixel.
 std::pair<at::Tensor, at::Tensor> hats(const at::Tensor& places, const PhaseNodes& nodes) {
-  const at::Tensor away = places.unsqueeze(2) - at::arange(nodes.across, at::kDouble);
+  const at::Tensor away = places.unsqueeze(2) - at::arange(nodes.across, places.options());
   const at::Tensor share = (1 - away.abs()).clamp_min(0);
   return {share.to(at::kFloat), (-away.sign() * share.gt(0) / nodes.apart).to(at::kFloat)};
 }
@@ -88,17 +88,18 @@ std::pair<at::Tensor, at::Tensor> hats(const at::Tensor& places, const PhaseNode
 void look(const Exits& exits, const PhaseNodes& nodes, Sight& sight) {
   const at::Tensor light = mode_power(exits.waves);
   const at::Tensor weight = light / light.sum({1, 2}, true).clamp_min(1e-30);
-  const at::Tensor from_first =
-      exits.corners + at::tensor({nodes.first_row, nodes.first_col}, at::kLong);
+  const at::Tensor from_first = at::stack(
+      {exits.corners.select(1, 0) + nodes.first_row, exits.corners.select(1, 1) + nodes.first_col},
+      1);
   const at::Tensor corner = from_first / nodes.apart, first = corner.floor();
-  const at::Tensor pixels = at::arange(light.size(-1), at::kDouble) / nodes.apart;
+  const at::Tensor pixels = at::arange(light.size(-1), from_first.options()) / nodes.apart;
   const at::Tensor places = (corner - first).unsqueeze(2) + pixels;
   const auto [row_share, row_slope] = hats(places.select(1, 0), nodes);
   const auto [col_share, col_slope] = hats(places.select(1, 1), nodes);
   const auto down = row_slope.transpose(1, 2).bmm(weight).bmm(col_share);
   const auto right = row_share.transpose(1, 2).bmm(weight).bmm(col_slope);
   sight.slope = at::stack({down.flatten(1), right.flatten(1)}, 1);
-  const at::Tensor node = at::arange(nodes.across, at::kLong);
+  const at::Tensor node = at::arange(nodes.across, first.options().dtype(at::kLong));
   const at::Tensor from = first.to(at::kLong).unsqueeze(2) + node;  // (b, 2, across)
   sight.index = (from.select(1, 0).unsqueeze(2) * nodes.cols + from.select(1, 1).unsqueeze(1))
                     .flatten(1)
@@ -108,7 +109,7 @@ void look(const Exits& exits, const PhaseNodes& nodes, Sight& sight) {
 Sight sight_of(const SolverProblem& problem, const SolverState& state, const PhaseNodes& nodes,
                const at::Tensor& batch) {
   const Exits exits = exits_of(problem, state, batch);
-  const at::Tensor axis = at::arange(problem.pattern_size(), at::kFloat) -
+  const at::Tensor axis = at::arange(problem.pattern_size(), exits.misfit.options()) -
                           static_cast<double>(problem.pattern_size() / 2);
   const auto [down, of_down] = tilts_along(axis.unsqueeze(1), exits, problem.propagation);
   const auto [right, of_right] = tilts_along(axis, exits, problem.propagation);
@@ -136,8 +137,8 @@ Sight sight_of(const SolverProblem& problem, const SolverState& state, const Pha
   const std::int64_t pixels = problem.pattern_size() * problem.pattern_size();
   Sight all;
   std::int64_t first = 0;
-  for (const at::Tensor& batch : at::arange(problem.patterns(), at::kLong)
-                                     .split(std::max<std::int64_t>(kWavePixels / pixels, 1))) {
+  for (const at::Tensor& batch :
+       all_patterns(problem).split(std::max<std::int64_t>(kWavePixels / pixels, 1))) {
     const Sight part = sight_of(problem, state, nodes, batch);
     if (!all.index.defined()) all = room_for(problem.patterns(), part);
     const Sight there = rows_of(all, first, batch.size(0));
@@ -253,7 +254,7 @@ at::Tensor slow_phase(const SolverProblem& problem, const SolverState& state) {
   return shares(state.object.size(0), nodes.rows, nodes)
       .matmul(phases.view({nodes.rows, nodes.cols}))
       .matmul(shares(state.object.size(1), nodes.cols, nodes).t())
-      .to(at::kFloat);
+      .to(at::TensorOptions(at::kFloat).device(state.object.device()));
 }
 
 }  // namespace ptyche

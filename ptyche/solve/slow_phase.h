@@ -26,7 +26,8 @@ struct Sight {
   at::Tensor tilt, information;  ///< (n, 2) float64
 };
 
-/// That of all patterns of a problem whose counts are in this process.
+/// That of all patterns of a problem whose counts are in this process; with the host, wherever the
+/// problem is.
 Sight sight_of(const SolverProblem& problem, const SolverState& state, const PhaseNodes& nodes);
 
 /// What the object's phase lacks in waves that are longer than the probe: (rows, cols) float32 rad

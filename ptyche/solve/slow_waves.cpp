@@ -22,7 +22,7 @@ constexpr double kLeastAmplitude = 1e-6;
 }  // namespace
 
 double rms_radius(const at::Tensor& power) {
-  const at::Tensor axis = at::arange(power.size(0), at::kDouble);
+  const at::Tensor axis = at::arange(power.size(0), power.options().dtype(at::kDouble));
   double variance = 0;
   for (const std::int64_t other : {0, 1}) {
     const at::Tensor profile = power.sum(other, /*keepdim=*/false, at::kDouble);
@@ -36,8 +36,9 @@ SlowWaves slow_waves(const SolverState& state) {
   const std::int64_t rows = state.object.size(0), cols = state.object.size(1);
   const double reach = kReach / (2 * M_PI * std::max(rms_radius(mode_power(state.probe)), 0.5));
   const double slowest = kSlowestCycles / static_cast<double>(std::max(rows, cols));
-  const at::Tensor down = at::fft_fftfreq(rows, 1.0, at::kFloat).square().unsqueeze(1);
-  const at::Tensor right = at::fft_rfftfreq(cols, 1.0, at::kFloat).square();
+  const auto real = state.object.options().dtype(at::kFloat);
+  const at::Tensor down = at::fft_fftfreq(rows, 1.0, real).square().unsqueeze(1);
+  const at::Tensor right = at::fft_rfftfreq(cols, 1.0, real).square();
   return {.direction = state.object / state.object.abs().clamp_min(kLeastAmplitude),
           .gain = 1 + reach * reach / (down + right + slowest * slowest)};
 }
@@ -70,18 +71,20 @@ void SlowMomentum::after_pass(const SolverState& state) {
 
 namespace {
 
-DatasetLayout velocity_layout(const std::string& group, at::IntArrayRef sizes) {
-  return {group + "/slow_velocity", at::kFloat, sizes.vec()};
+DatasetLayout velocity_layout(const std::string& group, const at::Tensor& object) {
+  DatasetLayout layout = like(object, group + "/slow_velocity");
+  layout.type = at::kFloat;
+  return layout;
 }
 
 }  // namespace
 
 void SlowMomentum::save(Hdf5File& file, const std::string& group) const {
-  if (velocity_.defined()) write(file, velocity_layout(group, velocity_.sizes()), velocity_);
+  if (velocity_.defined()) write(file, velocity_layout(group, velocity_), velocity_);
 }
 
 void SlowMomentum::load(const Hdf5File& file, const std::string& group, const SolverState& state) {
-  velocity_ = read_if_there(file, velocity_layout(group, state.object.sizes()));
+  velocity_ = read_if_there(file, velocity_layout(group, state.object));
 }
 
 Field slow_momentum_field(double& coefficient) {

@@ -83,6 +83,7 @@ struct StateLayout {
         origin{group + "/origin", at::kLong, {2}},
         root{group + "/background_root", at::kFloat, {state.probe.size(-1), state.probe.size(-1)}},
         intensities{group + "/intensities", at::kDouble, {state.position_corrections.size(0)}, 0} {
+    root.device = intensities.device = object.device;
     probe.shape.front() = kAnyLength;
   }
 };
@@ -307,10 +308,10 @@ class ChainRun {
   /// Per photon, of a few patterns.
   double loss_at_start(const SolverState& state) const {
     const std::int64_t few = std::min(kStartPatterns, problem_.patterns());
-    const at::Tensor batch = at::arange(few) * problem_.patterns() / few;
+    const at::Tensor batch =
+        (at::arange(few, problem_.frames.options()) * problem_.patterns()).floor_divide(few);
     const double share = static_cast<double>(few) / static_cast<double>(problem_.patterns());
-    const double loss =
-        gradient(problem_, state, batch.to(at::kLong), chain_.solver->gradient_options()).loss;
+    const double loss = gradient(problem_, state, batch, chain_.solver->gradient_options()).loss;
     return loss / (share * problem_.photons);
   }
 

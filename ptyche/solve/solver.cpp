@@ -220,6 +220,7 @@ std::vector<Field> fields(SolverOptions& options) {
        .help = "step size in the last pass of a link, in shares of the first pass's",
        .range = {0, 1},
        .internal = true},
+      device_field(options.device),
       {.name = "every",
        .target = &options.every,
        .unit = "passes",

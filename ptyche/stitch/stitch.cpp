@@ -60,8 +60,63 @@ Complex overlap_product(const std::complex<float>* a, const std::complex<float>*
   return sum;
 }
 
+/// overlap_product of patches `own` (k, N, N) with those of `all` (n, N, N) that lie `offset` (k,
+/// 2) px farther: (k) complex128, on any device.
+at::Tensor overlap_products(const at::Tensor& own, const at::Tensor& all, const at::Tensor& other,
+                            const at::Tensor& offset) {
+  const std::int64_t size = own.size(-1);
+  const auto along = [&](std::int64_t axis) {
+    return at::arange(size, offset.options()) - offset.select(1, axis).unsqueeze(1);
+  };
+  const at::Tensor row = along(0).unsqueeze(2), col = along(1).unsqueeze(1);
+  const at::Tensor inside = row.ge(0) * row.lt(size) * (col.ge(0) * col.lt(size));
+  const at::Tensor index =
+      (other.view({-1, 1, 1}) * size + row.clamp(0, size - 1)) * size + col.clamp(0, size - 1);
+  const at::Tensor theirs = all.view(-1).index_select(0, index.view(-1)).view_as(own);
+  return (own.conj() * theirs * inside).sum({1, 2}, false, at::kComplexDouble);
+}
+
+/// Of every patch (k) with each of its neighbours `near` (k, 1 + neighbours), itself the first:
+/// (k, neighbours) complex128 with the host.
+at::Tensor agreements(const at::Tensor& weighted, const at::Tensor& near,
+                      const at::Tensor& places) {
+  constexpr std::int64_t kAtOnce = 256;
+  const at::Tensor whole = places.to(at::kLong);
+  std::vector<at::Tensor> columns;
+  for (std::int64_t i = 1; i < near.size(1); ++i) {
+    const at::Tensor other = near.select(1, i).to(weighted.device());
+    const at::Tensor offset = whole.index_select(0, other) - whole;
+    std::vector<at::Tensor> parts;
+    for (std::int64_t first = 0; first < other.size(0); first += kAtOnce)
+      parts.push_back(overlap_products(weighted.slice(0, first, first + kAtOnce), weighted,
+                                       other.slice(0, first, first + kAtOnce),
+                                       offset.slice(0, first, first + kAtOnce)));
+    columns.push_back(at::cat(parts));
+  }
+  return at::stack(columns, 1).cpu();
+}
+
+/// links_between by LibTorch's operations.
+std::vector<std::vector<Link>> links_there(const at::Tensor& weighted, const at::Tensor& places) {
+  const std::vector<Corner> corners = as_corners(places.cpu());
+  const at::Tensor near = nearest_points(places.cpu().to(at::kDouble),
+                                         std::min<std::int64_t>(kNeighbours + 1, places.size(0)));
+  std::vector<std::vector<Link>> links(corners.size());
+  if (near.size(1) < 2) return links;
+  const at::Tensor found = agreements(weighted, near, places);
+  for (std::int64_t k = 0; k < near.size(0); ++k)
+    for (std::int64_t i = 1; i < near.size(1); ++i) {
+      const auto other = near[k][i].item<std::int64_t>();
+      const auto own = static_cast<std::size_t>(k), theirs = static_cast<std::size_t>(other);
+      if (overlap_by_half(corners[own], corners[theirs], weighted.size(1)))
+        links[own].push_back({theirs, Complex(found[k][i - 1].item().toComplexDouble())});
+    }
+  return links;
+}
+
 /// For every patch, how its neighbours' patches agree with it.
 std::vector<std::vector<Link>> links_between(const at::Tensor& weighted, const at::Tensor& places) {
+  if (!weighted.is_cpu()) return links_there(weighted, places);
   const std::vector<Corner> corners = as_corners(places);
   const at::Tensor nearest = nearest_points(
       places.to(at::kDouble), std::min<std::int64_t>(kNeighbours + 1, places.size(0)));
@@ -114,7 +169,7 @@ at::Tensor synchronise(const at::Tensor& patches, const at::Tensor& weights,
   auto* out = unit.data_ptr<c10::complex<float>>();
   for (const Complex& factor : factors)
     *out++ = c10::complex<float>(c10::complex<double>(factor * back));
-  return unit;
+  return unit.to(patches.device());
 }
 
 namespace {
@@ -134,7 +189,7 @@ CanvasLayout layout_of(const Patches& patches, const Reconstruction& canvas, std
   CanvasLayout layout = lay_on_object(
       positions, size, {canvas.object.size(0), canvas.object.size(1)}, patches.interpolation);
   layout.corners = layout.corners - static_cast<double>(size / 2);
-  return layout;
+  return to_device(layout, patches.patches.device());
 }
 
 /// Of the patches that the layout holds: (k, N, N) float32.
@@ -218,9 +273,11 @@ Reconstruction stitch(const Patches& patches, const Scan& scan) {
           "stitch: expected patches of the scan's {} patterns, found {} patches", scan.frames(),
           count);
   Reconstruction image = empty_reconstruction(scan, patches.interpolation);
-  image.probe = patches.probe;
-  image.background = patches.background;
-  at::Tensor object = at::zeros_like(image.object), weight = at::zeros_like(image.coverage);
+  image.probe = patches.probe.cpu();
+  if (patches.background.defined()) image.background = patches.background.cpu();
+  const at::TensorOptions there = patches.patches.options();
+  at::Tensor object = at::zeros(image.object.sizes(), there.dtype(at::kComplexFloat));
+  at::Tensor weight = at::zeros(image.object.sizes(), there.dtype(at::kFloat));
   const at::Tensor factors = phase_factors(patches, image);
   each_batch(patches, image, [&](const PatchBatch& batch) {
     const at::Tensor turned =
@@ -230,17 +287,18 @@ Reconstruction stitch(const Patches& patches, const Scan& scan) {
     weight += add_patches(batch.weights, batch.layout)[0];
   });
   const at::Tensor lit = lit_pixels(weight, kLitToShow);
-  image.object = mean_where_lit(object, weight, lit);
-  image.coverage = (weight / weight.max()).masked_fill(lit.logical_not(), 0);
+  image.object = mean_where_lit(object, weight, lit).cpu();
+  image.coverage = (weight / weight.max()).masked_fill(lit.logical_not(), 0).cpu();
   return image;
 }
 
 Agreement agreement_of(const Patches& patches, const Reconstruction& image) {
   const at::NoGradGuard no_grad;
-  at::Tensor distance = at::zeros_like(image.coverage), weight = at::zeros_like(distance),
-             squares = at::zeros_like(distance);
+  const at::Tensor object = image.object.to(patches.patches.device()).unsqueeze(0);
+  at::Tensor distance = at::zeros_like(image.coverage, patches.patches.options().dtype(at::kFloat));
+  at::Tensor weight = at::zeros_like(distance), squares = at::zeros_like(distance);
   each_batch(patches, image, [&](const PatchBatch& batch) {
-    const at::Tensor mean = extract_patches(image.object.unsqueeze(0), batch.layout);
+    const at::Tensor mean = extract_patches(object, batch.layout);
     const at::Tensor apart = squared_distance(batch.patches, mean, batch.weights);
     distance += add_patches(batch.weights * apart, batch.layout)[0];
     weight += add_patches(batch.weights, batch.layout)[0];
@@ -249,7 +307,8 @@ Agreement agreement_of(const Patches& patches, const Reconstruction& image) {
   const at::Tensor lit = lit_pixels(weight, kLitToShow);
   const at::Tensor seen = (weight.square() / squares).masked_fill(lit.logical_not(), 0);
   const at::Tensor variance = distance / (weight - squares / weight);
-  return {variance.masked_fill(seen.lt(kLeastSeen), std::numeric_limits<float>::quiet_NaN()), seen};
+  const float none = std::numeric_limits<float>::quiet_NaN();
+  return {variance.masked_fill(seen.lt(kLeastSeen), none).cpu(), seen.cpu()};
 }
 
 }  // namespace ptyche

@@ -17,11 +17,13 @@ namespace ptyche {
 ///   patches  (k, N, N) complex64 on whole pixels
 ///   weights  (N, N) float32 >= 0, of every patch
 ///   corners  (k, 2), whole-pixel place of each patch's pixel (0, 0)
-/// Returns (k) complex64 factors whose mean has phase 0; 1 for a patch that overlaps no other.
+/// All on one device, patches, weights and corners. Returns (k) complex64 factors there, whose mean
+/// has phase 0; 1 for a patch that overlaps no other.
 at::Tensor synchronise(const at::Tensor& patches, const at::Tensor& weights,
                        const at::Tensor& corners);
 
-/// Joins the patches into one object by their mean weighted with the probe's intensity,
+/// Joins the patches, on any device, into one object, with the host, by their mean weighted with
+/// the probe's intensity,
 ///   object(r) = sum_k w(r - r_k) patch_k(r - r_k) / sum_k w(r - r_k),  w = sum_m |P_m|^2,
 /// (or by the weights w that the patches bring), each patch first turned to the phase of its
 /// neighbours (synchronise), the probe moved by each position's fraction of a pixel, under bilinear

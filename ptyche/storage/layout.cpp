@@ -35,7 +35,7 @@ std::pair<double, double> range_of_numbers(const at::Tensor& values) {
 }  // namespace
 
 DatasetLayout like(const at::Tensor& example, const std::string& path, double least, double most) {
-  return {path, example.scalar_type(), example.sizes().vec(), least, most};
+  return {path, example.scalar_type(), example.sizes().vec(), least, most, example.device()};
 }
 
 void require_layout(const at::Tensor& values, const DatasetLayout& layout) {
@@ -53,7 +53,7 @@ void require_layout(const at::Tensor& values, const DatasetLayout& layout) {
 at::Tensor read(const Hdf5File& file, const DatasetLayout& layout) {
   at::Tensor values = file.read(layout.path).values;
   require_layout(values, layout);
-  return values;
+  return values.to(layout.device);
 }
 
 at::Tensor read_if_there(const Hdf5File& file, const DatasetLayout& layout) {

@@ -20,14 +20,16 @@ inline constexpr std::int64_t kAnyLength = -1;
 /// type   of the numbers, as LibTorch names it
 /// shape  lengths of the axes; kAnyLength = any
 /// least, most  range of all numbers (of a complex one's parts); NaN is in no range
+/// device  where what is read is to be
 struct DatasetLayout {
   std::string path;
   at::ScalarType type = at::kFloat;
   std::vector<std::int64_t> shape;
   double least = -kLargestNumber, most = kLargestNumber;
+  at::Device device = at::kCPU;
 };
 
-/// The layout of an array like `example`, anywhere in the range.
+/// The layout of an array like `example`, on its device, anywhere in the range.
 DatasetLayout like(const at::Tensor& example, const std::string& path,
                    double least = -kLargestNumber, double most = kLargestNumber);
 

@@ -9,7 +9,7 @@ AdamState new_adam_state(const std::vector<at::Tensor>& parameters) {
   for (const at::Tensor& parameter : parameters) {
     state.mean.push_back(at::zeros_like(parameter));
     state.variance.push_back(at::zeros_like(parameter));
-    state.steps.push_back(at::zeros({}, at::kFloat));
+    state.steps.push_back(at::zeros({}, parameter.options().dtype(at::kFloat)));
   }
   return state;
 }

@@ -66,7 +66,8 @@ at::Tensor ptychopinn_probe(const at::Tensor& probe, double input_scale, double 
 GroupLoss square_merged_loss(const at::Tensor& patches, const at::Tensor& merged,
                              const at::Tensor& probe, const CanvasLayout& layout,
                              const Measured& measured, const LossOptions& options) {
-  const at::Tensor square = central_square(layout.pattern_size, layout.pattern_size / 2);
+  const at::Tensor square =
+      central_square(layout.pattern_size, layout.pattern_size / 2).to(patches.device());
   const at::Tensor canvases =
       merge_patches(patches, square, select_patches(layout, merged), {.floor = kMergeFloor});
   const CanvasLayout tall = stacked(layout);

@@ -161,6 +161,7 @@ void warn_if_flat(const Model& model) {
 
 Model train(const std::vector<TrainingScan>& asked, const TrainOptions& options) {
   require_in_range(options);
+  require_device(options.device);
   require_scans(asked, options);
   const CatchInterrupts catching;
   const Key key = training_key(asked, options);
@@ -168,6 +169,8 @@ Model train(const std::vector<TrainingScan>& asked, const TrainOptions& options)
   const auto [groups, validated] = split_for_validation(asked.front().groups, options);
   scans.front().groups = groups;
   TrainingState state = begin(scans, options, key);
+  for (TrainingScan& one : scans) one.scan = one.scan.to(options.device);
+  move_to(state, options.device);
   PlacedScans placed = placed_scans(scans, state, options);
   Checkpoints checkpoints(options.checkpoint, key);
   Progress progress("train", state.total_steps, "patterns");
@@ -182,6 +185,7 @@ Model train(const std::vector<TrainingScan>& asked, const TrainOptions& options)
       warn("the object went flat in epoch {}; training goes back to the start at half the rate",
            state.epoch);
       restart_from_stem(state, options);
+      move_to(state, options.device);
     }
     if (positions_move_after(state, options)) {
       move_all_positions(state, scans, options);
@@ -194,6 +198,7 @@ Model train(const std::vector<TrainingScan>& asked, const TrainOptions& options)
   else
     checkpoints.remove();
   warn_if_flat(state.model);
+  move_to(state, at::kCPU);
   return finish_training(state, options);
 }
 

@@ -42,8 +42,9 @@ struct TrainOptions {
   double realspace_mae = 0;           ///< of its distance from the truth, >= 0
   StemOptions stem;
   Precision precision = Precision::automatic;
-  Engine engine = Engine::fused;              ///< how merge, forward model and loss are computed
-  ComputeDevice device = ComputeDevice::cpu;  ///< where they are; the network stays on the CPU
+  Engine engine = Engine::fused;  ///< how merge, forward model and loss are computed on the CPU
+  at::Device device = at::kCPU;   ///< where network and physics are; the first probe's solver and
+                                  ///< training on a universe stay on the CPU
   std::uint64_t seed = 1;
   std::filesystem::path start;  ///< a model whose network is trained further; empty = a new one
   std::filesystem::path checkpoint;  ///< where the state is kept while training; empty = nowhere

@@ -32,6 +32,7 @@ CanvasLayout layout_of(const Scan& scan, const GroupBatch& batch, const TrainOpt
   CanvasLayout layout = lay_out(scan.positions().index_select(0, batch.frames), batch.group,
                                 batch.count, scan.pattern_size(),
                                 bilinear ? Interpolation::bilinear : Interpolation::probe_fourier);
+  layout = to_device(layout, options.device);
   if (bilinear) return layout;
   layout.fractions.requires_grad_(options.positions != PositionFreedom::none);
   return layout;
@@ -55,11 +56,12 @@ Measured measured_of(const ScanState& state, const Scan& scan, const InputCache&
 BatchLoss misfit_of(const at::Tensor& patches, const GroupBatch& batch, const at::Tensor& probe,
                     const CanvasLayout& layout, const Measured& measured, LossKind kind,
                     const TrainOptions& options) {
-  const LossOptions how{.engine = options.engine, .kind = kind, .device = options.device};
+  const LossOptions how{.engine = options.engine, .kind = kind};
+  const at::Tensor merged = batch.merged.to(options.device);
   if (options.recipe == Recipe::ptychopinn)
-    return {square_merged_loss(patches, batch.merged, probe, layout, measured, how),
+    return {square_merged_loss(patches, merged, probe, layout, measured, how),
             static_cast<double>(measured.counts.numel())};
-  return {group_loss(patches, batch.merged, probe, layout, measured, how),
+  return {group_loss(patches, merged, probe, layout, measured, how),
           units_of(kind, measured.counts, measured.mask)};
 }
 
@@ -69,7 +71,7 @@ at::Tensor truth_under(const Scan& scan, const at::Tensor& frames, const char* w
           scan.source(), who);
   const at::Tensor corners =
       scan.positions().index_select(0, frames) - static_cast<double>(scan.pattern_size() / 2);
-  return extract_patches(scan.truth(), corners, scan.pattern_size());
+  return extract_patches(scan.truth(), corners.to(scan.device()), scan.pattern_size());
 }
 
 at::Tensor merged_frames(const GroupBatch& batch) {
@@ -82,11 +84,15 @@ Chunks network_on(const Model& model, const Scan& scan, const InputCache& inputs
   const at::Tensor frames = merged_frames(batch);
   const bool supervised = traits_of(model.network_options).supervised;
   const std::int64_t inseparable = model.network->patterns_per_input();
-  return {frames.size(0), std::max(kChunkPatterns / inseparable, std::int64_t{1}) * inseparable,
-          [&](std::int64_t first, std::int64_t count) {
+  // Chunks are for the CPU's threads.
+  const std::int64_t together =
+      options.device.is_cpu()
+          ? std::max(kChunkPatterns / inseparable, std::int64_t{1}) * inseparable
+          : frames.size(0);
+  return {frames.size(0), together, [&](std::int64_t first, std::int64_t count) {
             const at::Tensor own = frames.narrow(0, first, count);
             const at::Tensor channels = inputs.channels(own);
-            const Autocast autocast(options.precision);
+            const Autocast autocast(options.precision, options.device);
             return supervised ? model.network->maps(channels)
                               : patches_of(model, scan, own, channels);
           }};
@@ -172,8 +178,9 @@ PartLoss add_gradients(const StepPart& part, double share, const TrainingState& 
           part.scan.source(), state.step + 1);
   (share == 1 ? loss : loss * share).backward();
   network.backward(state.weights);
-  if (layout.fractions.grad().defined() && !warming_up(state, options))
-    part.of.position_gradient.index_add_(0, part.batch.frames, layout.fractions.grad(),
+  if (const at::Tensor& slope = layout.fractions.grad();
+      slope.defined() && !warming_up(state, options))
+    part.of.position_gradient.index_add_(0, part.batch.frames.to(slope.device()), slope,
                                          size / share);
   return {value, misfit.contrast, size};
 }
@@ -208,13 +215,16 @@ double InputCache::bytes() const {
 
 at::Tensor InputCache::channels(const at::Tensor& frames) const {
   if (!channels_.defined()) return input_channels(model_, scan_, frames, engine_);
-  return channels_.index_select(0, row_of_frame_.index_select(0, frames))
-      .contiguous(at::MemoryFormat::ChannelsLast);
+  return channels_.index_select(0, rows_of(frames)).contiguous(at::MemoryFormat::ChannelsLast);
 }
 
 at::Tensor InputCache::counts(const at::Tensor& frames) const {
   if (!counts_.defined()) return counts_in_fft_order(scan_, frames);
-  return counts_.index_select(0, row_of_frame_.index_select(0, frames));
+  return counts_.index_select(0, rows_of(frames));
+}
+
+at::Tensor InputCache::rows_of(const at::Tensor& frames) const {
+  return row_of_frame_.index_select(0, frames).to(counts_.device());
 }
 
 GroupLoss supervised_loss(const at::Tensor& maps, const Scan& scan, const at::Tensor& frames) {
@@ -317,7 +327,7 @@ void move_positions(const TrainingState& state, ScanState& of, const Scan& scan,
   if (limit > 0)
     of.position_corrections = corrections_of_all(
         scan, used,
-        of_used(of.position_corrections) + position_step(of_used(of.position_gradient), mean,
+        of_used(of.position_corrections) + position_step(of_used(of.position_gradient.cpu()), mean,
                                                          of_used(scan.positions()), curvature,
                                                          limit, options.positions));
   of.mean_position_gradient.index_copy_(0, used, mean);

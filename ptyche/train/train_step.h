@@ -24,6 +24,8 @@ class InputCache {
   at::Tensor counts(const at::Tensor& frames) const;    ///< (k, N, N) float32, FFT order
 
  private:
+  at::Tensor rows_of(const at::Tensor& frames) const;  ///< of the caches, where these are
+
   Model model_;  // its own: the state's moves when a training starts anew
   const Scan& scan_;
   Engine engine_;

@@ -344,6 +344,37 @@ TrainingState state_around(Model model, std::int64_t frames) {
   return state_around(std::move(model), std::vector<std::int64_t>{frames});
 }
 
+namespace {
+
+void move_tensor(at::Tensor& tensor, at::Device device) {
+  if (!tensor.defined()) return;
+  const bool trained = tensor.requires_grad();
+  tensor = tensor.detach().to(device).requires_grad_(trained);
+}
+
+void move_adam(AdamState& adam, at::Device device) {
+  for (auto* moments : {&adam.mean, &adam.variance, &adam.steps})
+    for (at::Tensor& tensor : *moments) move_tensor(tensor, device);
+}
+
+void move_own_parts(ScanState& of, at::Device device) {
+  for (at::Tensor* tensor : {&of.model.stem_probe, &of.model.probe, &of.model.background,
+                             &of.probe_parts, &of.background_root, &of.averaged_probe_parts,
+                             &of.averaged_background_root, &of.position_gradient})
+    move_tensor(*tensor, device);
+  move_adam(of.probe_adam, device);
+  move_adam(of.background_adam, device);
+}
+
+}  // namespace
+
+void move_to(TrainingState& state, at::Device device) {
+  move_network(*state.model.network, device);
+  for (at::Tensor& mean : state.averaged_weights) move_tensor(mean, device);
+  move_adam(state.network_adam, device);
+  for (std::size_t scan = 0; scan < state.scans(); ++scan) move_own_parts(state.of(scan), device);
+}
+
 std::vector<std::vector<ScanBatch>> batches_of(const std::vector<TrainingScan>& scans,
                                                const TrainOptions& options, std::int64_t epoch) {
   std::vector<WeightedGroups> groups;

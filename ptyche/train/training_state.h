@@ -53,6 +53,10 @@ TrainingState start_training(const Scan& scan, const Groups& groups, const Train
 TrainingState state_around(Model model, const std::vector<std::int64_t>& frames);
 TrainingState state_around(Model model, std::int64_t frames);
 
+/// The network and all arrays of the state but the positions' corrections to a device; what is to
+/// be trained stays so.
+void move_to(TrainingState& state, at::Device device);
+
 /// Marks what the options let training change beside the network: probe, background.
 void require_gradients(TrainingState& state, const TrainOptions& options);
 

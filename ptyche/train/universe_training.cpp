@@ -274,6 +274,9 @@ void end_universe_epoch(TrainingState& state, const Universe& universe,
 
 Model train_on_universe(const Universe& universe, const TrainOptions& options) {
   require_in_range(options);
+  require(options.device.is_cpu(),
+          "--universe: its scans are trained on by the CPU, found --device {}",
+          options.device.str());
   require(traits_of(options.network).has_stem && options.recipe == Recipe::ptyche,
           "--universe: expected a network with a physics stem, trained in our way, found {}",
           options.network.name);

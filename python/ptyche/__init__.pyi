@@ -109,7 +109,7 @@ class _Reconstruct(Protocol):
     position_step: largest move of a position in two epochs, about (0..10, px, default 0.1)
     tv_weight: weight of the patches' total variation in the loss, which makes them smooth (0..1e+06, default 0.0)
     realspace_mae_weight: weight in the loss of the patches' distance from the true object, which only a simulated scan has (0..1e+06, default 0.0)
-    device: processor for the physics of training; the network stays on the CPU, auto is cpu ('auto' | 'cpu' | 'cuda', default 'auto')
+    device: processor for data and arithmetic; cuda needs ./run build cuda and an NVIDIA GPU, auto is cpu ('auto' | 'cpu' | 'cuda', default 'auto')
     engine: implementation of the physics (ptyche info --engines) ('fused' | 'reference', default 'fused')
     precision: number type of the network's arithmetic; auto = bfloat16 where the processor is faster with it ('auto' | 'float32' | 'bfloat16', default 'auto')
     batch: patterns at a time at inference; no influence on the image (1..1e+06, patterns, default 64)
@@ -309,6 +309,7 @@ class _Solve(Protocol):
     interpolation: treatment of patches between pixels: move the probe (does not blur) or interpolate the object ('probe_fourier' | 'bilinear', default 'probe_fourier')
     max_amplitude: largest amplitude of the object; 0 = not limited (0..1e+06, default 0.0)
     probe_support: radius outside which the probe is set to zero; 0 = not limited (0..2, N/2, default 0.0)
+    device: processor for data and arithmetic; cuda needs ./run build cuda and an NVIDIA GPU, auto is cpu ('auto' | 'cpu' | 'cuda', default 'auto')
     every: interval of the evaluations: held-out R-factor, pictures, a line of progress.csv (1..1e+06, passes, default 10)
     seed: seed of the order of patterns and of the hold-out (default 1)
     batch: patterns per gradient step: 16, in large scans a 64th of all (ml: auto); patterns per step: an eighth of all, at least 16 (lsqml: auto); patterns per step of background and positions: 16, in large scans a 64th of all (epie, rpie, dm, raar: auto) (1..1e+06, patterns, default 'auto')
@@ -393,6 +394,7 @@ class _Solve(Protocol):
         interpolation: Literal['probe_fourier', 'bilinear'] | None = ...,
         max_amplitude: SupportsFloat | str | None = ...,
         probe_support: SupportsFloat | str | None = ...,
+        device: Literal['auto', 'cpu', 'cuda'] | None = ...,
         every: SupportsIndex | None = ...,
         seed: SupportsIndex | None = ...,
         batch: SupportsFloat | str | None = ...,
@@ -478,6 +480,7 @@ class _Solve(Protocol):
         interpolation: Literal['probe_fourier', 'bilinear'] | None = ...,
         max_amplitude: SupportsFloat | str | None = ...,
         probe_support: SupportsFloat | str | None = ...,
+        device: Literal['auto', 'cpu', 'cuda'] | None = ...,
         every: SupportsIndex | None = ...,
         seed: SupportsIndex | None = ...,
         batch: SupportsFloat | str | None = ...,
@@ -624,7 +627,7 @@ class _Train(Protocol):
     position_step: largest move of a position in two epochs, about (0..10, px, default 0.1)
     tv_weight: weight of the patches' total variation in the loss, which makes them smooth (0..1e+06, default 0.0)
     realspace_mae_weight: weight in the loss of the patches' distance from the true object, which only a simulated scan has (0..1e+06, default 0.0)
-    device: processor for the physics of training; the network stays on the CPU, auto is cpu ('auto' | 'cpu' | 'cuda', default 'auto')
+    device: processor for data and arithmetic; cuda needs ./run build cuda and an NVIDIA GPU, auto is cpu ('auto' | 'cpu' | 'cuda', default 'auto')
     engine: implementation of the physics (ptyche info --engines) ('fused' | 'reference', default 'fused')
     precision: number type of the network's arithmetic; auto = bfloat16 where the processor is faster with it ('auto' | 'float32' | 'bfloat16', default 'auto')
     nll_weight: weight of the Poisson likelihood of the counts in the loss, which is all of it where neither weight is given; where both weights are above 0 their ratio counts (0..1e+06, default 0.0)
@@ -886,6 +889,7 @@ class _Infer(Protocol):
     seed: seed of the choice of held-out patterns (default 1)
     batch: patterns at a time at inference; no influence on the image (1..1e+06, patterns, default 64)
     background: fitted background per detector pixel, where the model has none (default False)
+    device: processor for data and arithmetic; cuda needs ./run build cuda and an NVIDIA GPU, auto is cpu ('auto' | 'cpu' | 'cuda', default 'auto')
     engine: implementation of the physics (ptyche info --engines) ('fused' | 'reference', default 'fused')
     precision: number type of the network's arithmetic; auto = bfloat16 where the processor is faster with it ('auto' | 'float32' | 'bfloat16', default 'auto')
     n_subsample: number of patterns that are used, drawn at random; 0 = all (0..1e+09, patterns, default 0)
@@ -951,6 +955,7 @@ class _Infer(Protocol):
         seed: SupportsIndex | None = ...,
         batch: SupportsIndex | None = ...,
         background: bool | None = ...,
+        device: Literal['auto', 'cpu', 'cuda'] | None = ...,
         engine: Literal['fused', 'reference'] | None = ...,
         precision: Literal['auto', 'float32', 'bfloat16'] | None = ...,
         n_subsample: SupportsIndex | None = ...,
@@ -1017,6 +1022,7 @@ class _Infer(Protocol):
         seed: SupportsIndex | None = ...,
         batch: SupportsIndex | None = ...,
         background: bool | None = ...,
+        device: Literal['auto', 'cpu', 'cuda'] | None = ...,
         engine: Literal['fused', 'reference'] | None = ...,
         precision: Literal['auto', 'float32', 'bfloat16'] | None = ...,
         n_subsample: SupportsIndex | None = ...,

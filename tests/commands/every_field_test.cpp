@@ -105,8 +105,10 @@ TEST(Verbs, AcceptNoOptionThatTheyDoNotLookAt) {
     EXPECT_TRUE(refuses(verb, {"--source-distance", "1"})) << verb;
     EXPECT_FALSE(refuses(verb, {"--flip-x"})) << verb;
   }
-  for (const char* verb : {"infer", "solve", "grid-lines", "dose-response"})
+  for (const char* verb : {"grid-lines", "dose-response"})
     EXPECT_TRUE(refuses(verb, {"--device", "cpu"})) << verb;
+  for (const char* verb : {"train", "infer", "solve", "reconstruct"})
+    EXPECT_FALSE(refuses(verb, {"--device", "cpu"})) << verb;
   EXPECT_TRUE(refuses("reconstruct", {"--averaging", "0.5"})) << "internal";
 }
 

@@ -35,8 +35,7 @@ T dark(const LossInputs<T>& inputs) {
 /// The merge weight (N, N) of a pattern with a patch.
 template <class T>
 const T* weight_of(const LossInputs<T>& inputs, std::int64_t pattern, ThreadScratch<T>& own) {
-  if (inputs.merge_weight)
-    return inputs.merge_weight + inputs.patch_of[pattern] * inputs.weight_step;
+  if (inputs.merge_weight) return inputs.merge_weight;
   return own.context.kernels.moved_weight(own.context, inputs.positions[pattern], own);
 }
 

@@ -22,17 +22,15 @@ struct LossInputs {
   bool want_gradient = true;
   bool want_position = true;  ///< by corner; false where the corners are constants
 
-  const T* probe = nullptr;         ///< (modes, N, N, 2)
-  const bool* mask = nullptr;       ///< (N, N)
-  const T* background = nullptr;    ///< (N, N) or nullptr
-  const T* transfer = nullptr;      ///< as KernelContext's
-  const T* merge_weight = nullptr;  ///< (N, N), or (merged, N, N) with weight_step; nullptr: of
-                                    ///< the moved probe, made when wanted (CPU only)
-  std::int64_t weight_step = 0;     ///< N^2, else 0
-  const T* counts = nullptr;        ///< (patterns, N, N)
-  const T* patches = nullptr;       ///< (merged, N, N, 2); nullptr for a whole object
-  const T* object = nullptr;        ///< (rows, cols, 2); nullptr where patches are merged
-  std::vector<PatchPosition> positions;                  ///< (patterns)
+  const T* probe = nullptr;              ///< (modes, N, N, 2)
+  const bool* mask = nullptr;            ///< (N, N)
+  const T* background = nullptr;         ///< (N, N) or nullptr
+  const T* transfer = nullptr;           ///< as KernelContext's
+  const T* merge_weight = nullptr;       ///< (N, N); nullptr: of the moved probe, made when wanted
+  const T* counts = nullptr;             ///< (patterns, N, N)
+  const T* patches = nullptr;            ///< (merged, N, N, 2); nullptr for a whole object
+  const T* object = nullptr;             ///< (rows, cols, 2); nullptr where patches are merged
+  std::vector<PatchPosition> positions;  ///< (patterns)
   std::vector<std::int64_t> pattern_of, first_of_group;  ///< patterns sorted by group; (groups + 1)
   std::vector<std::int64_t> patch_of;                    ///< (patterns) row of `patches`, or -1
 
