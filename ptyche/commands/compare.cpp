@@ -59,8 +59,8 @@ void run_compare(const CompareVerbOptions& options) {
   std::optional<OutputFolder> folder;
   if (!options.output.empty())
     folder.emplace(options.output, folder_use(options.overwrite), kFiles);
-  const Reconstruction image = read_object_file(options.image);
-  const Reconstruction reference = read_object_file(options.reference);
+  const Reconstruction image = read_object_file(result_file(options.image));
+  const Reconstruction reference = read_object_file(result_file(options.reference));
   const std::optional<Window> window = window_of(options.window);
   const ComparedImages compared =
       with_context(options.image.string() + " against " + options.reference.string() + ": object",
@@ -86,7 +86,7 @@ Command compare_command() {
               "and what is left: errors, structural similarity, Fourier ring correlation, each "
               "beside what a flat object and B blurred by 1 pixel would get. With -o also "
               "compare.json, figures and report.html.",
-          .arguments = {{"A", &options->image, "reconstruction to judge"},
+          .arguments = {{"A", &options->image, "reconstruction to judge, or its folder"},
                         {"B", &options->reference,
                          "what it is measured against: a reconstruction, or a simulated scan for "
                          "its truth"}},

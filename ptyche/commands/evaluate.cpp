@@ -47,7 +47,7 @@ Scan as_the_image_used_it(const Scan& scan, const Reconstruction& image,
 
 void run_evaluate(EvaluateVerbOptions options) {
   options.scan.seed = options.seed;
-  const Reconstruction image = read_reconstruction(options.image);
+  const Reconstruction image = read_reconstruction(result_file(options.image));
   Scan scan = read_turned_scan(options.scan);
   require(image.probe.size(-1) == scan.pattern_size(),
           "{}: expected a probe of the scan's {} x {} pixels, found {} x {}",
@@ -75,7 +75,7 @@ Command evaluate_command() {
           "file, where the image was made of this scan; with --hold-out, --hold-out-file or "
           "--unseen-half it is as they say, and refused where they call patterns held out that the "
           "image was made of.",
-      .arguments = {{"RECONSTRUCTION", &options->image, "reconstruction.h5"},
+      .arguments = {{"RECONSTRUCTION", &options->image, "reconstruction.h5, or its folder"},
                     {"SCAN", &options->scan.file, scan_formats() + " file"}},
       .options = joined({{{.name = "output",
                            .target = &options->output,

@@ -80,8 +80,7 @@ std::optional<Window> empty_window(const std::vector<std::int64_t>& box) {
 }
 
 void run_report(const ReportVerbOptions& options) {
-  const bool folder = fs::is_directory(options.result);
-  const fs::path file = folder ? options.result / "reconstruction.h5" : options.result;
+  const fs::path file = result_file(options.result);
   const fs::path beside = file.parent_path().empty() ? fs::path(".") : file.parent_path();
   const fs::path output = options.output.empty() ? beside : options.output;
   ReportContent content{.empty = empty_window(options.empty)};

@@ -81,6 +81,7 @@ void require_automatic(const SolveVerbOptions& options) {
 SolveVerbOptions resolved(SolveVerbOptions options) {
   if (options.solver.chain.empty()) require_automatic(options);
   options.scan.seed = options.solver.seed;
+  if (!options.start.empty()) options.start = result_file(options.start);
   for (const auto& [name, given] : options.of_solvers) {
     if (given.number) set_option(options.solver, name, fmt::format("{}", *given.number));
     if (given.word != "auto") set_option(options.solver, name, given.word);
@@ -303,7 +304,9 @@ std::vector<Field> solver_option_list(SolveVerbOptions& options) {
        own_option_list(options.of_solvers),
        {{.name = "start",
          .target = &options.start,
-         .help = "result to start from, of ptyche or another program; none = a flat object"},
+         .help =
+             "result to start from, of ptyche (its folder, too) or another program; none = a flat "
+             "object"},
         {.name = "resume",
          .target = &options.resume,
          .help = "continuation from the folder's checkpoint, or a start where there is none"},

@@ -88,13 +88,9 @@ std::optional<fs::file_time_type> time_of(const fs::path& file) {
   return none ? std::nullopt : std::optional(time);
 }
 
-fs::path file_of(const fs::path& result) {
-  return fs::is_directory(result) ? result / "reconstruction.h5" : result;
-}
-
 void run_view(const ViewVerbOptions& options) {
   const CatchInterrupts catching;
-  const fs::path file = file_of(options.result), other = file_of(options.other);
+  const fs::path file = result_file(options.result), other = result_file(options.other);
   const auto times = [&] { return std::pair{time_of(file), time_of(other)}; };
   LiveBoard board;
   auto shown = times();

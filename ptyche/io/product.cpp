@@ -214,6 +214,11 @@ Reconstruction read_content(const Hdf5File& file) {
 
 }  // namespace
 
+std::filesystem::path result_file(const std::filesystem::path& named) {
+  std::error_code none;
+  return std::filesystem::is_directory(named, none) ? named / "reconstruction.h5" : named;
+}
+
 Reconstruction read_reconstruction(const std::filesystem::path& path) {
   return with_file(path, [&] { return read_content(Hdf5File::open(path)); });
 }

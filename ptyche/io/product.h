@@ -27,6 +27,10 @@ void write_reconstruction(const std::filesystem::path& file, const Reconstructio
 /// `stands_in` is 1, by which our readers of scans pass it over. Throws as above.
 void write_unsolved(const std::filesystem::path& file, const Reconstruction& image);
 
+/// What a user names who names a result: of a folder that a verb has written into, the product in
+/// it; any other path is itself.
+std::filesystem::path result_file(const std::filesystem::path& named);
+
 /// Reads a product (ours, or any with object, probe and positions). Of several object layers the
 /// product is taken, of several coherent probe modes the first; where /ptyche is missing, coverage
 /// is 1 everywhere, all patterns count as used and patches are bilinear. Throws InvalidInput naming

@@ -14,6 +14,7 @@
 #include "ptyche/core/progress.h"
 #include "ptyche/data/array.h"
 #include "ptyche/data/probe.h"
+#include "ptyche/io/product.h"
 #include "ptyche/io/readers.h"
 #include "ptyche/io/result.h"
 #include "ptyche/prepare/examine.h"
@@ -257,7 +258,7 @@ std::vector<Field> fields(ProbeChoice& choice) {
          .help = "first probe: auto (the file's, or one found from the patterns where the file has "
                  "none or that one explains more), library (auto, kept ones first: see probes), "
                  "scan (the file's), zone-plate, electron, disk, gaussian (by their own options), "
-                 "or the path of a result or of an .npy file"}},
+                 "or the path of a result, its folder or an .npy file"}},
        fields(choice.optics)});
 }
 
@@ -273,7 +274,9 @@ FirstProbe with_first_probe(const Scan& scan, const ProbeChoice& choice, const K
   return {with_context("--probe", [&] { return calibrated(scan, probe); })};
 }
 
-at::Tensor read_any_probe(const std::filesystem::path& file) {
+at::Tensor read_any_probe(const std::filesystem::path& named) {
+  std::filesystem::path file = result_file(named);
+  if (file != named && !std::filesystem::exists(file)) file = named / "model.ptyche";
   if (!is_hdf5(file)) return as_probe(read_npy_file(file).values, file.string());
   const Hdf5File opened = Hdf5File::open(file);
   for (const char* own : {"ptyche_model/probe", "ptyche_probe/probe"})

@@ -47,8 +47,8 @@ struct KeepProbe {
 FirstProbe with_first_probe(const Scan& scan, const ProbeChoice& choice, const KeepProbe& keep = {},
                             const std::optional<ExamineOptions>& positions = {});
 
-/// The probe of an .npy file, a result of any program, a model or a file of the library, (modes, N,
-/// N) complex64. Throws InvalidInput where there is none.
+/// The probe of an .npy file, a result of any program, a model, a file of the library or a folder
+/// with a product or a model, (modes, N, N) complex64. Throws InvalidInput where there is none.
 at::Tensor read_any_probe(const std::filesystem::path& file);
 
 struct RefinedProbe {

@@ -72,6 +72,12 @@ TEST(Product, GivesBackWhatWasDoneAndHowItWasJudged) {
   EXPECT_EQ(stored.trust->reason, "why");
 }
 
+TEST(ResultFile, OfAFolderIsTheProductInItAndOfAFileItself) {
+  const TestFolder folder;
+  EXPECT_EQ(result_file(folder.path()), folder.path() / "reconstruction.h5");
+  EXPECT_EQ(result_file(folder.path() / "other.h5"), folder.path() / "other.h5");
+}
+
 TEST(Product, GivesBackWhatItWrote) {
   const TestFolder folder;
   for (const double pixel_m : {0.0, 31.7e-9}) {
