@@ -304,9 +304,7 @@ std::vector<Field> solver_option_list(SolveVerbOptions& options) {
        own_option_list(options.of_solvers),
        {{.name = "start",
          .target = &options.start,
-         .help =
-             "result to start from, of ptyche (its folder, too) or another program; none = a flat "
-             "object"},
+         .help = "result to start from, of any program, or its folder; none = a flat object"},
         {.name = "resume",
          .target = &options.resume,
          .help = "continuation from the folder's checkpoint, or a start where there is none"},

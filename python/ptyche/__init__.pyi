@@ -326,7 +326,7 @@ class _Solve(Protocol):
     still: least change of the image in five passes, over its contrast, below which the solver ends; 0 = never (lbfgs: 0) (0..1, contrast, default 'auto')
     slow_phase: corrections, before the first pass, of waves of the phase longer than the probe, by the tilt of each pattern's exit wave; kept where they lower the loss (lbfgs: 1) (0..100, corrections, default 'auto')
     momentum: momentum coefficient: share of the last update that is added to the next one (lsqml: 0.5; epie, rpie: 0) (0..0.99, default 'auto')
-    start: result to start from, of ptyche (its folder, too) or another program; none = a flat object (default '')
+    start: result to start from, of any program, or its folder; none = a flat object (default '')
     resume: continuation from the folder's checkpoint, or a start where there is none (default False)
     overwrite: new start where the output folder holds results, which are moved to FOLDER.old (default False)
     half_sets: two more images, of the odd and of the even patterns, each from a flat object, and their correlation (default False)
