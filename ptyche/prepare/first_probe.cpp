@@ -258,7 +258,7 @@ std::vector<Field> fields(ProbeChoice& choice) {
          .help = "first probe: auto (the file's, or one found from the patterns where the file has "
                  "none or that one explains more), library (auto, kept ones first: see probes), "
                  "scan (the file's), zone-plate, electron, disk, gaussian (by their own options), "
-                 "or the path of a result, its folder or an .npy file"}},
+                 "or the path of a result or of an .npy file"}},
        fields(choice.optics)});
 }
 
