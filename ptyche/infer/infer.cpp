@@ -85,8 +85,7 @@ Patches infer(const Model& model, const Scan& scan, const InferOptions& options)
   Patches found{.patches = at::cat(patches),
                 .frames = frames,
                 .probe = lit.probe,
-                // A network for any scan has been shown the patterns without it.
-                .background = model.any_scan ? at::Tensor() : lit.background,
+                .background = lit.background,
                 .interpolation = Interpolation::probe_fourier};
   if (model.recipe == Recipe::ptychopinn) {
     found.interpolation = Interpolation::bilinear;

@@ -47,8 +47,8 @@ at::Tensor channels_of_chunk(const Model& model, const Scan& scan, const at::Ten
                              Engine engine) {
   const at::Tensor mask = mask_in_fft_order(scan);
   at::Tensor counts = counts_in_fft_order(scan, frames);
-  if (model.any_scan && model.background.defined())
-    counts = (counts - to_fft_order(model.background)).clamp_min_(0);
+  if (model.stem_background.defined())
+    counts = (counts - to_fft_order(model.stem_background)).clamp_min_(0);
   const at::Tensor amplitudes = counts.sqrt_() * mask;
   if (!traits_of(model.network_options).has_stem)
     return to_centred(amplitudes).mul(model.input_scale).unsqueeze(1);
@@ -174,7 +174,8 @@ Model at_dose_of(const Scan& scan, Model model) {
         scan.source(), ratio);
   model.stem_probe = model.stem_probe * std::sqrt(ratio);
   model.probe = model.probe * std::sqrt(ratio);
-  if (model.background.defined()) model.background = model.background * ratio;
+  for (at::Tensor* background : {&model.background, &model.stem_background})
+    if (background->defined()) *background = *background * ratio;
   model.input_scale /= std::sqrt(ratio);
   model.photons *= ratio;
   return model;
@@ -189,7 +190,8 @@ Model on_device(const Model& model, at::Device device) {
   const std::vector<at::Tensor> to = there.network->parameters();
   for (std::size_t i = 0; i < to.size(); ++i) to[i].copy_(from[i]);
   move_network(*there.network, device);
-  for (at::Tensor* array : {&there.stem_probe, &there.probe, &there.background})
+  for (at::Tensor* array :
+       {&there.stem_probe, &there.probe, &there.background, &there.stem_background})
     if (array->defined()) *array = array->to(device);
   return there;
 }

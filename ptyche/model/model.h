@@ -49,9 +49,10 @@ at::Tensor central_square(std::int64_t size, std::int64_t side);
 struct LearnedScan {
   at::Tensor stem_probe;  ///< (modes, N, N) complex64, inside the physics stem; frozen in training
   at::Tensor probe;       ///< (modes, N, N) complex64, trained with the network
-  /// (N, N) float32 counts, zero frequency at N/2; undefined = none. A network for any scan is
-  /// shown patterns less it, one of own scans has learned patterns with it.
-  at::Tensor background;
+  at::Tensor background;  ///< (N, N) float32 counts, zero frequency at N/2; undefined = none
+  /// Likewise, taken from the patterns before the physics stem sees them; of a scan that a network
+  /// for any scan is used on, never of one that it was trained on.
+  at::Tensor stem_background;
   at::Tensor position_corrections;  ///< (n, 2) float64 px, what training added to the positions of
                                     ///< this scan; undefined = nothing
   double input_scale = 1;           ///< what sqrt(counts) is multiplied by, frozen in training

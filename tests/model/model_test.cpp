@@ -122,7 +122,7 @@ TEST(ModelFor, OfSeveralScansKeepsItsProbeForAScanThatHasNone) {
   EXPECT_TRUE(at::equal(model_for(Scan(fields), model_of_two()).probe, 2 * small_scan().probe()));
 }
 
-TEST(InputChannels, OfANetworkForAnyScanAreThoseOfThePatternsWithoutTheirBackground) {
+TEST(InputChannels, AreThoseOfThePatternsWithoutTheBackgroundOfTheStem) {
   const Scan clean = small_scan();
   const at::Tensor background = at::arange(16, at::kFloat).view({16, 1}).expand({16, 16});
   ScanFields fields = clean.fields();
@@ -132,7 +132,7 @@ TEST(InputChannels, OfANetworkForAnyScanAreThoseOfThePatternsWithoutTheirBackgro
   Model model = model_for(clean, shipped_model());
   const at::Tensor frames = at::arange(8, at::kLong);
   const at::Tensor without = input_channels(model, clean, frames);
-  model.background = background;
+  model.stem_background = background;
   EXPECT_LT((input_channels(model, scan, frames) - without).abs().max().item<double>(), 1e-3);
 }
 
