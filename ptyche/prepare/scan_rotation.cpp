@@ -325,9 +325,9 @@ Solved refined(const Scan& scan, const PhaseEnergy& energy, const Solved& start)
   Solved last = start;
   for (int round = 0; round < kMostRounds; ++round) {
     const double before = last.guess.turn.degrees;
-    const at::Tensor phase = energy.phase_of(last.solve->probe);
+    const at::Tensor phase = energy.phase_of(last.solve->image.probe);
     Solved next{nearby_turn(energy, last.guess, energy.gradients(phase))};
-    next.solve = solved_with(scan, next.guess, last.solve->probe);
+    next.solve = solved_with(scan, next.guess, last.solve->image.probe);
     if (!next.solve) break;
     last = next;
     if (std::abs(last.guess.turn.degrees - before) < kRests) break;
@@ -352,7 +352,7 @@ ScanRotation without_curl(const Scan& scan, const Deflections& field, const Solv
   if (curl.left >= kHardlyCurl || std::abs(more) >= kSameTurn) return best.guess.turn;
   Solved turned = best;
   turned.guess.turn.degrees += more;
-  if (best.solve) turned.solve = solved_with(scan, turned.guess, best.solve->probe);
+  if (best.solve) turned.solve = solved_with(scan, turned.guess, best.solve->image.probe);
   detail(
       "without curl: {:.1f} degrees for {:.1f}, a share of {:.3f} of it is left; explained {:.4f} "
       "for {:.4f}",

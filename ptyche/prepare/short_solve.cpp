@@ -68,7 +68,7 @@ std::optional<ShortSolve> solve_shortly(const Scan& scan, const at::Tensor& prob
     if (result.end != ChainEnd::done) return std::nullopt;
     const HeldOutFit fit = held_out_fit(result.image, own);
     if (!std::isfinite(fit.deviance)) return std::nullopt;
-    return ShortSolve{fit, result.image.probe, result.image};
+    return ShortSolve{fit, result.image};
   } catch (const InvalidInput&) {
     return std::nullopt;
   }

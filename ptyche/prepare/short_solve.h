@@ -36,8 +36,7 @@ Scan middle_of(const Scan& scan, std::int64_t most);
 
 struct ShortSolve {
   HeldOutFit fit;
-  at::Tensor probe;  ///< refined, (modes, N, N) complex64
-  Reconstruction image = {};
+  Reconstruction image;  ///< with the refined probe
 };
 
 /// A chain from `probe` (modes, N, N), complex and of any power, and a flat object; says nothing.

@@ -93,7 +93,7 @@ struct Gelu {
   return {z < 0.0F ? tail : 1.0F - tail, 0.39894228F * bell};
 }
 
-/// Calls column(first, count) for each register's width of a period.
+/// Calls column(first) for each register's width of a period.
 template <class Column>
 [[gnu::always_inline]] inline void for_columns(const NormImage& image, const Column& column) {
   for (std::int64_t first = 0; first < image.period; first += kWide) column(first);
@@ -112,8 +112,8 @@ template <class Each>
 /// Numbers that are summed in float before they go on in double.
 inline constexpr std::int64_t kSummed = 256;
 
-/// Adds the sums of two numbers of each element to sums, (2, period); each(at, count, a, b) adds
-/// to a and b.
+/// Adds the sums of two numbers of each element to sums, (2, period); each(first, at, count, a, b)
+/// adds to a and b.
 template <class Each>
 [[gnu::always_inline]] inline void add_sums(const NormImage& image, double* sums,
                                             const Each& each) {
