@@ -140,17 +140,21 @@ void run_infer(InferVerbOptions options, const std::string& options_json) {
       options.model.empty() ? shipped_model() : read_model(model_file_at(options.model));
   const auto [scan, background] = scan_to_infer(options, trained);
   Model model = model_for(scan, trained, source_of(options.probe));
-  if (background.defined()) model.background = background;
+  model.stem_background = background;
   const Scan placed = placed_by(model, scan);
   const Patches patches = infer(model, placed, options.infer);
   Reconstruction image = image_of(patches, placed, options.infer);
   Scores scores{.seconds = watch.seconds()};
-  if (options.model.empty() && !options.no_trust) scores.trust = trusted(patches, image, placed);
+  const bool judged = options.model.empty() && !options.no_trust;
+  if (judged) scores.trust = trusted(patches, image, placed);
   record.stamp(image, model, {});
   write_image(options.output, image, placed, scores, {});
   if (options.arrays) write_arrays(options.output, image);
   write_ptychopinn_pictures(options.output, image, scan, options.pictures);
   keep_probe_of(options.keep_probe, image);
+  if (judged && !scores.trust && interrupted())
+    throw Interrupted("stopped while the trust in the image was measured; the image is kept in " +
+                      options.output.string());
 }
 
 Command declare(const std::shared_ptr<InferVerbOptions>& options) {

@@ -176,6 +176,8 @@ void examine_physics(TrustEvidence& evidence, const Scan& scan) {
   evidence.used_left = evidence.again_used_left = kNaN;
   if (part.frames() < kLeastPatterns) return;
   std::array<double, 2> elsewhere{kNaN, kNaN};
+  Progress progress("trust", 1, "scans");
+  progress.step(0, 0, "");
   side_by_side(3, [&](std::int64_t job) {
     if (job == 0) return solve_twice(evidence, part, scan.probe());
     const double factor = job == 1 ? kScale : 1 / kScale;

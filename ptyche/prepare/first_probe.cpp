@@ -285,6 +285,7 @@ at::Tensor read_any_probe(const std::filesystem::path& named) {
 }
 
 RefinedProbe with_refined_probe(const Scan& scan, bool background) {
+  const CatchInterrupts catching;
   const Chain chain{{"rpie", 10}, {"lbfgs", 20}};
   const Scan part = middle_of(scan, kRefinedBy);
   std::array<std::optional<ShortSolve>, kRefinedModes.size()> solves;
@@ -294,13 +295,14 @@ RefinedProbe with_refined_probe(const Scan& scan, bool background) {
         part, scan.probe(),
         SolverOptions{.chain = chain, .modes = kRefinedModes[at], .background = background});
   });
+  if (interrupted()) throw Interrupted("stopped while the probe was refined");
   const auto explained = [](const std::optional<ShortSolve>& each) {
     return each ? each->fit.explained() : 0;
   };
   const std::optional<ShortSolve>& best =
       explained(solves[1]) > explained(solves[0]) + kWorthModes ? solves[1] : solves[0];
   if (explained(best) <= 0) return {scan, {}};
-  return {calibrated(scan, best->probe), best->image.background};
+  return {calibrated(scan, best->image.probe), best->image.background};
 }
 
 std::optional<ProbeScore> score_of(const FirstProbe& first) {

@@ -60,7 +60,7 @@ struct RefinedProbe {
 /// one mode, or with three where these explain more of the patterns that the solve does not see,
 /// and with a background if `background`: for a network, which takes a probe as it is, while a
 /// solver mends it on its way. As it is where such solves diverge or explain no more than the mean
-/// pattern.
+/// pattern. Throws Interrupted after Ctrl-C.
 RefinedProbe with_refined_probe(const Scan& scan, bool background = false);
 
 /// What its search came to; nothing where there was none.

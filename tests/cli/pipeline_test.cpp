@@ -242,6 +242,14 @@ TEST_F(Pipeline, ExportsTheProgramsNetworkInBothLayoutsAndRefusesToMakeAPictureO
   EXPECT_NE(none.error.find("expected RESULT and OUT"), std::string::npos) << none.error;
 }
 
+TEST_F(Pipeline, StoppedWhileTrustIsMeasuredKeepsTheImageAndEndsAsInterrupted) {
+  const Outcome stopped =
+      run_ptyche_and_interrupt("infer '" + scan() + "' -o '" + out("stopped") + "'", "trust [");
+  EXPECT_EQ(stopped.code, 130) << stopped.error;
+  EXPECT_NE(stopped.error.find("the image is kept in"), std::string::npos) << stopped.error;
+  EXPECT_TRUE(fs::exists(out("stopped") + "/reconstruction.h5"));
+}
+
 TEST_F(Pipeline, AnImageByTheProgramsNetworkSaysHowSureItIsInProductScoresAndReport) {
   ASSERT_EQ(run_ptyche("simulate -o '" + out("sure.cxi") +
                        "' --N 32 --frames 64 --step 3 --probe-diameter 12")
