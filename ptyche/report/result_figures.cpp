@@ -185,7 +185,8 @@ ColourBar phase_colours(const ValueRange& range_rad) {
 
 std::optional<OpenField> open_field(const at::Tensor& amplitude, const at::Tensor& mask) {
   constexpr std::int64_t kBins = 400;
-  constexpr double kLeastShare = 1.0 / 12, kMostAbove = 0.03, kNarrow = 0.04, kBroad = 0.12;
+  constexpr double kLeastShare = 1.0 / 12, kMostAbove = 0.03, kMostBeside = 0.7;
+  constexpr double kNarrow = 0.04, kBroad = 0.12;
   const at::Tensor values =
       amplitude.masked_select(mask.logical_and(at::isfinite(amplitude))).to(at::kFloat);
   if (values.numel() == 0) return std::nullopt;
@@ -202,7 +203,10 @@ std::optional<OpenField> open_field(const at::Tensor& amplitude, const at::Tenso
   const at::Tensor near = (values - peak).abs() <= width;
   const double share = near.to(at::kDouble).mean().item<double>();
   const double above = (values > peak + width).to(at::kDouble).mean().item<double>();
-  if (share < kLeastShare || above > kMostAbove) return std::nullopt;
+  // Where the values only end, as many lie below as near: an edge of the histogram, no peak.
+  const at::Tensor beside = (values - (peak - 2 * width)).abs() < width;
+  const double below = beside.to(at::kDouble).mean().item<double>();
+  if (share < kLeastShare || above > kMostAbove || below > kMostBeside * share) return std::nullopt;
   return OpenField{values.masked_select(near).median().item<double>(), share};
 }
 

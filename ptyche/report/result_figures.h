@@ -55,8 +55,10 @@ struct OpenField {
 };
 
 /// The highest peak of the histogram of `amplitude` (any shape) where `mask` is true, if at least a
-/// twelfth of the values lie within its width (4 to 12 % of it, by how broad noise makes it) and at
-/// most 3 % above that: nothing is brighter than no sample. Nothing where there is no such peak.
+/// twelfth of the values lie within its width (4 to 12 % of it, by how broad noise makes it), at
+/// most 3 % above that (nothing is brighter than no sample), and in as broad a band below it at
+/// most 70 % of them (else it is the end of an even spread of values, no peak). Nothing where there
+/// is none.
 std::optional<OpenField> open_field(const at::Tensor& amplitude, const at::Tensor& mask);
 
 /// How an image is drawn; what is not given is found in the image itself.

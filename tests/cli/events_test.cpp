@@ -55,7 +55,8 @@ TEST_F(Events, OnStdoutAreAllThatIsThere) {
   json last;
   for (const json& event : events) {
     if (event.at("event") == "progress") last = event;
-    if (event.at("event") == "preview") EXPECT_EQ(event.at("object"), out("a") + "/object.npy");
+    if (event.at("event") != "preview") continue;
+    EXPECT_EQ(event.at("object"), out("a") + "/object.npy");
   }
   EXPECT_EQ(last.at("what"), "solve");
   EXPECT_EQ(last.at("done"), 12);
