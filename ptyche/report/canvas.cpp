@@ -3,12 +3,14 @@
 #include <cairo.h>
 #include <fmt/format.h>
 #include <fontconfig/fontconfig.h>
+#include <png.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
+#include <vector>
 
 #include "ptyche/core/error.h"
 
@@ -35,9 +37,26 @@ at::Tensor packed_pixels(const at::Tensor& rgb) {
   return (bytes * weights).sum(-1, false, at::kInt).contiguous();
 }
 
-cairo_status_t append_bytes(void* target, const unsigned char* bytes, unsigned length) {
-  static_cast<std::string*>(target)->append(reinterpret_cast<const char*>(bytes), length);
-  return CAIRO_STATUS_SUCCESS;
+/// Red, green, blue of each pixel of a sheet, row by row.
+std::vector<unsigned char> rgb_of(cairo_surface_t* surface) {
+  const int rows = cairo_image_surface_get_height(surface);
+  const int cols = cairo_image_surface_get_width(surface);
+  std::vector<unsigned char> rgb(static_cast<std::size_t>(rows) * static_cast<std::size_t>(cols) *
+                                 3);
+  unsigned char* next = rgb.data();
+  for (int row = 0; row < rows; ++row) {
+    const unsigned char* line =
+        cairo_image_surface_get_data(surface) +
+        static_cast<std::ptrdiff_t>(row) * cairo_image_surface_get_stride(surface);
+    for (int col = 0; col < cols; ++col, line += 4, next += 3) {
+      std::uint32_t pixel = 0;  // 0x00RRGGBB in the machine's order of bytes
+      std::memcpy(&pixel, line, sizeof pixel);
+      next[0] = static_cast<unsigned char>(pixel >> 16);
+      next[1] = static_cast<unsigned char>(pixel >> 8);
+      next[2] = static_cast<unsigned char>(pixel);
+    }
+  }
+  return rgb;
 }
 
 /// A package has its own fonts beside the program (cmake/Install.cmake): its pictures need none of
@@ -156,8 +175,19 @@ void Canvas::text(const std::string& words, double x, double y, const TextStyle&
 std::string Canvas::png() const {
   require_success(cairo_status(context_.get()));
   cairo_surface_flush(surface_.get());
-  std::string bytes;
-  require_success(cairo_surface_write_to_png_stream(surface_.get(), append_bytes, &bytes));
+  png_image picture{};
+  picture.version = PNG_IMAGE_VERSION;
+  picture.width = static_cast<png_uint_32>(cairo_image_surface_get_width(surface_.get()));
+  picture.height = static_cast<png_uint_32>(cairo_image_surface_get_height(surface_.get()));
+  picture.format = PNG_FORMAT_RGB;
+  picture.flags = PNG_IMAGE_FLAG_FAST;  // a quarter of cairo's time, a third more bytes
+  const std::vector<unsigned char> rgb = rgb_of(surface_.get());
+  png_alloc_size_t length = PNG_IMAGE_PNG_SIZE_MAX(picture);
+  std::string bytes(length, '\0');
+  const int written =
+      png_image_write_to_memory(&picture, bytes.data(), &length, 0, rgb.data(), 0, nullptr);
+  require(written != 0, "drawing failed: {}", picture.message);
+  bytes.resize(length);
   return bytes;
 }
 

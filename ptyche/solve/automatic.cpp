@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <utility>
 
@@ -10,7 +11,7 @@
 #include "ptyche/core/progress.h"
 #include "ptyche/data/probe.h"
 #include "ptyche/evaluate/description.h"
-#include "ptyche/evaluate/evaluate.h"
+#include "ptyche/solve/attempts.h"
 #include "ptyche/solve/illumination.h"
 #include "ptyche/solve/problem.h"
 
@@ -42,34 +43,20 @@ constexpr double kExplained = 1.1;
 constexpr double kMisfit = 1.1;
 // Patterns of all passes, in batches of 16, by which `ml` comes to its image, and those passes.
 constexpr std::int64_t kBatchPatterns = 700 * 16, kLeastBatchPasses = 25, kMostBatchPasses = 100;
-constexpr double kLongObjectStep = 0.1;
 constexpr double kPoor = 3;  // times the deviance of photon noise: perhaps a false minimum
 constexpr double kPriorMatters = 0.1;  // its curvature over that of the light
-constexpr double kSlope = 0.1;         // of the prior, see add_smoothness
+constexpr double kSlope = Choice{}.slope;
 // A prior that spares edges can be stiffer between them; both by 12 simulated scans, the `tune`
 // half of `./run bench defaults`.
 constexpr double kEdge = 0.06, kSlopeBetweenEdges = 0.7, kSlopeAnew = 0.35;
 constexpr std::int64_t kModes = 3;
 constexpr std::int64_t kMostPasses = 40;
-constexpr double kStill = 0.02, kStillInMuchLight = 0.003;
+constexpr double kStillInMuchLight = 0.003;
 // Passes in much light: so many that a small scan comes out of a false minimum (leaves, 1e6
 // photons: error .107 after 60, .057 after 100), in a large one no more than these patterns cost.
 constexpr std::int64_t kMostPolish = 100, kLeastPolish = 30, kPolishPatterns = 20'000;
 constexpr Margin kAnything{};
 constexpr int kMostLooks = 4;
-constexpr std::int64_t kNever = 1'000'000;  // passes between evaluations that nobody looks at
-
-/// What a trial may change.
-struct Choice {
-  double slope = kSlope;
-  std::int64_t modes = 1;
-  PositionFreedom positions = PositionFreedom::none;
-  bool fixed_probe = false, background = true;
-  double stiffness = 1, edge = 0;  ///< of the prior
-  double still = kStill;
-  bool holds_positions = false;  ///< as the image from which it begins has them
-  bool slow_phase = true;        ///< corrected before L-BFGS begins
-};
 
 /// Where photons are few: the file's probe as it is, no background that stands in for what is not
 /// known, and a strength of the prior that follows from the light, for held-out patterns ask for
@@ -83,13 +70,36 @@ Choice choice_for_few(double share) {
           .slow_phase = false};
 }
 
-struct Candidate {
-  Choice choice;
-  Reconstruction image;
-  ChainEnd end = ChainEnd::done;
-  DataFit fit;
-  double misfit = 0;        ///< deviance of the used patterns over that of the noise
-  std::int64_t number = 0;  ///< in KeptAttempts
+/// What is tried, for each a number of its own.
+enum class Place : std::int64_t {
+  first,
+  first_without_rpie,
+  slope,
+  half_slope,
+  double_slope,
+  still,
+  without,
+  edges,
+  edges_anew,
+  held,
+  batches,
+  modes,
+  modes_and_positions,
+  difference_map,
+  polish,
+  few_background,
+  few_free,
+  all,
+  count
+};
+constexpr std::array kSlopePlaces{Place::slope, Place::half_slope, Place::double_slope};
+constexpr const char* kByBatches = "modes and positions by batches";
+
+/// What is tried from the best image so far, or beside it.
+struct Trial {
+  std::function<std::optional<Request>()> request;  ///< by the best image; nothing = not worth it
+  Margin margin = kOfFreedom;
+  bool alone = false;  ///< what comes after it depends on it: nothing is tried beside it
 };
 
 /// The scan in which some patterns are held out, for trials to be judged.
@@ -105,11 +115,6 @@ Scan with_hold_out(const Scan& scan) {
 Scan without(const Scan& scan, const at::Tensor& frames) {
   return scan.with_frame_use(
       scan.frame_use().index_fill(0, frames, static_cast<int>(FrameUse::rejected)));
-}
-
-double misfit_of(const Reconstruction& image, const Scan& scan) {
-  const DataFit fit = data_fit(image, scan, scan.frames_with(FrameUse::used), true);
-  return fit.deviance_per_photon / std::max(fit.deviance_per_photon_floor, 1e-30);
 }
 
 RunKey key_of_run(const Scan& scan, const std::optional<Reconstruction>& start,
@@ -129,39 +134,34 @@ class Automatic {
             const AutomaticOptions& options, const ImageWatch& better, const KeepOptions& keep)
       : whole_(scan),
         scan_(with_hold_out(scan)),
+        start_(start),
         options_(options),
         better_(better),
-        kept_(keep, scan, keep.folder.empty() ? RunKey{} : key_of_run(scan_, start, options)) {}
+        kept_(keep, scan, keep.folder.empty() ? RunKey{} : key_of_run(scan_, start, options)),
+        attempts_(options, kept_) {}
 
-  AutomaticResult run(const std::optional<Reconstruction>& start) {
+  AutomaticResult run() {
     const SolverProblem problem = make_problem(scan_, {});
     const double counts = problem.photons / static_cast<double>(problem.patterns());
     const double share =
-        counts / few_photons(start_state(problem, start).probe, scan_.probe_given());
-    const bool few = share < 1;
-    if (few) held_ = choice_for_few(share);
-    detail("{:.3g} counts a pattern: {}", counts,
-           few ? "few, so the probe is held at first" : "enough to find probe and background");
-    begin(start, few);
-    if (goes_on() && few) try_a_background(start);
-    if (goes_on() && few && !options_.fixed_probe) try_a_free_probe(start);
+        counts / few_photons(start_state(problem, start_).probe, scan_.probe_given());
     const bool dim = prior_matters(problem, counts);
-    if (goes_on() && !few && dim && !has_faults()) try_slopes();
-    if (goes_on() && !few && !(options_.start_is_solved && has_faults())) go_on_until_still();
-    if (goes_on() && !few) leave_out_misfits(start);
-    if (goes_on() && !few && !has_faults()) try_edges(start);
-    if (goes_on() && !few && !explains_all() && !has_faults()) try_a_held_probe(start);
-    if (goes_on() && !few && !explains_all()) give_freedom(start);
-    if (goes_on() && !dim) polish();
+    detail(
+        "{:.3g} counts a pattern: {}", counts,
+        share < 1 ? "few, so the probe is held at first" : "enough to find probe and background");
+    std::vector<Trial> trials = share < 1 ? with_few_photons(share) : with_more_photons(dim);
+    if (!dim) trials.push_back({[this] { return polish(); }, kAnything});
+    try_each(trials);
+    best_.choice.holds_positions = false;
     AutomaticResult result;
     if (goes_on()) give_back(result);
-    result.options = options_for(best_.choice, {{"lbfgs", kMostPasses}});
+    result.options = attempts_.options_for(scan_, from_best(Place::all, "", best_.choice));
     result.end = best_.end;
     result.image = std::move(best_.image);
     result.image.loss = std::move(loss_);
-    result.attempts = std::move(attempts_);
+    result.attempts = std::move(attempts_.rows());
     result.left_out = left_out_;
-    result.seconds_before = seconds_before_;
+    result.seconds_before = attempts_.seconds_before();
     return result;
   }
 
@@ -192,125 +192,71 @@ class Automatic {
     return best_.image.intensities.defined() ? IntensityFreedom::on : IntensityFreedom::off;
   }
 
-  SolverOptions options_for(const Choice& choice, const Chain& chain) const {
-    SolverOptions options{
-        .chain = chain,
-        .modes = choice.modes,
-        .fixed_probe = options_.fixed_probe || choice.fixed_probe,
-        .background = choice.background,
-        .positions = choice.holds_positions ? PositionFreedom::none : choice.positions,
-        .intensities = intensities(),
-        .interpolation = options_.interpolation,
-        .every = kNever,
-        .seed = options_.seed};
-    set_if_looked_at(options, "object-slope", choice.slope);
-    set_if_looked_at(options, "amplitude-stiffness", choice.stiffness);
-    set_if_looked_at(options, "object-edge", choice.edge);
-    set_if_looked_at(options, "still", choice.still);
-    set_if_looked_at(options, "slow-phase", choice.slow_phase ? 1 : 0);
-    set_if_looked_at(options, "object-step", kLongObjectStep);
-    take_engine_for(scan_.pattern_size(), options);
-    return options;
+  // What is asked of the solvers.
+
+  std::int64_t number_of(Place place) const {
+    return bests_ * static_cast<std::int64_t>(Place::count) + static_cast<std::int64_t>(place);
   }
 
-  /// The scan with the positions that the start has found, where they are to be held.
-  static Scan placed(const Scan& scan, const Choice& choice,
-                     const std::optional<Reconstruction>& start) {
-    return choice.holds_positions && start && start->positions.defined()
-               ? scan.with_positions(start->positions)
-               : scan;
+  bool is_best(Place place) const {
+    return best_.number % static_cast<std::int64_t>(Place::count) ==
+           static_cast<std::int64_t>(place);
   }
 
-  /// Runs the chain, or finds what an earlier run has kept of it; what came of it is written down,
-  /// but is not the best image yet.
-  Candidate attempt(const std::string& what, const Scan& scan, const Choice& choice,
-                    const Chain& chain, const std::optional<Reconstruction>& start) {
-    const std::int64_t number = number_++;
-    KeptAttempt done;
-    if (const auto found = kept_.find(number, what)) {
-      done = *found;
-      seconds_before_ += done.seconds;
-    } else {
-      done = made(number, what, placed(scan, choice, start), options_for(choice, chain), start);
-    }
-    if (!done.refused.empty()) throw InvalidInput(done.refused);
-    attempts_.push_back({.what = what,
-                         .passes = done.passes,
-                         .seconds = done.seconds,
-                         .held_out_deviance = done.deviance});
-    DataFit fit;
-    fit.deviance_per_photon = done.deviance;
-    fit.deviance_per_photon_floor = done.deviance_floor;
-    return {choice, std::move(done.image), done.end, fit, done.misfit, number};
+  Request from_best(Place place, const std::string& what, const Choice& choice,
+                    const Chain& chain = {{"lbfgs", kMostPasses}}) const {
+    return {.number = number_of(place),
+            .what = what,
+            .choice = choice,
+            .chain = chain,
+            .intensities = intensities(),
+            .origin = best_.number,
+            .start = best_.image};
   }
 
-  KeptAttempt made(std::int64_t number, const std::string& what, const Scan& scan,
-                   const SolverOptions& options, const std::optional<Reconstruction>& start) {
-    const Stopwatch watch;
-    KeptAttempt done{.what = what};
-    if (start) kept_.require_image(*start, "'" + what + "'");
-    try {
-      SolveResult result = solve(scan, start, options, kept_.watch(number));
-      done.image = std::move(result.image);
-      done.end = result.end;
-      done.seconds = result.seconds_before;
-      seconds_before_ += result.seconds_before;
-    } catch (const BadCheckpoint&) {
-      throw;
-    } catch (const InvalidInput& error) {
-      done.refused = error.what();
-    }
-    const at::Tensor held_out = scan.frames_with(FrameUse::held_out);
-    if (done.refused.empty() && held_out.size(0) > 0) {
-      const DataFit fit = data_fit(done.image, scan, held_out, true);
-      done.deviance = fit.deviance_per_photon;
-      done.deviance_floor = fit.deviance_per_photon_floor;
-    }
-    if (done.refused.empty()) done.misfit = misfit_of(done.image, scan);
-    done.passes = static_cast<std::int64_t>(done.image.loss.size());
-    done.seconds += watch.seconds();
-    if (done.end != ChainEnd::interrupted) kept_.keep(number, done);
-    return done;
+  Request from_start(Place place, const std::string& what, const Choice& choice,
+                     const Chain& chain) const {
+    return {.number = number_of(place),
+            .what = what,
+            .choice = choice,
+            .chain = chain,
+            .intensities = intensities(),
+            .start = start_};
   }
+
+  /// From the beginning: from the start that was given, if one was.
+  Request anew(Place place, const std::string& what, const Choice& choice) const {
+    const Chain last{{"lbfgs", kMostPasses}};
+    return from_start(place, what, choice, start_ ? last : Chain{{"rpie", 5}, last[0]});
+  }
+
+  // What is kept.
 
   /// The best image from now on; that of before need not be kept.
-  void replace(Candidate candidate) { replace(std::move(candidate), attempts_.back()); }
-
   void replace(Candidate candidate, Attempt& row) {
     const std::int64_t before = best_.number;
     keep(std::move(candidate), row);
     if (before != best_.number) kept_.drop_image(before);
   }
 
-  void keep(Candidate candidate) { keep(std::move(candidate), attempts_.back()); }
-
   void keep(Candidate candidate, Attempt& row) {
     row.kept = true;
     loss_.insert(loss_.end(), candidate.image.loss.begin(), candidate.image.loss.end());
     best_ = std::move(candidate);
+    ++bests_;
     if (better_ && best_.image.object.defined()) better_(best_.image);
   }
 
-  /// Tries each choice from the image that is there, and keeps the first one or a later one that
-  /// foretells held-out patterns better by more than the margin.
-  void race(const std::vector<std::pair<std::string, Choice>>& choices, const Margin& margin) {
-    const Reconstruction start = best_.image;
-    std::optional<Candidate> winner;
-    std::size_t row = 0;
-    for (auto [what, choice] : choices) {
-      choice.slow_phase = false;  // what all of them would gain by it decides nothing
-      Candidate tried = attempt(what, scan_, choice, {{"lbfgs", kTrialPasses}}, start);
-      tried.choice.slow_phase = true;
-      if (tried.end == ChainEnd::interrupted) return void(best_.end = tried.end);
-      if (tried.end == ChainEnd::diverged || (winner && !wins(tried.fit, winner->fit, margin))) {
-        kept_.drop_image(tried.number);
-        continue;
-      }
-      if (winner) kept_.drop_image(winner->number);
-      winner = std::move(tried);
-      row = attempts_.size() - 1;
-    }
-    if (winner) replace(std::move(*winner), attempts_[row]);
+  /// The image of what must be possible.
+  Candidate made(const Scan& scan, const Request& request) {
+    Candidate candidate = attempts_.take(scan, request);
+    if (!candidate.refused.empty()) throw InvalidInput(candidate.refused);
+    return candidate;
+  }
+
+  void keep_made(const Scan& scan, const Request& request) {
+    Candidate candidate = made(scan, request);
+    keep(std::move(candidate), attempts_.rows().back());
   }
 
   static bool wins(const DataFit& fit, const DataFit& other, const Margin& margin) {
@@ -320,54 +266,148 @@ class Automatic {
            gain > margin.noise * other.deviance_per_photon_floor;
   }
 
-  void begin(const std::optional<Reconstruction>& start, bool few) {
-    const Chain whole{{"lbfgs", kMostPasses}};
-    if (few) return keep(attempt("probe held", scan_, held_, whole, start));
-    if (start) return keep(attempt("first image", scan_, {}, {{"lbfgs", 10}}, start));
-    std::optional<Candidate> first =
-        attempt_if_possible("first image", {}, {{"rpie", 5}, {"lbfgs", 10}}, {});
-    keep(first ? std::move(*first) : attempt("first image", scan_, {}, {{"lbfgs", 20}}, {}));
+  /// A whole chain with other choices, kept if it foretells held-out patterns better: they rank
+  /// choices once the solver has converged, and images that have not by how blurred they are.
+  /// Nothing, with a note, where a solver cannot take this scan (a prime factor in N, no memory for
+  /// exit waves) or diverges at once: what is there already must not be lost with it.
+  bool is_better(const Request& request, const Margin& margin = kOfFreedom) {
+    Candidate tried = attempts_.take(scan_, request);
+    if (!tried.refused.empty()) {
+      detail("{}: not possible here: {}", request.what, tried.refused);
+      return false;
+    }
+    if (tried.end == ChainEnd::interrupted) best_.end = tried.end;
+    const bool better = tried.end == ChainEnd::done && wins(tried.fit, best_.fit, margin);
+    if (better)
+      replace(std::move(tried), attempts_.rows().back());
+    else
+      kept_.drop_image(tried.number);
+    return better;
   }
 
+  /// One after the other, each by the best image that those before it have left. While one is made,
+  /// threads that it leaves make the next ones as if it were not better: mostly it is not, and else
+  /// those that then ask for something else are made again. So the images are the same on any
+  /// number of threads.
+  void try_each(const std::vector<Trial>& trials) {
+    for (std::size_t i = 0; i < trials.size() && goes_on(); ++i) {
+      const std::optional<Request> request = trials[i].request();
+      if (!request) continue;
+      if (!attempts_.has(*request)) make_ahead(beside(*request, trials, i));
+      if (goes_on()) is_better(*request, trials[i].margin);
+    }
+  }
+
+  /// What ended in the middle begins with the best image when it goes on: until it has, that stays.
+  void make_ahead(const std::vector<Request>& requests) {
+    if (!attempts_.make_ahead(scan_, requests)) best_.end = ChainEnd::interrupted;
+  }
+
+  std::vector<Request> beside(const Request& request, const std::vector<Trial>& trials,
+                              std::size_t place) const {
+    std::vector<Request> together{request};
+    const std::size_t most = Attempts::side_by_side_of(scan_);
+    for (std::size_t i = place + 1; i < trials.size() && together.size() < most; ++i) {
+      if (trials[i - 1].alone || trials[i].alone) break;
+      if (const auto next = trials[i].request()) together.push_back(*next);
+    }
+    return together;
+  }
+
+  // Where photons are few.
+
+  std::vector<Trial> with_few_photons(double share) {
+    const Choice held = choice_for_few(share);
+    keep_made(scan_, from_start(Place::first, "probe held", held, {{"lbfgs", kMostPasses}}));
+    const auto background = [this, held]() -> std::optional<Request> {
+      Choice choice = held;
+      choice.background = true;
+      return from_start(Place::few_background, "probe held and a background", choice,
+                        {{"lbfgs", kMostPasses}});
+    };
+    const auto free = [this, held]() -> std::optional<Request> {
+      if (options_.fixed_probe) return std::nullopt;
+      Choice choice = held;
+      choice.fixed_probe = false;
+      choice.background = true;
+      return anew(Place::few_free, "probe free", choice);
+    };
+    return {{background}, {free, kOfFreeProbe}};
+  }
+
+  // Where there are more.
+
+  std::vector<Trial> with_more_photons(bool dim) {
+    make_first();
+    if (goes_on() && dim && !has_faults()) try_slopes();
+    if (goes_on() && !(options_.start_is_solved && has_faults())) go_on_until_still();
+    leave_out_misfits();
+    base_ = best_.choice;
+    return {{[this] { return edges(); }},
+            {[this] { return edges_anew(); }},
+            {[this] { return held_probe(); }, kOfHeldProbe},
+            {.request = [this] { return batches(); }, .alone = true},
+            {[this] { return modes(); }},
+            {[this] { return modes_and_positions(); }},
+            {[this] { return from_the_difference_map(); }}};
+  }
+
+  void make_first() {
+    if (start_) {
+      const Chain chain{{"lbfgs", 10}};
+      return keep_made(scan_, from_start(Place::first, "first image", {}, chain));
+    }
+    const Chain chain{{"rpie", 5}, {"lbfgs", 10}};
+    Candidate first = attempts_.take(scan_, from_start(Place::first, "first image", {}, chain));
+    if (first.refused.empty()) return keep(std::move(first), attempts_.rows().back());
+    detail("first image: not possible by rpie: {}", first.refused);
+    const Chain other{{"lbfgs", 20}};
+    keep_made(scan_, from_start(Place::first_without_rpie, "first image", {}, other));
+  }
+
+  /// Each from the image that is there; the first one, or a later one that foretells held-out
+  /// patterns better by more than a margin, is kept.
   void try_slopes() {
-    std::vector<std::pair<std::string, Choice>> choices;
+    std::vector<Request> requests;
     for (const double factor : {1.0, 0.5, 2.0}) {
       Choice choice = best_.choice;
       choice.slope *= factor;
-      choices.emplace_back(fmt::format("prior of slope {:g}", choice.slope), choice);
+      choice.slow_phase = false;  // what all of them would gain by it decides nothing
+      requests.push_back(from_best(kSlopePlaces[requests.size()],
+                                   fmt::format("prior of slope {:g}", choice.slope), choice,
+                                   {{"lbfgs", kTrialPasses}}));
     }
-    race(choices, kOfPrior);
-  }
-
-  /// For samples with sharp borders: the changes that noise makes are smoothed more, theirs less.
-  /// Where the patterns are explained a weaker one from the beginning, too: an image that stands
-  /// still under another prior hardly moves any more (leaves, 1e5 photons, overlap .8: error .197
-  /// there, .129 from the beginning).
-  void try_edges(const std::optional<Reconstruction>& start) {
-    Choice choice = best_.choice;
-    const double best_slope = choice.slope;
-    choice.edge = kEdge;
-    choice.slope = best_slope * kSlopeBetweenEdges;
-    const Chain last{{"lbfgs", kMostPasses}};
-    try_whole("prior that spares edges", choice, last, best_.image);
-    if (!goes_on() || !explains_all()) return;
-    choice.slope = best_slope * kSlopeAnew;
-    try_whole("edges spared from the beginning", choice, start ? last : Chain{{"rpie", 5}, last[0]},
-              start);
+    if (Attempts::side_by_side_of(scan_) > 1) make_ahead(requests);
+    if (!goes_on()) return;
+    std::optional<Candidate> winner;
+    std::size_t row = 0;
+    for (const Request& request : requests) {
+      Candidate tried = made(scan_, request);
+      tried.choice.slow_phase = true;
+      if (tried.end == ChainEnd::interrupted) return void(best_.end = tried.end);
+      if (tried.end == ChainEnd::diverged || (winner && !wins(tried.fit, winner->fit, kOfPrior))) {
+        kept_.drop_image(tried.number);
+        continue;
+      }
+      if (winner) kept_.drop_image(winner->number);
+      winner = std::move(tried);
+      row = attempts_.rows().size() - 1;
+    }
+    if (winner) replace(std::move(*winner), attempts_.rows()[row]);
   }
 
   void go_on_until_still() {
-    Candidate last = attempt("until it stands still", scan_, best_.choice, {{"lbfgs", kMostPasses}},
-                             best_.image);
+    Candidate last = made(scan_, from_best(Place::still, "until it stands still", best_.choice));
+    Attempt& row = attempts_.rows().back();
     if (last.end == ChainEnd::interrupted)
-      return keep(std::move(last));  // --resume begins before it
-    if (last.end == ChainEnd::done) replace(std::move(last));
+      return keep(std::move(last), row);  // --resume begins before it
+    if (last.end == ChainEnd::done) replace(std::move(last), row);
   }
 
   /// Used patterns that do not fit the image of the others. What the scan holds out stays, for it
   /// is to tell of the image, good or bad. Wrong patterns bend the image beside them, too, so that
   /// a second look at all of them follows.
-  void leave_out_misfits(const std::optional<Reconstruction>& start) {
+  void leave_out_misfits() {
     const Scan trials = scan_, whole = whole_;
     if (trials.frames_with(FrameUse::held_out).size(0) == 0) return;
     for (int look = 0; look < kMostLooks && goes_on(); ++look) {
@@ -375,7 +415,7 @@ class Automatic {
         kept_.require_image(best_.image, "the search for patterns that do not fit");
         return misfitting(best_.image, whole, whole.frames_with(FrameUse::used));
       });
-      if (at::equal(misfits, left_out_) || !is_better_without(misfits, trials, start)) return;
+      if (at::equal(misfits, left_out_) || !is_better_without(misfits, trials)) return;
       whole_ = without(whole, misfits);
       left_out_ = misfits;
     }
@@ -384,118 +424,102 @@ class Automatic {
   /// A chain from the beginning without these patterns; where it is not better, nothing has
   /// changed. Those that were set apart go on to judge, so that images with and without can be
   /// compared.
-  bool is_better_without(const at::Tensor& misfits, const Scan& trials,
-                         const std::optional<Reconstruction>& start) {
+  bool is_better_without(const at::Tensor& misfits, const Scan& trials) {
     const Scan before = scan_;
-    const std::int64_t number = best_.number;
     const at::Tensor used = trials.frames_with(FrameUse::used);
     scan_ = without(trials, misfits.masked_select(at::isin(misfits, used)));
-    const Chain last{{"lbfgs", kMostPasses}};
-    try_whole(fmt::format("without {} patterns that do not fit", misfits.size(0)), best_.choice,
-              start ? last : Chain{{"rpie", 5}, last[0]}, start);
-    if (best_.number == number) scan_ = before;
-    return best_.number != number;
+    const std::string what = fmt::format("without {} patterns that do not fit", misfits.size(0));
+    const bool better = is_better(anew(Place::without, what, best_.choice));
+    if (!better) scan_ = before;
+    return better;
   }
 
-  /// Nothing, with a note, where a solver cannot take this scan (a prime factor in N, no memory for
-  /// exit waves) or diverges at once: what is there already must not be lost with it.
-  std::optional<Candidate> attempt_if_possible(const std::string& what, const Choice& choice,
-                                               const Chain& chain,
-                                               const std::optional<Reconstruction>& start) {
-    try {
-      return attempt(what, scan_, choice, chain, start);
-    } catch (const BadCheckpoint&) {
-      throw;
-    } catch (const InvalidInput& error) {
-      detail("{}: not possible here: {}", what, error.what());
-      return std::nullopt;
-    }
+  /// For samples with sharp borders: the changes that noise makes are smoothed more, theirs less.
+  std::optional<Request> edges() const {
+    if (has_faults()) return std::nullopt;
+    Choice choice = base_;
+    choice.edge = kEdge;
+    choice.slope *= kSlopeBetweenEdges;
+    return from_best(Place::edges, "prior that spares edges", choice);
   }
 
-  /// A whole chain with other choices, kept if it foretells held-out patterns better: they rank
-  /// choices once the solver has converged, and images that have not by how blurred they are.
-  void try_whole(const std::string& what, const Choice& choice, const Chain& chain,
-                 const std::optional<Reconstruction>& start, const Margin& margin = kOfFreedom) {
-    std::optional<Candidate> tried = attempt_if_possible(what, choice, chain, start);
-    if (!tried) return;
-    if (tried->end == ChainEnd::interrupted) best_.end = tried->end;
-    if (tried->end == ChainEnd::done && wins(tried->fit, best_.fit, margin))
-      replace(std::move(*tried));
-    else
-      kept_.drop_image(tried->number);
+  /// Where the patterns are explained a weaker one from the beginning, too: an image that stands
+  /// still under another prior hardly moves any more (leaves, 1e5 photons, overlap .8: error .197
+  /// there, .129 from the beginning).
+  std::optional<Request> edges_anew() const {
+    if (has_faults() || !explains_all()) return std::nullopt;
+    Choice choice = base_;
+    choice.edge = kEdge;
+    choice.slope *= kSlopeAnew;
+    return anew(Place::edges_anew, "edges spared from the beginning", choice);
   }
 
-  void give_freedom(const std::optional<Reconstruction>& start) {
-    if (has_faults() && is_better_by_batches(start)) return;
-    if (goes_on()) try_more_freedom(start);
+  /// Where patterns that were held out are foretold worse than those that were used, the image may
+  /// have fitted noise by way of the probe.
+  std::optional<Request> held_probe() const {
+    if (options_.fixed_probe || explains_all() || has_faults()) return std::nullopt;
+    Choice held = best_.choice;
+    held.fixed_probe = true;
+    return anew(Place::held, "probe held", held);
   }
 
   /// Modes and positions in one chain of mini-batches from the beginning: their steps, each as long
   /// as its own history allows, bring weak modes up within a few passes, L-BFGS hardly in a
   /// hundred. In small scans without faults they are behind, and not tried.
-  bool is_better_by_batches(const std::optional<Reconstruction>& start) {
-    const std::int64_t number = best_.number, used = scan_.frames_with(FrameUse::used).size(0);
-    const std::int64_t passes =
-        std::clamp(kBatchPatterns / used, kLeastBatchPasses, kMostBatchPasses);
-    const bool solved = options_.start_is_solved && start;
+  std::optional<Request> batches() const {
+    if (explains_all() || !has_faults()) return std::nullopt;
+    const std::int64_t used = scan_.frames_with(FrameUse::used).size(0);
+    const Chain chain{
+        {"ml", std::clamp(kBatchPatterns / used, kLeastBatchPasses, kMostBatchPasses)}};
     Choice free = best_.choice;
     free.modes = options_.fixed_probe ? 1 : kModes;
     free.positions = PositionFreedom::jitter;
-    try_whole("modes and positions by batches", free, {{"ml", passes}},
-              solved ? best_.image : start);
-    return best_.number != number;
+    const bool solved = options_.start_is_solved && start_;
+    return solved ? from_best(Place::batches, kByBatches, free, chain)
+                  : from_start(Place::batches, kByBatches, free, chain);
   }
 
   /// Modes for what is incoherent, from the image that is there; modes and positions from the
   /// beginning, for an image that has formed at wrong positions holds them there.
-  void try_more_freedom(const std::optional<Reconstruction>& start) {
+  std::optional<Choice> more_freedom() const {
+    if (explains_all() || best_.choice.positions == PositionFreedom::jitter) return std::nullopt;
     Choice free = best_.choice;
-    const bool held = options_.fixed_probe || free.fixed_probe;
-    free.modes = held ? 1 : kModes;
-    const Chain last{{"lbfgs", kMostPasses}};
-    if (!held) try_whole("three probe modes", free, last, best_.image);
-    free.positions = PositionFreedom::jitter;
-    const Chain anew = start ? last : Chain{{"rpie", 5}, last[0]};
-    if (goes_on()) try_whole("modes and positions", free, anew, start);
+    free.modes = options_.fixed_probe || free.fixed_probe ? 1 : kModes;
+    return free;
+  }
+
+  std::optional<Request> modes() const {
+    const std::optional<Choice> free = more_freedom();
+    if (!free || free->modes == 1) return std::nullopt;
+    return from_best(Place::modes, "three probe modes", *free);
+  }
+
+  std::optional<Request> modes_and_positions() const {
+    std::optional<Choice> free = more_freedom();
+    if (!free) return std::nullopt;
+    free->positions = PositionFreedom::jitter;
+    return anew(Place::modes_and_positions, "modes and positions", *free);
+  }
+
+  std::optional<Request> from_the_difference_map() const {
     const DataFit& fit = best_.fit;
     const bool poor = fit.deviance_per_photon > kPoor * fit.deviance_per_photon_floor;
-    if (goes_on() && poor && !start)
-      try_whole("from the difference map", free, {{"dm", 10}, last[0]}, {});
+    if (!poor || start_ || is_best(Place::batches)) return std::nullopt;
+    Choice free = best_.choice;
+    free.modes = options_.fixed_probe || free.fixed_probe ? 1 : kModes;
+    free.positions = PositionFreedom::jitter;
+    return from_start(Place::difference_map, "from the difference map", free,
+                      {{"dm", 10}, {"lbfgs", kMostPasses}});
   }
 
   /// Much light tells more than the first standstill.
-  void polish() {
+  std::optional<Request> polish() const {
     Choice last = best_.choice;
     last.still = kStillInMuchLight;
     last.holds_positions = true;
     const std::int64_t used = scan_.frames_with(FrameUse::used).size(0);
     const std::int64_t passes = std::clamp(kPolishPatterns / used, kLeastPolish, kMostPolish);
-    try_whole("polish", last, {{"lbfgs", passes}}, best_.image, kAnything);
-    best_.choice.holds_positions = false;
-  }
-
-  /// Where patterns that were held out are foretold worse than those that were used, the image may
-  /// have fitted noise by way of the probe.
-  void try_a_held_probe(const std::optional<Reconstruction>& start) {
-    if (options_.fixed_probe) return;
-    Choice held = best_.choice;
-    held.fixed_probe = true;
-    const Chain last{{"lbfgs", kMostPasses}};
-    try_whole("probe held", held, start ? last : Chain{{"rpie", 5}, last[0]}, start, kOfHeldProbe);
-  }
-
-  void try_a_background(const std::optional<Reconstruction>& start) {
-    Choice choice = held_;
-    choice.background = true;
-    try_whole("probe held and a background", choice, {{"lbfgs", kMostPasses}}, start);
-  }
-
-  void try_a_free_probe(const std::optional<Reconstruction>& start) {
-    const Chain last{{"lbfgs", kMostPasses}};
-    Choice free = held_;
-    free.fixed_probe = false;
-    free.background = true;
-    try_whole("probe free", free, start ? last : Chain{{"rpie", 5}, last[0]}, start, kOfFreeProbe);
+    return from_best(Place::polish, "polish", last, {{"lbfgs", passes}});
   }
 
   /// The patterns that were set apart for the trials join for the last passes.
@@ -507,19 +531,20 @@ class Automatic {
     result.set_apart = apart.masked_select(at::isin(apart, left_out_).logical_not());
     result.before_them = best_.image;
     Candidate all =
-        attempt("with all patterns", whole_, best_.choice, {{"lbfgs", 10}}, best_.image);
-    if (all.end != ChainEnd::diverged) keep(std::move(all));  // with the image before them
+        made(whole_, from_best(Place::all, "with all patterns", best_.choice, {{"lbfgs", 10}}));
+    if (all.end != ChainEnd::diverged)
+      keep(std::move(all), attempts_.rows().back());  // with the image before them
   }
 
   Scan whole_, scan_;
+  std::optional<Reconstruction> start_;
   AutomaticOptions options_;
   ImageWatch better_;
   KeptAttempts kept_;
-  Choice held_;  ///< where photons are few
+  Attempts attempts_;
   Candidate best_;
-  std::int64_t number_ = 0;  ///< of attempts so far
-  double seconds_before_ = 0;
-  std::vector<Attempt> attempts_;
+  Choice base_;               ///< before trials with other priors
+  std::int64_t bests_ = 0;    ///< images that have been the best
   std::vector<double> loss_;  ///< of those that were kept, one after the other
   at::Tensor left_out_ = at::empty({0}, at::kLong);
 };
@@ -538,7 +563,7 @@ double few_photons(const at::Tensor& probe, bool given) {
 AutomaticResult solve_automatically(const Scan& scan, const std::optional<Reconstruction>& start,
                                     const AutomaticOptions& options, const ImageWatch& better,
                                     const KeepOptions& keep) {
-  return Automatic(scan, start, options, better, keep).run(start);
+  return Automatic(scan, start, options, better, keep).run();
 }
 
 Reconstruction automatic_image(const Scan& scan, const AutomaticOptions& options) {

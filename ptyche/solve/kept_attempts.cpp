@@ -155,6 +155,7 @@ fs::path KeptAttempts::file(const char* kind, std::int64_t number) const {
 std::optional<KeptAttempt> KeptAttempts::find(std::int64_t number, const std::string& what) const {
   const fs::path path = file("attempt", number);
   if (options_.folder.empty() || !options_.resume || !fs::exists(path)) return std::nullopt;
+  const std::lock_guard lock(files_);
   try {
     return with_file(path, [&] {
       KeptAttempt attempt = read_attempt(Hdf5File::open(path), canvas_);
@@ -182,6 +183,7 @@ void KeptAttempts::write(std::int64_t number, const KeptAttempt& attempt) const 
 
 void KeptAttempts::keep(std::int64_t number, const KeptAttempt& attempt) {
   if (options_.folder.empty()) return;
+  const std::lock_guard lock(files_);
   warn_if_not_kept(file("attempt", number), [&] {
     write(number, attempt);
     fs::remove(file("chain", number));  // only now: until then it is all that there is
@@ -238,7 +240,8 @@ SolverWatch KeptAttempts::watch(std::int64_t number) const {
   return {.stop = options_.stop,
           .checkpoint = path,
           .resume = options_.resume && fs::exists(path),
-          .keep_checkpoint = true};
+          .keep_checkpoint = true,
+          .files = &files_};
 }
 
 }  // namespace ptyche

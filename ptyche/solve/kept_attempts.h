@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <mutex>
 #include <optional>
 #include <string>
 
@@ -36,15 +37,15 @@ struct KeptAttempt {
 };
 
 /// The folder: run.h5 says whose it is, attempt_N.h5 what attempt N came to, chain_N.h5 is the
-/// checkpoint of the one that was under way, and misfits_N.h5 the patterns that were left out after
-/// N. Attempts depend on those before them alone, so that
-/// one whose file is missing is made again.
+/// checkpoint of one that was under way, and misfits_N.h5 the patterns that were left out after N.
+/// Attempts depend on those before them alone, so that one whose file is missing is made again.
+/// Several may be made side by side: what they do with files they do one after the other.
 class KeptAttempts {
  public:
   /// Throws InvalidInput where the folder is of another run, naming what differs.
   KeptAttempts(const KeepOptions& options, const Scan& scan, const RunKey& key);
 
-  /// The attempt of this number, counted from 0. Throws BadCheckpoint for a damaged file and for
+  /// The attempt of this number, 0 or more. Throws BadCheckpoint for a damaged file and for
   /// another attempt than `what`.
   std::optional<KeptAttempt> find(std::int64_t number, const std::string& what) const;
 
@@ -75,8 +76,9 @@ class KeptAttempts {
   template <typename Work>
   void warn_if_not_kept(const std::filesystem::path& file, const Work& work);
   KeepOptions options_;
-  bool complete_ = true;   ///< all attempts so far could be kept
-  Reconstruction canvas_;  ///< what is the same in all images
+  mutable std::mutex files_;  ///< the library of the files is used by one thread at a time
+  bool complete_ = true;      ///< all attempts so far could be kept
+  Reconstruction canvas_;     ///< what is the same in all images
 };
 
 }  // namespace ptyche

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <exception>
 #include <memory>
+#include <mutex>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <system_error>
@@ -243,6 +244,7 @@ class ChainRun {
       keep_in_scale();
       return;
     }
+    const auto files = files_alone();
     try {
       chain_ = read_chain(watch.checkpoint, problem_, start_state(problem_, start), key_);
     } catch (const InvalidInput& error) {
@@ -267,6 +269,10 @@ class ChainRun {
  private:
   const Chain& links() const { return problem_.options.chain; }
   const ChainLink& link() const { return links()[chain_.link]; }
+
+  std::unique_lock<std::mutex> files_alone() const {
+    return watch_.files ? std::unique_lock(*watch_.files) : std::unique_lock<std::mutex>();
+  }
 
   /// False if the solver has diverged; then the state is the best one again.
   bool pass() {
@@ -431,6 +437,7 @@ class ChainRun {
     if (!chain_.solver) chain_.solver = link().make();
     chain_.seconds += running_.seconds();
     running_ = Stopwatch();
+    const auto files = files_alone();
     try {
       write_chain(watch_.checkpoint, chain_, problem_, key_);
       send_event("checkpoint", {{"file", watch_.checkpoint.string()}, {"done", chain_.total}});

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <functional>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -33,6 +34,8 @@ struct SolverWatch {
   std::filesystem::path checkpoint = {};  ///< written every half minute and on Ctrl-C; empty = no
   bool resume = false;                    ///< go on from `checkpoint` if it is there
   bool keep_checkpoint = false;  ///< at the end: whoever writes the image removes it afterwards
+  std::mutex* files = nullptr;   ///< held while the checkpoint is read or written, where chains run
+                                 ///< side by side
 };
 
 enum class ChainEnd { done, interrupted, diverged };

@@ -1,0 +1,104 @@
+// Chains of solvers that the automatic chain tries, one by one or side by side.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ptyche/data/reconstruction.h"
+#include "ptyche/data/scan.h"
+#include "ptyche/data/scores.h"
+#include "ptyche/solve/automatic.h"
+#include "ptyche/solve/kept_attempts.h"
+#include "ptyche/solve/solver.h"
+
+namespace ptyche {
+
+/// What a trial may change.
+struct Choice {
+  double slope = 0.1;  ///< of the prior, see add_smoothness
+  std::int64_t modes = 1;
+  PositionFreedom positions = PositionFreedom::none;
+  bool fixed_probe = false, background = true;
+  double stiffness = 1, edge = 0;  ///< of the prior
+  double still = 0.02;
+  bool holds_positions = false;  ///< as the image from which it begins has them
+  bool slow_phase = true;        ///< corrected before L-BFGS begins
+
+  bool operator==(const Choice&) const = default;
+};
+
+/// A chain that is to be tried. Of one scan, its image follows from all but the number.
+struct Request {
+  static constexpr std::int64_t kGivenStart = -1;
+
+  std::int64_t number = 0;  ///< in KeptAttempts
+  std::string what;
+  Choice choice = {};
+  Chain chain = {};  ///< of solvers with their usual options
+  IntensityFreedom intensities = IntensityFreedom::automatic;
+  std::int64_t origin = kGivenStart;  ///< number of the attempt whose image is the start
+  std::optional<Reconstruction> start = {};
+
+  bool is_same_work(const Request& other) const;
+};
+
+/// What came of it.
+struct Candidate {
+  Choice choice;
+  Reconstruction image;
+  ChainEnd end = ChainEnd::done;
+  DataFit fit;              ///< of the held-out patterns
+  double misfit = 0;        ///< deviance of the used patterns over that of the noise
+  std::int64_t number = 0;  ///< in KeptAttempts
+  std::string refused =
+      {};  ///< why a solver cannot take this scan; empty = it can, all else counts
+};
+
+class Attempts {
+ public:
+  Attempts(const AutomaticOptions& options, KeptAttempts& kept) : options_(options), kept_(kept) {}
+
+  /// Made now, or made ahead, or found where an earlier run has kept it; from now on it is a row of
+  /// the table. Throws BadCheckpoint.
+  Candidate take(const Scan& scan, const Request& request);
+
+  bool has(const Request& request) const;
+
+  /// How many pay side by side: scans of few patterns keep a second thread half busy in one solve,
+  /// and wholly with a second one. 1 for other scans, and where processes share the scan.
+  static std::size_t side_by_side_of(const Scan& scan);
+
+  /// Makes these side by side, one thread each, for `take`; nothing where there is only one. What
+  /// was made ahead before and not taken is forgotten. False where one was interrupted.
+  bool make_ahead(const Scan& scan, const std::vector<Request>& requests);
+
+  SolverOptions options_for(const Scan& scan, const Request& request) const;
+
+  /// A row for each that was taken, in this order.
+  std::vector<Attempt>& rows() { return rows_; }
+  /// That earlier runs had taken for what was found or gone on with.
+  double seconds_before() const { return seconds_before_; }
+
+ private:
+  struct Made {
+    KeptAttempt attempt;
+    double seconds_before = 0;
+  };
+  struct Ahead {
+    Request request;
+    Made made;
+  };
+
+  Made found_or_made(const Scan& scan, const Request& request);
+  Made made(const Scan& scan, const Request& request);
+
+  AutomaticOptions options_;
+  KeptAttempts& kept_;
+  std::vector<Ahead> ahead_;
+  std::vector<Attempt> rows_;
+  double seconds_before_ = 0;
+};
+
+}  // namespace ptyche
