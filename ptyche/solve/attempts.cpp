@@ -46,7 +46,7 @@ void score(KeptAttempt& done, const Scan& scan) {
 
 bool Request::is_same_work(const Request& other) const {
   return what == other.what && choice == other.choice && origin == other.origin &&
-         intensities == other.intensities && to_string(chain) == to_string(other.chain);
+         to_string(chain) == to_string(other.chain);
 }
 
 SolverOptions Attempts::options_for(const Scan& scan, const Request& request) const {
@@ -82,6 +82,7 @@ Attempts::Made Attempts::made(const Scan& scan, const Request& request) {
         solve(where, request.start, options_for(scan, request), kept_.watch(request.number));
     done.image = std::move(result.image);
     done.end = result.end;
+    done.fits_intensities = done.image.intensities.defined();
     made.seconds_before = result.seconds_before;
     score(done, where);
   } catch (const BadCheckpoint&) {
@@ -147,6 +148,7 @@ Candidate Attempts::take(const Scan& scan, const Request& request) {
                       .image = std::move(done.image),
                       .end = done.end,
                       .misfit = done.misfit,
+                      .fits_intensities = done.fits_intensities,
                       .number = number,
                       .refused = done.refused};
   candidate.fit.deviance_per_photon = done.deviance;

@@ -29,7 +29,7 @@ struct Choice {
   bool operator==(const Choice&) const = default;
 };
 
-/// A chain that is to be tried. Of one scan, its image follows from all but the number.
+/// A chain that is to be tried. In one run, its image follows from what, choice, chain and origin.
 struct Request {
   static constexpr std::int64_t kGivenStart = -1;
 
@@ -49,8 +49,9 @@ struct Candidate {
   Choice choice;
   Reconstruction image;
   ChainEnd end = ChainEnd::done;
-  DataFit fit;              ///< of the held-out patterns
-  double misfit = 0;        ///< deviance of the used patterns over that of the noise
+  DataFit fit;        ///< of the held-out patterns
+  double misfit = 0;  ///< deviance of the used patterns over that of the noise
+  bool fits_intensities = false;
   std::int64_t number = 0;  ///< in KeptAttempts
   std::string refused =
       {};  ///< why a solver cannot take this scan; empty = it can, all else counts

@@ -188,8 +188,8 @@ class Automatic {
   /// has not yet explained for a change (leaves, 1.8e3 counts: 14 %, error .58 -> .77).
   IntensityFreedom intensities() const {
     const bool automatic = options_.intensities == IntensityFreedom::automatic;
-    if (!automatic || !best_.image.object.defined()) return options_.intensities;
-    return best_.image.intensities.defined() ? IntensityFreedom::on : IntensityFreedom::off;
+    if (!automatic || bests_ == 0) return options_.intensities;
+    return best_.fits_intensities ? IntensityFreedom::on : IntensityFreedom::off;
   }
 
   // What is asked of the solvers.

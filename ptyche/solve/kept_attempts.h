@@ -32,8 +32,9 @@ struct KeptAttempt {
   ChainEnd end = ChainEnd::done;
   std::int64_t passes = 0;
   double seconds = 0, deviance = 0, deviance_floor = 0;  ///< per photon of the held-out patterns
-  double misfit = 0;          ///< deviance of the used patterns over that of photon noise
-  Reconstruction image = {};  ///< its loss alone: another attempt has been better since
+  double misfit = 0;              ///< deviance of the used patterns over that of photon noise
+  bool fits_intensities = false;  ///< whether the image has one for each pattern
+  Reconstruction image = {};      ///< its loss alone: another attempt has been better since
 };
 
 /// The folder: run.h5 says whose it is, attempt_N.h5 what attempt N came to, chain_N.h5 is the

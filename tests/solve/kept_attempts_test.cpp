@@ -44,7 +44,8 @@ class KeptAttemptsTest : public testing::Test {
     for (std::size_t i = 0; i < one.attempts.size(); ++i) {
       EXPECT_EQ(one.attempts[i].what, other.attempts[i].what);
       EXPECT_EQ(one.attempts[i].passes, other.attempts[i].passes);
-      EXPECT_EQ(one.attempts[i].held_out_deviance, other.attempts[i].held_out_deviance);
+      EXPECT_EQ(one.attempts[i].held_out_deviance, other.attempts[i].held_out_deviance)
+          << one.attempts[i].what;
       EXPECT_EQ(one.attempts[i].kept, other.attempts[i].kept);
     }
   }
