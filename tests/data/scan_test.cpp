@@ -131,6 +131,18 @@ TEST(CountsInFftOrder, BringsTheMiddlePixelToIndexZero) {
   EXPECT_EQ(counts.sum().item<float>(), 307);
 }
 
+TEST(CountsInFftOrder, AreThoseOfARollByHalfInEveryTypeThatCountsHave) {
+  at::manual_seed(2);
+  for (const at::ScalarType type : {at::kByte, at::kShort, at::kInt, at::kFloat}) {
+    ScanFields fields = good_fields();
+    fields.counts = at::randint(0, 200, {kFrames, kSize, kSize}).to(type);
+    const at::Tensor frames = at::tensor({2, 0, 3}, at::kLong);
+    const at::Tensor expected =
+        fields.counts.index_select(0, frames).roll({kSize / 2, kSize / 2}, {1, 2}).to(at::kFloat);
+    EXPECT_TRUE(at::equal(counts_in_fft_order(Scan(fields), frames), expected)) << type;
+  }
+}
+
 TEST(MaskInFftOrder, MovesWithTheCounts) {
   ScanFields fields = good_fields();
   fields.mask = at::ones({kSize, kSize}, at::kBool);

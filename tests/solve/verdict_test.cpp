@@ -89,6 +89,14 @@ TEST(VerdictRule, TheExpectedErrorGrowsWithEveryDistance) {
   }
 }
 
+TEST(VerdictRule, AnotherStartThatHasFailedItselfTellsNoMoreThanThat) {
+  VerdictEvidence far = good_evidence(), farther = far;
+  far.starts = 0.85;
+  farther.starts = 1.2;
+  EXPECT_EQ(expected_error(far), expected_error(farther));
+  EXPECT_EQ(verdict_of(far).word, VerdictWord::failed);
+}
+
 TEST(VerdictRule, SaysInOneLineWhatToExpect) {
   Verdict verdict;
   verdict.word = VerdictWord::good;
