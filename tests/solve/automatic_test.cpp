@@ -52,24 +52,6 @@ TEST(Automatic, PatternsThatItSetApartComeBackAndThoseOfTheScanDoNot) {
   EXPECT_FALSE(tried(solve_automatically(with_held_out(small_scan(), 7), {}), "with all patterns"));
 }
 
-TEST(Automatic, TriesAndKeepsTheSameOnOneThreadAndSideBySideOnSeveral) {
-  const int threads = at::get_num_threads();
-  const auto on = [&](int number) {
-    at::set_num_threads(number);
-    AutomaticResult result = solve_automatically(leaves(), {});
-    at::set_num_threads(threads);
-    return result;
-  };
-  const AutomaticResult one = on(1), several = on(4);
-  ASSERT_EQ(one.attempts.size(), several.attempts.size());
-  for (std::size_t i = 0; i < one.attempts.size(); ++i) {
-    const Attempt &alone = one.attempts[i], &beside = several.attempts[i];
-    EXPECT_EQ(alone.what, beside.what);
-    EXPECT_EQ(alone.kept, beside.kept) << alone.what;
-    EXPECT_NEAR(beside.held_out_deviance / alone.held_out_deviance, 1, 0.02) << alone.what;
-  }
-}
-
 TEST(Automatic, KeepsAProbeThatIsToBeKept) {
   const Scan scan = small_scan();
   const Reconstruction image = solve_automatically(scan, {}, {.fixed_probe = true}).image;
@@ -133,6 +115,24 @@ TEST(Automatic, SparesTheEdgesOfASampleThatHasThem) {
   ASSERT_NE(edges, result.attempts.end());
   EXPECT_TRUE(edges->kept);
   EXPECT_LT(edges->held_out_deviance, std::prev(edges)->held_out_deviance);
+}
+
+TEST(Automatic, TriesAndKeepsTheSameOnOneThreadAndSideBySideOnSeveral) {
+  const int threads = at::get_num_threads();
+  const auto on = [&](int number) {
+    at::set_num_threads(number);
+    AutomaticResult result = solve_automatically(leaves(), {});
+    at::set_num_threads(threads);
+    return result;
+  };
+  const AutomaticResult one = on(1), several = on(4);
+  ASSERT_EQ(one.attempts.size(), several.attempts.size());
+  for (std::size_t i = 0; i < one.attempts.size(); ++i) {
+    const Attempt &alone = one.attempts[i], &beside = several.attempts[i];
+    EXPECT_EQ(alone.what, beside.what);
+    EXPECT_EQ(alone.kept, beside.kept) << alone.what;
+    EXPECT_NEAR(beside.held_out_deviance / alone.held_out_deviance, 1, 0.02) << alone.what;
+  }
 }
 
 TEST(Automatic, TriesNoMoreFreedomWhereHeldOutPatternsAreExplained) {
