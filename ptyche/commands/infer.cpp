@@ -92,26 +92,33 @@ ProbeSource source_of(const std::string& probe) {
   return probe == "model" ? ProbeSource::model : ProbeSource::scan;
 }
 
-/// The scan with the probe that the option names. A network of any scan stands and falls with the
-/// probe: it gets one that a short solve has refined, from the file's or from one that is found.
-RefinedProbe scan_to_infer(const InferVerbOptions& options, const Model& model) {
+/// The scan with the probe that the option names, and the one that came before it was refined.
+struct ScanToInfer {
+  RefinedProbe probe;
+  at::Tensor first;
+};
+
+/// A network of any scan stands and falls with the probe: it gets one that a short solve has
+/// refined, from the file's or from one that is found.
+ScanToInfer scan_to_infer(const InferVerbOptions& options, const Model& model) {
   const Scan scan = read_turned_scan(options.scan);
   const bool looked_for = options.probe == "auto" || options.probe == "library";
   const bool refined = looked_for && model.any_scan;
   const bool named = source_of(options.probe) == ProbeSource::scan;
-  if (!refined && !named) return {subsample(scan, options.subsample), {}};
+  if (!refined && !named) return {{subsample(scan, options.subsample), {}}, scan.probe()};
   const Scan lit = with_first_probe(scan, {.probe = options.probe}).scan;
   RefinedProbe probe =
       refined ? with_refined_probe(lit, options.infer.background) : RefinedProbe{lit, {}};
-  return {subsample(probe.scan, options.subsample), probe.background};
+  probe.scan = subsample(probe.scan, options.subsample);
+  return {std::move(probe), refined && scan.probe_given() ? scan.probe() : lit.probe()};
 }
 
 /// The trust in an image by the program's network, to whose errors it is calibrated; a warning
 /// where the scan is unlike those that the network knows.
-std::optional<Trust> trusted(const Patches& patches, const Reconstruction& image,
-                             const Scan& scan) {
+std::optional<Trust> trusted(const Patches& patches, const Reconstruction& image, const Scan& scan,
+                             const at::Tensor& first) {
   try {
-    Trust trust = measured_trust(patches, image, scan);
+    Trust trust = measured_trust(patches, image, scan, first);
     if (trust.alarmed())
       warn(
           "the scan is unlike those that the network knows ({:.1f}, alarm above 1), so neither "
@@ -121,7 +128,7 @@ std::optional<Trust> trusted(const Patches& patches, const Reconstruction& image
   } catch (const Interrupted& stop) {
     warn("no trust: {}", stop.what());
   } catch (const InvalidInput& error) {
-    note("no trust: {}", error.what());
+    warn("no trust: {}", error.what());
   }
   return std::nullopt;
 }
@@ -138,15 +145,16 @@ void run_infer(InferVerbOptions options, const std::string& options_json) {
                             joined(image_files(), picture_files()));
   const Model trained =
       options.model.empty() ? shipped_model() : read_model(model_file_at(options.model));
-  const auto [scan, background] = scan_to_infer(options, trained);
+  const auto [lit, first] = scan_to_infer(options, trained);
+  const Scan& scan = lit.scan;
   Model model = model_for(scan, trained, source_of(options.probe));
-  model.stem_background = background;
+  model.stem_background = lit.background;
   const Scan placed = placed_by(model, scan);
   const Patches patches = infer(model, placed, options.infer);
   Reconstruction image = image_of(patches, placed, options.infer);
   Scores scores{.seconds = watch.seconds()};
   const bool judged = options.model.empty() && !options.no_trust;
-  if (judged) scores.trust = trusted(patches, image, placed);
+  if (judged) scores.trust = trusted(patches, image, placed, first);
   record.stamp(image, model, {});
   write_image(options.output, image, placed, scores, {});
   if (options.arrays) write_arrays(options.output, image);

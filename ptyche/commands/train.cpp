@@ -94,6 +94,14 @@ std::filesystem::path first_probe_file(const TrainVerbOptions& options, std::siz
   return options.output / fmt::format("first_probe_{:05}.h5", number + 1);
 }
 
+/// The probe that a training goes on with: beside a network that is trained already most of what is
+/// missing is in the probe, so one that was looked for is refined as `infer` does it.
+Scan with_probe_to_go_on(const FirstProbe& first, const TrainVerbOptions& options) {
+  const bool looked_for = options.probe.probe == "auto" || options.probe.probe == "library";
+  const bool goes_on = !options.train.start.empty() && options.train.recipe == Recipe::ptyche;
+  return looked_for && goes_on ? with_refined_probe(first.scan).scan : first.scan;
+}
+
 /// One of the scans as it is trained on.
 TrainingScan prepared(const TrainVerbOptions& options, const WeightedJob& asked,
                       const std::filesystem::path& probe_file) {
@@ -102,7 +110,7 @@ TrainingScan prepared(const TrainVerbOptions& options, const WeightedJob& asked,
   how.scan_index = asked.job.scan_index;
   const FirstProbe first = with_first_probe(read_turned_scan(how), options.probe,
                                             {.file = probe_file, .resume = options.train.resume});
-  const Scan scan = subsample(with_shaped_probe(first.scan, options.shape),
+  const Scan scan = subsample(with_shaped_probe(with_probe_to_go_on(first, options), options.shape),
                               options.grouping.resolved_subsample());
   return {
       .scan = scan, .groups = groups_for(scan, options, options.grouping), .weight = asked.weight};

@@ -283,17 +283,20 @@ void add_trust(List& list, const Trust& trust) {
   add("left", from.left,
       "what a short solve leaves in patterns that it has not seen above noise, over that of the "
       "mean pattern");
-  add("used_left", from.used_left, "the same in the patterns that it was made of");
-  add("again_used_left", from.again_used_left,
-      "the same of patterns redrawn from it, of which the model is right");
   add("seen", from.seen, "by how many patterns an object pixel is seen, in the mean");
-  add("left_elsewhere", from.left_elsewhere,
-      "what is left in unseen patterns with positions 1.3 times farther apart or closer, the less "
-      "of the two");
   add("solved_told", from.solved_told,
       "correlation of what that solve foretells with the patterns");
   add("again_told", from.again_told,
       "that correlation of patterns redrawn from it, of which the model is right");
+  add("told_elsewhere", from.told_elsewhere,
+      "that correlation with positions 1.3 times farther apart or closer, the larger of the two");
+  add("used_told", from.used_told, "that correlation in the patterns that the solve was made of");
+  add("again_used_told", from.again_used_told, "the same of the redrawn patterns");
+  add("misfit", from.misfit,
+      "what the solve leaves above noise in the patterns that it was made of, totals adjusted, "
+      "over "
+      "that of the mean pattern");
+  add("again_misfit", from.again_misfit, "the same of the redrawn patterns");
   add("seconds", trust.seconds, "wall clock of the trust, seconds");
 }
 

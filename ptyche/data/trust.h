@@ -15,15 +15,14 @@ struct TrustEvidence {
   double told = 0;   ///< correlation of what the image foretells of patterns with what they hold
   double light = 0;  ///< what the mean pattern leaves in patterns, over what photon noise leaves
   /// Of a short solve, in patterns that it has not seen: what it leaves above photon noise over
-  /// what the mean pattern leaves, and its correlation as above.
-  double left = 0, solved_told = 0;
-  /// The correlation in a second solve, of patterns redrawn from the first, of which the model is
-  /// right.
-  double again_told = 0;
-  /// What the two solves leave likewise in the patterns that they were made of.
-  double used_left = 0, again_used_left = 0;
-  double seen = 0;            ///< by how many patches of equal weight a pixel is seen, in the mean
-  double left_elsewhere = 0;  ///< the least that is left with positions farther apart and closer
+  /// what the mean pattern leaves, and its correlation as above; that in the patterns that it was
+  /// made of; and what is left of these, their totals adjusted (misfit of evaluate/description.h).
+  double left = 0, solved_told = 0, used_told = 0, misfit = 0;
+  /// The same of a second solve, of patterns redrawn from the first, of which the model is right.
+  double again_told = 0, again_used_told = 0, again_misfit = 0;
+  /// solved_told with the positions farther apart and closer, the larger of the two.
+  double told_elsewhere = 0;
+  double seen = 0;  ///< by how many patches of equal weight a pixel is seen, in the mean
 };
 
 struct Trust {

@@ -20,24 +20,27 @@ namespace ptyche {
 /// patches.
 Trust trust_in(const Patches& patches, const Reconstruction& image, const Scan& scan);
 
-/// All of it: the map, what the physics says, `unlike` with its reason, the seconds. Throws
-/// Interrupted after Ctrl-C.
-Trust measured_trust(const Patches& patches, const Reconstruction& image, const Scan& scan);
+/// All of it: the map, what the physics says, `unlike` with its reason, the seconds.
+///   first  as in examine_physics
+/// Throws Interrupted after Ctrl-C.
+Trust measured_trust(const Patches& patches, const Reconstruction& image, const Scan& scan,
+                     const at::Tensor& first);
 
 /// What `unlike` comes from, by four short solves (rpie:5, lbfgs:40, two modes, a background) of at
 /// most 128 patterns around the middle, one in eight of them held out: as the scan is, with its
-/// positions 1.3 times farther apart and closer, and of patterns redrawn from the first. `scan` has
-/// the probe that the image was made with. Numbers that could not be had (a solve that diverges,
-/// fewer than eight patterns) are NaN. Throws Interrupted after Ctrl-C.
-void examine_physics(TrustEvidence& evidence, const Scan& scan);
+/// positions 1.3 times farther apart and closer, and of patterns redrawn from the first. All begin
+/// with the probe `first` (modes, N, N), the file's where it has one: one that was refined has
+/// taken on the curvature that stands for another scale. Numbers that could not be had (a solve
+/// that diverges, fewer than eight patterns) are NaN. Throws Interrupted after Ctrl-C.
+void examine_physics(TrustEvidence& evidence, const Scan& scan, const at::Tensor& first);
 
 /// `unlike` and, above 1, the reason: the largest of
-///   (again_told - solved_told) / .085, less is foretold than right physics would; over .2 where a
+///   (told_elsewhere - solved_told) / .02, more is foretold with another scale of the positions
+///   (again_told - solved_told) / .11, less is foretold than right physics would; over .3 where a
 ///       pixel is seen by less than 2.5 patterns, since held-out ones are hard to foretell then
-///   (used_left - again_used_left) / .05, more is left than right physics would; where light is
-///       above 2
-///   log((left + .02) / (left_elsewhere + .02)) / .2, another scale of the positions explains more
-///   left / 1.2, no image explains more than the mean pattern
+///   (again_used_told - used_told) / .03, the same of the patterns that the solve was made of
+///   (misfit - again_misfit) / .055, more is left than right physics would; where light is above 2
+///   left / 1.25, no image explains more than the mean pattern
 /// each 0 where it is not a number, and all where the mean pattern leaves less than 1.1 times what
 /// noise does: too few photons to tell.
 void judge_likeness(Trust& trust);

@@ -3,22 +3,12 @@
 #include "ptyche/data/probe.h"
 #include "ptyche/prepare/first_probe.h"
 #include "ptyche/simulate/simulate.h"
+#include "tests/support/incoherent_scan.h"
 
 namespace ptyche {
 namespace {
 
 Scan coherent_scan() { return simulate({.frames = 120, .photons = 1e5, .seed = 3}); }
-
-/// Four parts of the light come from the scan's probe, one from the same one moved by 3 pixels.
-Scan incoherent_scan() {
-  const Scan first = coherent_scan();
-  const Scan second =
-      simulate_like(first.with_probe(first.probe().roll(3, -1)), {.photons = 2.5e4, .seed = 4});
-  ScanFields fields = first.fields();
-  fields.counts = fields.counts + second.counts();
-  fields.shared.reset();
-  return Scan(std::move(fields));
-}
 
 TEST(RefinedProbe, OfIncoherentLightHasSeveralModesWithThePowerOfTheCounts) {
   const Scan scan = incoherent_scan();
