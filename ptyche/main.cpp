@@ -18,7 +18,9 @@
 #include "ptyche/core/memory.h"
 #include "ptyche/core/progress.h"
 #include "ptyche/core/ranks.h"
+#include "ptyche/infer/by_ranks.h"
 #include "ptyche/solve/shares.h"
+#include "ptyche/train/together.h"
 
 namespace {
 
@@ -96,7 +98,8 @@ int carried_out(int argc, char** argv) {
 int answered_rank_0() {
   try {
     ptyche::use_memory({});
-    ptyche::serve_rank_0();
+    ptyche::serve_rank_0({{ptyche::Question::infer, ptyche::answer_inference},
+                          {ptyche::Question::train, ptyche::train_with_rank_0}});
     return 0;
   } catch (const std::exception& error) {
     const std::string text = fmt::format("rank {} on {}: {}", ptyche::ranks().own,

@@ -20,6 +20,7 @@
 #include "ptyche/prepare/first_probe.h"
 #include "ptyche/prepare/scan_rotation.h"
 #include "ptyche/ptychopinn/pictures.h"
+#include "ptyche/solve/shares.h"
 
 namespace ptyche {
 namespace {
@@ -101,7 +102,7 @@ struct ScanToInfer {
 /// A network of any scan stands and falls with the probe: it gets one that a short solve has
 /// refined, from the file's or from one that is found.
 ScanToInfer scan_to_infer(const InferVerbOptions& options, const Model& model) {
-  const Scan scan = read_turned_scan(options.scan);
+  const Scan scan = shared_by_ranks(read_turned_scan(options.scan));
   const bool looked_for = options.probe == "auto" || options.probe == "library";
   const bool refined = looked_for && model.any_scan;
   const bool named = source_of(options.probe) == ProbeSource::scan;
@@ -139,6 +140,7 @@ void run_infer(InferVerbOptions options, const std::string& options_json) {
   resolve_infer(options);
   use_threads(options.threads);
   use_memory(options.memory);
+  settle_ranks({options.threads, options.memory.bytes});
   note_options_without_effect(options);
   require_can_keep(options.keep_probe);
   const OutputFolder folder(options.output, folder_use(options.overwrite),
@@ -216,7 +218,8 @@ Command declare(const std::shared_ptr<InferVerbOptions>& options) {
       .references = {},
       .run = [options] { run_infer(*options, options_as_json(declare(options))); },
       .basic = {"model", "probe", "background", "output-dir", "no-trust", "overwrite", "mask",
-                "crop", "batch", "threads"}};
+                "crop", "batch", "threads"},
+      .on_ranks = true};
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "ptyche/commands/parse.h"
 #include "ptyche/core/progress.h"
 #include "ptyche/engine/engine.h"
+#include "ptyche/solve/shares.h"
 
 namespace ptyche {
 
@@ -93,6 +94,7 @@ void TrainingChoices::resolve() {
   require_device(train.device);
   use_threads(threads);
   use_memory(memory);
+  settle_ranks({threads, memory.bytes});
   scan.seed = group.seed = train.seed;
   train.checkpoint = output / "checkpoint.ptyche";
   train.keep_checkpoint = true;

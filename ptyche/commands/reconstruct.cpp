@@ -24,6 +24,7 @@
 #include "ptyche/prepare/first_probe.h"
 #include "ptyche/solve/refine.h"
 #include "ptyche/solve/shares.h"
+#include "ptyche/train/together.h"
 
 namespace ptyche {
 namespace {
@@ -67,7 +68,7 @@ Reconstruction image_of(const Scan& scan, ReconstructOptions options) {
   options.train.checkpoint.clear();
   options.train.resume = false;
   const Groups groups = groups_for(scan, options);
-  const Model model = train(scan, groups, options.train);
+  const Model model = train_by_ranks({{.scan = scan, .groups = groups}}, options.train);
   return refine(scan, network_image(model, scan, options.infer), refinement_of(options, scan));
 }
 
@@ -153,7 +154,7 @@ void reconstruct_by_solvers(const ReconstructOptions& options, const std::string
   FirstProbe first =
       prepared_scan(options.scan, options.no_check, options.probe, kept_in(options.output, resume));
   if (options.half_sets) require_halves(first.scan);
-  first.scan = shared_by_ranks(first.scan, {options.threads, options.memory.bytes});
+  first.scan = shared_by_ranks(first.scan);
   const AutomaticResult result = run_automatically(first.scan, {}, automatic_options(options),
                                                    options.output, resume, record, options.arrays);
   const Scan scan = scan_of_result(first.scan, result);
@@ -184,8 +185,6 @@ void reconstruct_by_training(ReconstructOptions options, const std::string& opti
   const Stopwatch watch;
   const RunRecord record(options_json, options.train.seed);
   refine_passes(options.refine, 1);  // refused now and not after the training
-  if (ranks().several())
-    throw UsageError("--train: training runs in one process, found several started together");
   RunFiles files = joined(model_files(), image_files());
   files.names.emplace_back("network.h5");
   files.last = "report.html";
@@ -193,7 +192,7 @@ void reconstruct_by_training(ReconstructOptions options, const std::string& opti
                             files);
   const FirstProbe first = prepared_scan(options.scan, options.no_check, options.probe,
                                          kept_in(options.output, options.train.resume));
-  const Scan& scan = first.scan;
+  const Scan scan = shared_by_ranks(first.scan);
   if (options.half_sets) require_halves(scan);
   const Groups groups = groups_for(scan, options);
   const Model model = train(scan, groups, options.train);
@@ -272,6 +271,7 @@ ReconstructOptions resolved(ReconstructOptions options) {
     options.scan.seed = options.train.seed;
     use_threads(options.threads);
     use_memory(options.memory);
+    settle_ranks({options.threads, options.memory.bytes});
     return options;
   }
   if (options.network != "auto") {

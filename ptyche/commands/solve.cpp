@@ -193,6 +193,7 @@ void run_solve(const SolveVerbOptions& options, const std::string& options_json)
   const RunRecord record(options_json, options.solver.seed);
   use_threads(options.threads);
   use_memory(options.memory);
+  settle_ranks({options.threads, options.memory.bytes});
   require_can_keep(options.keep_probe);
   const OutputFolder folder(options.output, folder_use(options.overwrite, options.resume),
                             image_files(checkpoint_name(options)));
@@ -204,7 +205,7 @@ void run_solve(const SolveVerbOptions& options, const std::string& options_json)
   if (start && start->provenance.input_hash == first.scan.input_hash())
     first.scan = turned_like(first.scan, start->positions);
   if (options.half_sets) require_halves(first.scan);
-  first.scan = shared_by_ranks(first.scan, {options.threads, options.memory.bytes});
+  first.scan = shared_by_ranks(first.scan);
   const std::filesystem::path checkpoint = options.output / checkpoint_name(options);
   auto [result, how, scan] = solved(first.scan, start, options, record, checkpoint);
   how.doubt = first.doubt;

@@ -11,12 +11,14 @@
 #include "ptyche/commands/several_scans.h"
 #include "ptyche/core/files.h"
 #include "ptyche/core/progress.h"
+#include "ptyche/core/ranks.h"
 #include "ptyche/model/model.h"
 #include "ptyche/prepare/first_probe.h"
 #include "ptyche/prepare/scan_rotation.h"
 #include "ptyche/ptychopinn/pictures.h"
 #include "ptyche/ptychopinn/probe_shape.h"
 #include "ptyche/train/ptychopinn_recipe.h"
+#include "ptyche/train/together.h"
 #include "ptyche/train/universe_training.h"
 
 namespace ptyche {
@@ -148,6 +150,8 @@ void require_universe_options(TrainVerbOptions options) {
 }
 
 void run_universe(const TrainVerbOptions& options) {
+  if (ranks().several())
+    throw UsageError("--universe: it is trained on by one process, found several started together");
   require_universe_options(options);
   const Universe universe = read_universe(options.universe);
   const OutputFolder folder(options.output, folder_use(options.overwrite, options.train.resume),
@@ -174,7 +178,7 @@ void run_train(TrainVerbOptions options, const std::string& options_json) {
     kept.push_back(first_probe_file(options, scans.size(), jobs.size()));
     scans.push_back(prepared(options, job, kept.back()));
   }
-  const Model model = train(scans, options.train);
+  const Model model = train_by_ranks(scans, options.train);
   write_training(options.output, model, options.stored);
   // Only now: until the model is written, the checkpoint is all that there is of the work.
   remove_if_possible(kept);
@@ -299,7 +303,8 @@ Command declare(const std::shared_ptr<TrainVerbOptions>& options) {
       .references = {},
       .run = [options] { run_train(*options, options_as_json(declare(options))); },
       .basic = {"scan-list", "universe", "start", "output-dir", "overwrite", "resume", "epochs",
-                "probe", "probe-modes", "refine-positions", "mask", "threads"}};
+                "probe", "probe-modes", "refine-positions", "mask", "threads"},
+      .on_ranks = true};
 }
 
 }  // namespace

@@ -179,6 +179,17 @@ RankMessage receive_from(int rank) {
   return message;
 }
 
+at::Tensor as_bytes(const std::string& text) {
+  const at::Tensor bytes = at::empty({static_cast<std::int64_t>(text.size())}, at::kByte);
+  std::copy(text.begin(), text.end(), bytes.mutable_data_ptr<std::uint8_t>());
+  return bytes;
+}
+
+std::string as_text(const at::Tensor& bytes) {
+  const auto* first = bytes.const_data_ptr<std::uint8_t>();
+  return {first, first + bytes.numel()};
+}
+
 double bytes_between_ranks() { return joined().bytes; }
 
 }  // namespace ptyche

@@ -56,6 +56,10 @@ using RankMessage = std::vector<at::Tensor>;
 inline constexpr std::size_t kMostArrays = 12;  ///< of a message, of at most kMostAxes axes
 inline constexpr std::int64_t kMostAxes = 4;
 
+/// A text as an array of a message, (letters) uint8, and back.
+at::Tensor as_bytes(const std::string& text);
+std::string as_text(const at::Tensor& bytes);
+
 /// From and to any rank, by one thread at a time.
 void send_to(int rank, const RankMessage& message);
 RankMessage receive_from(int rank);

@@ -91,9 +91,14 @@ at::Tensor mean_pattern(const at::Tensor& counts, const at::Tensor& frames, doub
 
 at::Tensor calibrate_probe(const at::Tensor& probe, const at::Tensor& counts,
                            const at::Tensor& mask, const at::Tensor& frames, double photons) {
+  return calibrated_to(probe, photons > 0 ? at::Tensor() : mean_pattern(counts, frames), mask,
+                       photons);
+}
+
+at::Tensor calibrated_to(const at::Tensor& probe, const at::Tensor& mean, const at::Tensor& mask,
+                         double photons) {
   const bool total_known = photons > 0;
-  const double wanted =
-      total_known ? photons : (mean_pattern(counts, frames) * mask).sum().item<double>();
+  const double wanted = total_known ? photons : (mean * mask).sum().item<double>();
   const double found = counted_power(probe, total_known ? at::ones_like(mask) : mask);
   require(wanted > 0,
           "counts of the used patterns in the unmasked pixels: expected more than 0, found {}",
@@ -105,7 +110,11 @@ at::Tensor calibrate_probe(const at::Tensor& probe, const at::Tensor& counts,
 
 at::Tensor probe_of_mean_pattern(const at::Tensor& counts, const at::Tensor& mask,
                                  const at::Tensor& frames, bool near_field) {
-  const at::Tensor root = at::sqrt(mean_pattern(counts, frames) * mask).to(at::kComplexDouble);
+  return probe_of_mean(mean_pattern(counts, frames), mask, near_field);
+}
+
+at::Tensor probe_of_mean(const at::Tensor& mean, const at::Tensor& mask, bool near_field) {
+  const at::Tensor root = at::sqrt(mean * mask).to(at::kComplexDouble);
   if (near_field) return root.unsqueeze(0).to(at::kComplexFloat);
   const at::Tensor wave = at::fft_ifft2(at::fft_ifftshift(root), {}, {-2, -1}, "ortho");
   return at::fft_fftshift(wave).unsqueeze(0).to(at::kComplexFloat);

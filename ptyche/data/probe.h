@@ -28,6 +28,9 @@ at::Tensor mean_pattern(const at::Tensor& counts, const at::Tensor& frames, doub
 /// Throws InvalidInput when the probe or the patterns have no power in the counted pixels.
 at::Tensor calibrate_probe(const at::Tensor& probe, const at::Tensor& counts,
                            const at::Tensor& mask, const at::Tensor& frames, double photons);
+/// The same, to the frames' mean_pattern (N, N), which is not looked at with photons > 0.
+at::Tensor calibrated_to(const at::Tensor& probe, const at::Tensor& mean, const at::Tensor& mask,
+                         double photons);
 
 /// The probe (modes, N, N) complex for a detector of size x size pixels around the zero frequency,
 /// both even: its far field is cut, or goes on with zeros. Unitary transforms of the two sizes keep
@@ -39,6 +42,8 @@ at::Tensor probe_for_size(const at::Tensor& probe, std::int64_t size);
 /// field (so that it is in focus), itself where the detector is near.
 at::Tensor probe_of_mean_pattern(const at::Tensor& counts, const at::Tensor& mask,
                                  const at::Tensor& frames, bool near_field = false);
+/// The same of their mean_pattern (N, N).
+at::Tensor probe_of_mean(const at::Tensor& mean, const at::Tensor& mask, bool near_field);
 
 /// Where `light` (any shape, >= 0) is above `share` of its largest value: the one rule for lit
 /// pixels, bool of the same shape.

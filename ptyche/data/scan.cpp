@@ -204,9 +204,13 @@ at::Tensor counts_of(const Scan& scan, const at::Tensor& frames) {
   return scan.counts().index_select(0, frames);
 }
 
+at::Tensor mean_pattern(const ScanFields& fields, const at::Tensor& frames, double power) {
+  if (!fields.shared) return mean_pattern(fields.counts, frames, power);
+  return fields.shared->sum_over(frames, power) / static_cast<double>(frames.size(0));
+}
+
 at::Tensor mean_pattern(const Scan& scan, const at::Tensor& frames, double power) {
-  if (!scan.shared()) return mean_pattern(scan.counts(), frames, power);
-  return scan.shared()->sum_over(frames, power) / static_cast<double>(frames.size(0));
+  return mean_pattern(scan.fields(), frames, power);
 }
 
 namespace {

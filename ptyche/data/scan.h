@@ -7,6 +7,8 @@
 #include <memory>
 #include <string>
 
+#include "ptyche/data/counts_change.h"
+
 namespace ptyche {
 
 /// Lengths in metres, energy in electronvolts; 0 = not known.
@@ -66,6 +68,9 @@ class SharedCounts {
   /// The sum over some patterns of their counts^power, (N, N) float64.
   virtual at::Tensor sum_over(const at::Tensor& frames, double power) const = 0;
   virtual std::int64_t processes() const = 0;
+  /// The same counts changed, in the processes that hold them: these are what follows, and what
+  /// still refers to the old ones must not be used any more.
+  virtual std::shared_ptr<const SharedCounts> changed(const CountsChange& change) const = 0;
 };
 
 /// The arrays of a scan before they are checked; see Scan for the meaning of each.
@@ -139,6 +144,7 @@ class Scan {
 at::Tensor counts_of(const Scan& scan, const at::Tensor& frames);
 
 /// mean_pattern (probe.h) of the scan's counts, also where processes share them.
+at::Tensor mean_pattern(const ScanFields& fields, const at::Tensor& frames, double power = 1);
 at::Tensor mean_pattern(const Scan& scan, const at::Tensor& frames, double power = 1);
 
 /// Counts of the given frames as float32 (k, N, N) in FFT order (zero frequency at index 0): the

@@ -107,4 +107,16 @@ struct DifferenceMapOptions {
 /// projected.
 double difference_map_sweep(ProjectionMemory<float>& state, const DifferenceMapOptions& options);
 
+// The same pass in parts, where each of several processes has some of the patterns: the waves, with
+// what they ask of the object; then, with the new object, what they ask of the probe. The object is
+// the sum of changes over (1 - r) w + r max w, w being the sum of weights and r the regularisation;
+// the probe likewise.
+
+/// Brings the waves to the next ones. Adds nothing to the object: `change` (rows, cols, 2) and
+/// `weight` (rows, cols) get its sums. Returns the misfit as difference_map_sweep does.
+double overlap_waves(ProjectionMemory<float>& state, const DifferenceMapOptions& options,
+                     float* change, float* weight);
+/// The probe's sums, `change` (modes, N, N, 2) and `power` (N, N).
+void overlap_probe_sums(ProjectionMemory<float>& state, float* change, float* power);
+
 }  // namespace ptyche::cpu

@@ -8,6 +8,7 @@
 #include "ptyche/core/progress.h"
 #include "ptyche/evaluate/expected_patterns.h"
 #include "ptyche/group/fixed_groups.h"
+#include "ptyche/infer/by_ranks.h"
 #include "ptyche/nn/patch_network.h"
 #include "ptyche/stitch/stitch.h"
 
@@ -69,20 +70,12 @@ Patches infer(const Model& model, const Scan& scan, const InferOptions& options)
   const at::Tensor frames = frames_to_see(model, scan, options);
   // Whole groups at a time.
   const std::int64_t together = model.network->patterns_per_input();
-  const std::int64_t step = std::max<std::int64_t>(options.batch / together, 1) * together;
+  InferOptions how = options;
+  how.batch = std::max<std::int64_t>(options.batch / together, 1) * together;
   const Model lit = on_device(at_dose_of(scan, model), options.device);
-  const Scan seen = scan.to(options.device);
-  const Autocast autocast(options.precision, options.device);
-  std::vector<at::Tensor> patches;
-  Progress progress("infer", frames.size(0), "patterns");
-  for (std::int64_t first = 0; first < frames.size(0); first += step) {
-    if (interrupted()) throw Interrupted("stopped during inference; the model file is complete");
-    const at::Tensor batch = frames.slice(0, first, first + step);
-    patches.push_back(
-        patches_of(lit, seen, batch, input_channels(lit, seen, batch, options.engine)));
-    progress.step(first + batch.size(0), first + batch.size(0), "");
-  }
-  Patches found{.patches = at::cat(patches),
+  Patches found{.patches = scan.shared() && together == 1
+                               ? patches_by_ranks(lit, scan, frames, how)
+                               : patches_by_batches(lit, scan.to(options.device), frames, how),
                 .frames = frames,
                 .probe = lit.probe,
                 .background = lit.background,

@@ -59,14 +59,21 @@ at::Tensor at_ceiling(const at::Tensor& batch, double ceiling) {
                    : batch.eq(static_cast<std::int64_t>(ceiling));
 }
 
-/// A detector writes its type's largest value into its gaps: such pixels hold no counts.
-void mask_blind_pixels(RawScan& raw) {
-  if (raw.ceiling <= 0 || raw.frames() < 2 || !can_hold_ceiling(raw.patterns, raw.ceiling)) return;
+/// Counted pixels that stand at the ceiling in all of the patterns, (rows, cols) bool.
+at::Tensor blind_pixels(const RawScan& raw) {
+  if (!can_hold_ceiling(raw.patterns, raw.ceiling)) return at::zeros_like(raw.mask);
   at::Tensor blind = raw.mask.clone();
   for_batches(raw.patterns, [&](std::int64_t first, const at::Tensor& batch) {
     if (first == 0 || blind.any().item<bool>())
       blind.logical_and_(at_ceiling(batch, raw.ceiling).all(0));
   });
+  return blind;
+}
+
+/// A detector writes its type's largest value into its gaps: such pixels hold no counts.
+void mask_blind_pixels(RawScan& raw, const ReadingTogether& together) {
+  if (raw.ceiling <= 0 || raw.positions.size(0) < 2) return;
+  const at::Tensor blind = in_all_processes(together, blind_pixels(raw));
   const auto number = blind.sum().item<std::int64_t>();
   if (number == 0) return;
   warn("{}: {} pixels hold {:.0f}, the type's largest value, in every pattern; they are masked",
@@ -81,6 +88,9 @@ ValueRules rules_of(const RawScan& raw) {
 
 /// Says how many counted pixels are invalid, and where the first one is.
 [[noreturn]] void refuse_invalid(const RawScan& raw) {
+  const auto number_of = [&](std::int64_t pattern) {
+    return raw.part.defined() ? raw.part[pattern].item<std::int64_t>() : pattern;
+  };
   std::int64_t number = 0, negative = 0, first_frame = -1;
   for_batches(raw.patterns, [&](std::int64_t first, const at::Tensor& batch) {
     const at::Tensor counted = invalid(batch).logical_and(raw.mask);
@@ -93,7 +103,7 @@ ValueRules rules_of(const RawScan& raw) {
   throw InvalidInput(fmt::format(
       "{}: expected finite values >= 0, found {} NaN, infinite or negative values ({} negative), "
       "the first in pattern {}; detector gaps can be left out with --mask FILE",
-      raw.patterns_name, number, negative, first_frame));
+      raw.patterns_name, number, negative, number_of(first_frame)));
 }
 
 }  // namespace
@@ -128,18 +138,19 @@ DomainChoice settle_domain(const RawScan& raw, const ReadOptions& options, const
 
 }  // namespace
 
-Counts take_counts(RawScan& raw, const ReadOptions& options) {
+Counts take_counts(RawScan& raw, const ReadOptions& options, const ReadingTogether& together) {
   if (raw.narrowed == Narrowed::squares) {
     settle_domain(raw, options, {.whole = false, .whole_squares = true});
-    return {std::exchange(raw.patterns, at::Tensor()).contiguous(), true};
+    return {of_one_type(together, std::exchange(raw.patterns, at::Tensor()).contiguous()), true};
   }
-  mask_blind_pixels(raw);
+  mask_blind_pixels(raw, together);
   raw.patterns = raw.patterns.contiguous();
   const ValueRules rules = rules_of(raw);
   const bool may_be_roots = raw.patterns.is_floating_point() && raw.domain != Domain::counts;
-  const ValueSurvey values =
+  const ValueSurvey own =
       survey(raw.patterns, rules, may_be_roots || options.domain == "amplitude");
-  if (!values.valid) refuse_invalid(raw);
+  if (!own.valid) refuse_invalid(raw);
+  const ValueSurvey values = of_all_processes(together, own);
   const ValueKind kind{values.whole, values.whole_squares};
   const bool amplitude = settle_domain(raw, options, kind).domain == Domain::amplitude;
   if (amplitude) raw.ceiling = 0;  // it was that of the amplitudes
@@ -164,11 +175,6 @@ constexpr double kSamePosition_px = 1e-6;
 struct FrameSums {
   at::Tensor counts, at_ceiling;  // (n) float64
 };
-
-FrameSums sum_frames(const at::Tensor& counts, const at::Tensor& mask, double ceiling) {
-  const at::Tensor sums = frame_sums(counts, mask, ceiling);
-  return {sums.select(1, 0).contiguous(), sums.select(1, 1).contiguous()};
-}
 
 std::vector<std::int64_t> numbers_of(const at::Tensor& flags) {
   const at::Tensor frames = at::nonzero(flags).flatten();
@@ -294,14 +300,13 @@ std::int64_t automatic_hold_out(std::int64_t usable) {
   return usable < kEnoughToHoldOut ? 0 : std::max(kFewestHeldOut, (usable + 10) / 20);
 }
 
-at::Tensor choose_frames(const at::Tensor& counts, const at::Tensor& mask,
-                         const at::Tensor& positions, double ceiling, const ReadOptions& options) {
-  const std::int64_t n = counts.size(0);
+at::Tensor choose_frames(const at::Tensor& sums, std::int64_t pixels, const at::Tensor& positions,
+                         double ceiling, const ReadOptions& options) {
+  const std::int64_t n = sums.size(0);
   require(n >= 2, "patterns: expected at least 2, found {}", n);
-  const FrameSums sums = sum_frames(counts, mask, ceiling);
+  const FrameSums of_each{sums.select(1, 0).contiguous(), sums.select(1, 1).contiguous()};
   at::Tensor use = at::zeros({n}, at::kByte);
-  const auto pixels = mask.sum().item<std::int64_t>();
-  change_use(use, rejected_frames(sums, ceiling, pixels), FrameUse::rejected);
+  change_use(use, rejected_frames(of_each, ceiling, pixels), FrameUse::rejected);
   hold_out(use, options);
   keep_half_unseen(use, positions, options.unseen_half);
   require_usable(use, positions);

@@ -7,6 +7,7 @@
 
 #include "ptyche/io/read_scan.h"
 #include "ptyche/io/readers.h"
+#include "ptyche/io/together.h"
 
 namespace ptyche {
 
@@ -37,16 +38,17 @@ struct Counts {
 /// The patterns as counts; uses up raw.patterns, so that no second copy is held. Decides between
 /// counts and amplitudes (`--domain`), prints a guess with its reason, and gives masked pixels that
 /// hold no valid value, or raw.ceiling, 0. Pixels at raw.ceiling in every pattern are added to the
-/// mask.
+/// mask. Processes that read together decide on the values of all, and have counts of one type.
 /// Throws InvalidInput for NaN, infinite or negative values in counted pixels.
-Counts take_counts(RawScan& raw, const ReadOptions& options);
+Counts take_counts(RawScan& raw, const ReadOptions& options, const ReadingTogether& together = {});
 
 /// What each pattern may be used for, (n) uint8 FrameUse: dark and saturated ones are rejected (one
 /// warning lists them), then `--hold-out`, `--hold-out-file` and `--unseen-half` apply.
-///   counts     (n, N, N), mask (N, N) bool, positions (n, 2)
+///   sums       (n, 2), see frame_sums
+///   positions  (n, 2), pixels: how many of a pattern are counted
 ///   ceiling    a pattern with several pixels at this value is saturated; 0 = not known
 /// Throws InvalidInput when fewer than two usable patterns are left or they share one position.
-at::Tensor choose_frames(const at::Tensor& counts, const at::Tensor& mask,
-                         const at::Tensor& positions, double ceiling, const ReadOptions& options);
+at::Tensor choose_frames(const at::Tensor& sums, std::int64_t pixels, const at::Tensor& positions,
+                         double ceiling, const ReadOptions& options);
 
 }  // namespace ptyche

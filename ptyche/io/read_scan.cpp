@@ -16,7 +16,9 @@
 #include "ptyche/io/load_patterns.h"
 #include "ptyche/io/prepare.h"
 #include "ptyche/io/readers.h"
+#include "ptyche/io/pattern_values.h"
 #include "ptyche/io/scan_identity.h"
+#include "ptyche/io/together.h"
 #include "ptyche/storage/arrays.h"
 #include "ptyche/storage/numpy.h"
 #include "ptyche/storage/with_file.h"
@@ -28,8 +30,9 @@ namespace {
 constexpr double kDefaultMeanCounts = 1e9;  // PtychoPINN's default
 
 /// Amplitudes without a scale get one from the used patterns; what is held out must not matter.
-void set_scale(at::Tensor& counts, const RawScan& raw, const at::Tensor& used, double wanted) {
-  const double mean = (mean_pattern(counts, used) * raw.mask).sum().item<double>();
+void set_scale(at::Tensor& counts, const RawScan& raw, const at::Tensor& mean_pattern,
+               double wanted) {
+  const double mean = (mean_pattern * raw.mask).sum().item<double>();
   if (wanted <= 0 && raw.nphotons > 0) {
     wanted = raw.nphotons;
     note(
@@ -47,16 +50,19 @@ void set_scale(at::Tensor& counts, const RawScan& raw, const at::Tensor& used, d
   counts = counts.to(at::kFloat).mul_(wanted / mean);
 }
 
-at::Tensor settle_probe(const RawScan& raw, const at::Tensor& counts, const at::Tensor& used,
-                        double photons) {
+/// `mean` is the mean pattern, asked for only where it is needed.
+template <class Mean>
+at::Tensor settle_probe(const RawScan& raw, const Mean& mean, double photons) {
   if (!raw.probe.defined())
     note("the file has no probe: one made of the mean pattern stands in for it");
-  const at::Tensor probe =
-      raw.probe.defined() ? raw.probe
-                          : probe_of_mean_pattern(counts, raw.mask, used, raw.geometry.near_field);
-  if (raw.probe_calibrated && photons <= 0) return probe;
+  else if (raw.probe_calibrated && photons <= 0)
+    return raw.probe;
+  const at::Tensor pattern = raw.probe.defined() && photons > 0 ? at::Tensor() : mean();
+  const at::Tensor probe = raw.probe.defined()
+                               ? raw.probe
+                               : probe_of_mean(pattern, raw.mask, raw.geometry.near_field);
   return with_context(raw.probe.defined() ? raw.probe_name : std::string("first probe"),
-                      [&] { return calibrate_probe(probe, counts, raw.mask, used, photons); });
+                      [&] { return calibrated_to(probe, pattern, raw.mask, photons); });
 }
 
 /// A scan whose patterns share no object pixel says nothing, and is most often one in another unit.
@@ -78,18 +84,22 @@ struct Prepared {
   ScanFields fields;
   at::Tensor positions;         ///< of all patterns, if the fields are of some
   std::vector<fs::path> files;  ///< read beside the scan's own
+  at::Tensor owner = {};        ///< see ReadingTogether
 };
 
 /// Of a few patterns dark ones say nothing about the scan: they are all used.
 at::Tensor frame_use_of(const RawScan& raw, const Counts& counts, const ReadOptions& options,
-                        Extent extent) {
+                        Extent extent, const ReadingTogether& together) {
   if (extent != Extent::all) return at::zeros({counts.counts.size(0)}, at::kByte);
-  return choose_frames(counts.counts, raw.mask, raw.positions, counts.absolute ? raw.ceiling : 0,
-                       options);
+  const double ceiling = counts.absolute ? raw.ceiling : 0;
+  const at::Tensor sums =
+      of_all_patterns(together, raw, frame_sums(counts.counts, raw.mask, ceiling));
+  return choose_frames(sums, raw.mask.sum().item<std::int64_t>(), raw.positions, ceiling, options);
 }
 
 /// Patterns, whole or some, of one scan, in our frame and without what is not kept.
-at::Tensor read_patterns(RawScan& raw, ReadOptions& options, Extent extent) {
+at::Tensor read_patterns(RawScan& raw, ReadOptions& options, Extent extent,
+                         ReadingTogether& together) {
   require(raw.frames() >= 1, "{}: expected at least 1 pattern, found none", raw.patterns_name);
   settle_places(raw, options);
   choose_scan(raw, options.scan_index);
@@ -104,7 +114,9 @@ at::Tensor read_patterns(RawScan& raw, ReadOptions& options, Extent extent) {
     raw.positions = positions;
     raw.true_positions = true_positions;
   }
+  if (together.several()) take_own_part(raw, options, together);
   load_patterns(raw, options);
+  if (together.several()) require_read_alike(raw, together);
   settle_detector(raw, options.orientation);
   choose_mask(raw, options.mask);
   crop_detector(raw, options);
@@ -112,20 +124,24 @@ at::Tensor read_patterns(RawScan& raw, ReadOptions& options, Extent extent) {
   return sample;
 }
 
-Prepared prepare(RawScan raw, ReadOptions options, Extent extent) {
-  const at::Tensor sample = read_patterns(raw, options, extent);
-  Prepared prepared{{}, raw.positions, raw.files};
+Prepared prepare(RawScan raw, ReadOptions options, Extent extent, ReadingTogether together = {}) {
+  const at::Tensor sample = read_patterns(raw, options, extent, together);
+  Prepared prepared{{}, raw.positions, raw.files, together.owner};
   if (sample.defined()) {
     raw.positions = raw.positions.index_select(0, sample);
     raw.true_positions = at::Tensor();
   }
-  Counts counts = take_counts(raw, options);
+  Counts counts = take_counts(raw, options, together);
   ScanFields& fields = prepared.fields;
-  fields.frame_use = frame_use_of(raw, counts, options, extent);
-  bin_patterns(raw, counts.counts, options.bin);
+  fields.frame_use = frame_use_of(raw, counts, options, extent, together);
+  if (options.bin > 1) {
+    bin_patterns(raw, counts.counts, options.bin);
+    counts.counts = of_one_type(together, counts.counts);
+  }
   const at::Tensor used = at::nonzero(fields.frame_use.eq(0)).flatten();
-  if (!counts.absolute) set_scale(counts.counts, raw, used, options.nphotons);
-  fields.probe = settle_probe(raw, counts.counts, used, options.photons);
+  const auto mean = [&] { return mean_of_all(together, raw, counts.counts, used); };
+  if (!counts.absolute) set_scale(counts.counts, raw, mean(), options.nphotons);
+  fields.probe = settle_probe(raw, mean, options.photons);
   if (extent == Extent::all) warn_without_overlap(raw, used, fields.probe);
   fields.counts = std::move(counts.counts);
   fields.positions = raw.positions;
@@ -145,29 +161,35 @@ std::string scan_formats() { return format_names(Content::scan); }
 Scan read_scan(const ReadOptions& options) { return read_scan(options, readers()); }
 
 Scan read_scan(const ReadOptions& options, const std::vector<Reader>& formats) {
+  return Scan(read_scan_together(options, {}, formats).fields);
+}
+
+ScanOfProcess read_scan_together(const ReadOptions& options, const ReadingTogether& together,
+                                 const std::vector<Reader>& formats) {
   require_in_range(options);
   const Reader reader = chosen_reader(options, formats);
   return with_file(options.file, [&] {
     const fs::path file = scan_file_in(options.file);
+    if (together.own > 0)
+      return ScanOfProcess{prepare(reader.read_scan(file), options, Extent::all, together).fields,
+                           {}};
     // Beside the reading: it takes as long as the reading of a plain file.
     std::future<std::string> hash = std::async(std::launch::async, hash_of_scan, file, options);
-    ScanFields fields;
-    std::vector<fs::path> beside;
+    Prepared prepared;
     try {
-      Prepared prepared = prepare(reader.read_scan(file), options, Extent::all);
-      fields = std::move(prepared.fields);
-      beside = prepared.files;
+      prepared = prepare(reader.read_scan(file), options, Extent::all, together);
     } catch (const InvalidInput&) {
       hash.get();  // a broken seal explains more
       throw;
     }
+    ScanFields& fields = prepared.fields;
     fields.source = options.file.string();
-    fields.input_hash = hash_with(hash.get(), beside);
+    fields.input_hash = hash_with(hash.get(), prepared.files);
     // Scans of one file must not pass for one another.
     if (options.scan_index >= 0) fields.input_hash += fmt::format("#{}", options.scan_index);
     if (!options.frames.empty()) fields.input_hash += fmt::format("#{}", options.frames);
     if (options.bin > 1) fields.input_hash += fmt::format("#bin{}", options.bin);
-    return Scan(std::move(fields));
+    return ScanOfProcess{std::move(fields), prepared.owner};
   });
 }
 

@@ -58,6 +58,7 @@ inline constexpr std::int64_t kFewestHeldOut = 8, kEnoughToHoldOut = 80;
 
 struct RawScan;
 struct Reader;
+struct ReadingTogether;
 
 /// Names of the formats that read_scan knows, for help and messages: "NPZ or CXI".
 std::string scan_formats();
@@ -70,6 +71,19 @@ Scan read_scan(const ReadOptions& options);
 
 /// The same for other formats than readers().
 Scan read_scan(const ReadOptions& options, const std::vector<Reader>& formats);
+
+/// What one of several processes has after they have read a scan together.
+struct ScanOfProcess {
+  ScanFields fields;  ///< of the whole scan, but for `counts` (k, N, N), those of its own patterns
+  at::Tensor owner;   ///< (n) int64, whose each pattern is; undefined = one process has read all
+};
+
+/// The same by several processes that call it with the same options (together.h), each of which
+/// reads its own patterns; the first one alone where the format must be read whole: it asks the
+/// others for nothing then. Source and hash are in the first one's fields. Throws PartsDiffer,
+/// too.
+ScanOfProcess read_scan_together(const ReadOptions& options, const ReadingTogether& together,
+                                 const std::vector<Reader>& formats);
 
 /// What the arrays that scan_of is given are: a whole scan, or some patterns of one, of which none
 /// is rejected or held out.

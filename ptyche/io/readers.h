@@ -42,6 +42,7 @@ struct RawScan {
   /// The patterns before they are read: `patterns` is undefined then, and load_patterns reads them.
   std::shared_ptr<FrameStack> stack;
   at::Tensor chosen;     ///< (n) int64 ascending: those of `stack` that are wanted; undefined = all
+  at::Tensor part;  ///< (k) int64: which of the n patterns are read; undefined = all (together.h)
   at::Tensor positions;  ///< (n, 2) float64 (row, col), in object pixels or in metres
   at::Tensor probe;      ///< (modes, N, N) complex64
   at::Tensor mask;       ///< (rows, cols) bool, true = counted

@@ -13,6 +13,8 @@
 #include <variant>
 #include <vector>
 
+#include "ptyche/data/counts_change.h"
+
 namespace ptyche {
 
 enum class Level {
@@ -24,25 +26,6 @@ enum class Level {
 std::string to_string(Level level);
 
 // Remedies: what `treat` changes.
-
-/// counts = round(f(values)), with values divided by `unit` before.
-struct ChangeValues {
-  enum class Way {
-    scale,         ///< x
-    square,        ///< x^2
-    root,          ///< sqrt x
-    power,         ///< 2^x - 1: values are logarithms of 1 + counts to any base
-    power_of_root  ///< 2^sqrt(x) - 1: the same after they were squared
-  } way;
-  double unit = 1;
-};
-
-/// Pattern and mask move up and to the left by whole pixels: around the edge, or what comes in from
-/// outside is masked.
-struct ShiftPatterns {
-  std::int64_t rows = 0, cols = 0;
-  bool around = false;
-};
 
 /// Another mask, (N, N) bool; `recount` takes back the frames that were rejected under the old one.
 struct ChangeMask {

@@ -47,8 +47,8 @@ void say(const FoundProbe& found) {
 }
 
 Scan calibrated(const Scan& scan, const at::Tensor& probe) {
-  return scan.with_probe(
-      calibrate_probe(probe, scan.counts(), scan.mask(), scan.frames_with(FrameUse::used), 0));
+  const at::Tensor mean = mean_pattern(scan, scan.frames_with(FrameUse::used));
+  return scan.with_probe(calibrated_to(probe, mean, scan.mask(), 0));
 }
 
 // What a search came to, kept on the disk until the run that asked for it has ended.

@@ -36,7 +36,7 @@ at::Tensor of_batches(const Scan& scan, const at::Tensor& frames, const Work& wo
   for (std::int64_t first = 0; first < frames.size(0); first += kBatch) {
     const std::int64_t length = std::min(kBatch, frames.size(0) - first);
     const at::Tensor batch = frames.narrow(0, first, length);
-    const at::Tensor part = work(scan.counts().index_select(0, batch).to(at::kFloat));
+    const at::Tensor part = work(counts_of(scan, batch).to(at::kFloat));
     if (!all.defined()) {
       std::vector<std::int64_t> sizes = part.sizes().vec();
       sizes.at(0) = frames.size(0);
@@ -63,6 +63,11 @@ Sums sums_of(const Scan& scan, const at::Tensor& frames) {
   return {sums.select(1, 0).contiguous(), sums.select(1, 1).contiguous()};
 }
 
+bool are_equal(const Scan& scan, std::int64_t first, std::int64_t second) {
+  const at::Tensor both = counts_of(scan, at::tensor({first, second}, at::kLong));
+  return at::equal(both[0], both[1]);
+}
+
 /// Frames that are equal to an earlier one.
 std::vector<std::int64_t> repeats_of(const Scan& scan, const at::Tensor& frames) {
   const Sums sums = sums_of(scan, frames);
@@ -74,7 +79,7 @@ std::vector<std::int64_t> repeats_of(const Scan& scan, const at::Tensor& frames)
     if (totals[i] < kEmpty * median || totals[i] <= 0) continue;
     const auto frame = frames[static_cast<std::int64_t>(i)].item<std::int64_t>();
     const auto [first, is_new] = seen.emplace(prints[i], frame);
-    if (!is_new && at::equal(scan.counts()[first->second], scan.counts()[frame]))
+    if (!is_new && are_equal(scan, first->second, frame))
       repeats.push_back(frame);
   }
   return repeats;
@@ -179,7 +184,7 @@ std::int64_t number_of(const at::Tensor& flags) { return flags.sum().item<std::i
 }  // namespace
 
 void judge_frames(Diagnosis& diagnosis, const Scan& scan, const Patterns& patterns, bool drifts) {
-  const bool all = scan.counts().numel() <= kMostValues;
+  const bool all = scan.frames() * scan.pattern_size() * scan.pattern_size() <= kMostValues;
   const at::Tensor frames = all ? usable_frames(scan) : patterns.frames;
   const at::Tensor totals = totals_of(scan, frames, patterns);
   const double median = std::max(totals.median().item<double>(), 1e-9);

@@ -42,7 +42,7 @@ Patterns patterns_of(const Scan& scan) {
   part.frames =
       chosen_frames(usable_frames(scan), scan.positions(), most_patterns(scan.pattern_size()));
   part.mask = scan.mask();
-  part.counts = scan.counts().index_select(0, part.frames).to(at::kFloat);
+  part.counts = counts_of(scan, part.frames).to(at::kFloat);
   if (!part.mask.all().item<bool>()) part.counts.mul_(part.mask);
   part.positions = scan.positions().index_select(0, part.frames).contiguous();
   part.totals = part.counts.flatten(1).sum(1, false, at::kDouble);

@@ -98,7 +98,7 @@ PhaseEnergy::PhaseEnergy(const Scan& scan, const RasterShape& shape) {
   const auto [numbers, part] = middle(shape, size_ * size_);
   shape_ = part;
   const at::Tensor lit = cut(aperture.lit, window), mean = cut(whole, window) + 1e-30;
-  const at::Tensor counts = cut(scan.counts().index_select(0, numbers), window).to(at::kFloat);
+  const at::Tensor counts = cut(counts_of(scan, numbers), window).to(at::kFloat);
   const at::Tensor is_used =
       scan.frame_use().index_select(0, numbers).eq(0).to(at::kFloat).view({-1, 1, 1});
   const at::Tensor root = (mean.sqrt() * lit).to(at::kFloat);

@@ -14,6 +14,7 @@
 #include "ptyche/core/progress.h"
 #include "ptyche/prepare/phase_energy.h"
 #include "ptyche/prepare/short_solve.h"
+#include "ptyche/solve/read_by_ranks.h"
 
 namespace ptyche {
 namespace {
@@ -55,7 +56,7 @@ at::Tensor centres_of_mass(const Scan& scan) {
   const at::Tensor axis = at::arange(scan.pattern_size(), at::kDouble);
   std::vector<at::Tensor> all;
   for (const at::Tensor& batch : at::arange(scan.frames(), at::kLong).split(kFramesAtOnce)) {
-    const at::Tensor counts = scan.counts().index_select(0, batch).to(at::kDouble) * mask;
+    const at::Tensor counts = counts_of(scan, batch).to(at::kDouble) * mask;
     const at::Tensor total = counts.sum({1, 2}).clamp_min(1);
     all.push_back(
         at::stack({counts.sum(2).matmul(axis) / total, counts.sum(1).matmul(axis) / total}, 1));
@@ -387,7 +388,7 @@ Scan with_raster_turned(const Scan& scan, const ScanRotation& rotation) {
 }
 
 Scan read_turned_scan(const ReadOptions& options) {
-  const Scan scan = read_scan(options);
+  const Scan scan = read_scan_by_ranks(options);
   if (options.scan_rotation != "auto") return scan;
   const std::optional<ScanRotation> found = find_scan_rotation(scan);
   require(

@@ -9,67 +9,16 @@
 namespace ptyche {
 namespace {
 
-constexpr std::int64_t kFramesPerBatch = 64;
 constexpr int kMostRounds = 6;
 constexpr auto kRejected = static_cast<std::int64_t>(FrameUse::rejected);
-
-at::Tensor changed_values(const at::Tensor& values, const ChangeValues& change) {
-  const at::Tensor x = values.to(at::kDouble) / change.unit;
-  switch (change.way) {
-    case ChangeValues::Way::scale:
-      return x.round();
-    case ChangeValues::Way::square:
-      return x.square().round();
-    case ChangeValues::Way::root:
-      return x.sqrt().round();
-    case ChangeValues::Way::power:
-      return (at::exp2(x) - 1).round();
-    case ChangeValues::Way::power_of_root:
-      return (at::exp2(x.sqrt()) - 1).round();
-  }
-  return x;
-}
-
-/// What a pixel can hold as a count; logarithms of garbage may be anything.
-constexpr double kMostCounts = 2e9;
-
-/// Rows and columns of one or more images moved up and left; what comes from outside is 0.
-at::Tensor moved(const at::Tensor& images, const ShiftPatterns& shift) {
-  at::Tensor turned = at::roll(images, {-shift.rows, -shift.cols}, {-2, -1});
-  if (shift.around) return turned;
-  const std::int64_t by[] = {shift.rows, shift.cols};
-  for (const std::int64_t axis : {0, 1}) {
-    const std::int64_t size = images.size(axis - 2), width = std::min(std::abs(by[axis]), size);
-    turned.narrow(axis - 2, by[axis] > 0 ? size - width : 0, width).zero_();
-  }
-  return turned;
-}
-
-/// Some at a time: rolling along two axes makes a copy between.
-at::Tensor all_moved(const at::Tensor& patterns, const ShiftPatterns& shift) {
-  at::Tensor all = at::empty_like(patterns);
-  for (std::int64_t first = 0; first < patterns.size(0); first += kFramesPerBatch) {
-    const std::int64_t length = std::min(kFramesPerBatch, patterns.size(0) - first);
-    all.narrow(0, first, length).copy_(moved(patterns.narrow(0, first, length), shift));
-  }
-  return all;
-}
 
 /// Changes the fields; one operator for each remedy.
 struct Change {
   ScanFields& fields;
 
-  void operator()(const ChangeValues& change) const {
-    std::vector<at::Tensor> parts;
-    for (std::int64_t first = 0; first < fields.counts.size(0); first += kFramesPerBatch) {
-      const std::int64_t length = std::min(kFramesPerBatch, fields.counts.size(0) - first);
-      const at::Tensor values = changed_values(fields.counts.narrow(0, first, length), change);
-      parts.push_back(values.clamp(0, kMostCounts).to(at::kFloat));
-    }
-    fields.counts = in_smallest_exact_type(at::cat(parts));
-  }
+  void operator()(const ChangeValues& change) const { change_counts(change); }
   void operator()(const ShiftPatterns& shift) const {
-    fields.counts = all_moved(fields.counts, shift);
+    change_counts(shift);
     fields.mask = moved(fields.mask, shift);
   }
   void operator()(const ChangeMask& change) const {
@@ -98,6 +47,12 @@ struct Change {
     fields.true_positions = at::Tensor();
   }
 
+  void change_counts(const CountsChange& change) const {
+    if (fields.shared)
+      fields.shared = fields.shared->changed(change);
+    else
+      fields.counts = changed_counts(fields.counts, change);
+  }
   void place_anew(const at::Tensor& positions) const {
     fields.positions = positions.contiguous();
     fields.truth = fields.true_positions = at::Tensor();
@@ -106,12 +61,12 @@ struct Change {
 
 /// The probe that goes with other counts.
 void settle_probe_anew(ScanFields& fields, const ExamineOptions& options) {
-  const at::Tensor used = at::nonzero(fields.frame_use.eq(0)).flatten();
-  if (!fields.probe_given)
-    fields.probe =
-        probe_of_mean_pattern(fields.counts, fields.mask, used, fields.geometry.near_field);
   if (fields.probe_given && fields.probe_calibrated && options.photons <= 0) return;
-  fields.probe = calibrate_probe(fields.probe, fields.counts, fields.mask, used, options.photons);
+  const at::Tensor used = at::nonzero(fields.frame_use.eq(0)).flatten();
+  const at::Tensor mean = mean_pattern(fields, used);
+  if (!fields.probe_given)
+    fields.probe = probe_of_mean(mean, fields.mask, fields.geometry.near_field);
+  fields.probe = calibrated_to(fields.probe, mean, fields.mask, options.photons);
 }
 
 bool may_be_mended(const std::vector<Finding>& done, const std::string& cause) {

@@ -10,6 +10,7 @@
 #include "ptyche/core/error.h"
 #include "ptyche/core/memory.h"
 #include "ptyche/data/probe.h"
+#include "ptyche/solve/shared_projections.h"
 
 namespace ptyche {
 namespace {
@@ -29,6 +30,8 @@ double number_at(const at::Tensor& numbers, std::int64_t index) {
 RankMessage about_rows(Question question, const at::Tensor& rows) {
   return {whole_numbers({static_cast<std::int64_t>(question)}), rows};
 }
+
+}  // namespace
 
 // What the patterns of a batch see: [0] whole numbers, [1] rows, [2] places, [3] object, [4] probe,
 // [5] background's root, [6] intensities, [7] mask, [8] the near field's lengths, then nodes.
@@ -52,13 +55,6 @@ RankMessage what_is_seen(Question question, const at::Tensor& rows, const Solver
           problem.mask,
           at::tensor({lengths.wavelength_m, lengths.pixel_m, lengths.distance_m}, at::kDouble)};
 }
-
-struct Seen {
-  SolverProblem problem;
-  SolverState state;
-  GradientOptions options;
-  at::Tensor batch;
-};
 
 Seen seen_by(const CountsPart& part, const RankMessage& message) {
   const at::Tensor& rows = message.at(1);
@@ -89,26 +85,29 @@ Seen seen_by(const CountsPart& part, const RankMessage& message) {
           .batch = at::arange(rows.size(0), at::kLong)};
 }
 
-/// Answers begin with this.
 at::Tensor no_failure() { return at::empty({0}, at::kByte); }
+
+namespace {
 
 // The answers, by question.
 
-/// A scan whose positions and probe stand in for those that come with the questions.
-Scan scan_of_counts(at::Tensor counts) {
-  const std::int64_t patterns = counts.size(0), size = counts.size(1);
-  return Scan({.counts = std::move(counts),
-               .positions = at::zeros({patterns, 2}, at::kDouble),
-               .probe = at::ones({1, size, size}, at::kComplexFloat)});
+RankMessage take_settings(const RankMessage& question) {
+  const std::int64_t threads = whole_number_at(question, 1);
+  if (threads > 0) at::set_num_threads(static_cast<int>(threads));
+  if (const double bytes = number_at(question.at(1), 0); bytes > 0) use_memory({.bytes = bytes});
+  return {no_failure()};
+}
+
+RankMessage changed(CountsPart& part, at::Tensor counts) {
+  const auto type = static_cast<std::int64_t>(counts.scalar_type());
+  part.scan = scan_of_counts(std::move(counts));
+  return {no_failure(), whole_numbers({type})};
 }
 
 RankMessage take(CountsPart& part, const RankMessage& question) {
   const std::int64_t first = whole_number_at(question, 1), all = whole_number_at(question, 2);
-  const std::int64_t threads = whole_number_at(question, 3);
   const at::Tensor& piece = question.at(1);
   if (first == 0) {
-    if (threads > 0) at::set_num_threads(static_cast<int>(threads));
-    if (const double bytes = number_at(question.at(2), 0); bytes > 0) use_memory({.bytes = bytes});
     part.scan.reset();
     part.counts = at::empty({all, piece.size(1), piece.size(2)}, piece.options());
   }
@@ -151,10 +150,30 @@ RankMessage answer_sights(const CountsPart& part, const RankMessage& question) {
 
 }  // namespace
 
+Scan scan_of_counts(at::Tensor counts) {
+  const std::int64_t patterns = counts.size(0), size = counts.size(1);
+  return Scan({.counts = std::move(counts),
+               .positions = at::zeros({patterns, 2}, at::kDouble),
+               .probe = at::ones({1, size, size}, at::kComplexFloat)});
+}
+
+RankMessage ask_to_settle(std::int64_t threads, double memory_bytes) {
+  return {whole_numbers({static_cast<std::int64_t>(Question::settle), threads}),
+          at::tensor({memory_bytes}, at::kDouble)};
+}
+
 RankMessage ask_to_take(const TakenPiece& piece) {
+  return {whole_numbers({static_cast<std::int64_t>(Question::take), piece.first, piece.all}),
+          piece.counts};
+}
+
+RankMessage ask_to_change(const CountsChange& change) {
+  return {whole_numbers({static_cast<std::int64_t>(Question::change)}), as_numbers(change)};
+}
+
+RankMessage ask_for_type(at::ScalarType type) {
   return {whole_numbers(
-              {static_cast<std::int64_t>(Question::take), piece.first, piece.all, piece.threads}),
-          piece.counts, at::tensor({piece.memory_bytes}, at::kDouble)};
+      {static_cast<std::int64_t>(Question::type), static_cast<std::int64_t>(type)})};
 }
 
 RankMessage ask_for_rows(const at::Tensor& rows) { return about_rows(Question::rows, rows); }
@@ -191,10 +210,15 @@ RankMessage ask_for_sights(const at::Tensor& rows, const SolverProblem& problem,
   return message;
 }
 
+Question asked_in(const RankMessage& question) {
+  return static_cast<Question>(whole_number_at(question, 0));
+}
+
 RankMessage answer(CountsPart& part, const RankMessage& question) {
   const at::NoGradGuard no_grad;
-  const auto asked = static_cast<Question>(whole_number_at(question, 0));
+  const Question asked = asked_in(question);
   if (asked == Question::take) return take(part, question);
+  if (asked == Question::settle) return take_settings(question);
   const Scan& scan = part.scan.value();
   switch (asked) {
     case Question::rows:
@@ -208,26 +232,27 @@ RankMessage answer(CountsPart& part, const RankMessage& question) {
       const at::Tensor mean = mean_pattern(scan, rows, number_at(question.at(2), 0));
       return {no_failure(), mean * rows.size(0)};
     }
+    case Question::change:
+      return changed(part, changed_counts(scan.counts(), counts_change_of(question.at(1))));
+    case Question::type:
+      return changed(part, scan.counts().to(static_cast<at::ScalarType>(
+                               whole_number_at(question, 1))));
     case Question::gradient:
       return answer_gradient(part, question);
-    default:
+    case Question::sights:
       return answer_sights(part, question);
+    default:
+      return answer_projections(part, question);
   }
 }
 
 RankMessage failure_answer(const std::exception& error) {
   const std::string text =
       fmt::format("rank {} of {} on {}: {}", ranks().own, ranks().all, ranks().host, error.what());
-  const at::Tensor bytes = at::empty({static_cast<std::int64_t>(text.size())}, at::kByte);
-  std::copy(text.begin(), text.end(), bytes.mutable_data_ptr<std::uint8_t>());
-  return {bytes};
+  return {as_bytes(text)};
 }
 
-std::string failure_in(const RankMessage& answer) {
-  const at::Tensor& bytes = answer.at(0);
-  const auto* first = bytes.const_data_ptr<std::uint8_t>();
-  return {first, first + bytes.numel()};
-}
+std::string failure_in(const RankMessage& answer) { return as_text(answer.at(0)); }
 
 const at::Tensor& array_of(const RankMessage& answer) { return answer.at(1); }
 

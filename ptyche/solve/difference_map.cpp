@@ -56,9 +56,10 @@ class OverlapProjection : public Solver {
 
   void save(Hdf5File& file, const std::string& group) const override {
     auxiliary_.save(file, group);
-    if (!set_ || kernels_.waves().numel() > kLargestSaved) return;
-    const auto [waves, misfit] = layouts(group, kernels_.waves());
-    write(file, waves, kernels_.waves());
+    if (!set_ || kernels_.wave_numbers() > kLargestSaved) return;
+    const at::Tensor kept = kernels_.waves();
+    const auto [waves, misfit] = layouts(group, kept);
+    write(file, waves, kept);
     write(file, misfit, kernels_.misfit());
   }
   void load(const Hdf5File& file, const std::string& group, const SolverState& state) override {
@@ -105,21 +106,17 @@ class OverlapProjection : public Solver {
 /// Thibault, Dierolf, Bunk, Menzel & Pfeiffer, Ultramicroscopy 109, 338 (2009), eq. 10:
 /// wave <- wave + beta (F(2 P O - wave) - P O).
 SolverEntry dm_solver() {
-  SolverEntry entry = describe_solver<OverlapProjection>(
+  return describe_solver<OverlapProjection>(
       "dm", "difference map: the surest far from the solution, never at rest",
       {.how = {.keep = 1, .reflected = kBeta, .product = -kBeta}, .within_noise = true});
-  entry.takes_shared_counts = false;
-  return entry;
 }
 
 /// Relaxed averaged alternating reflections: Luke, Inverse Problems 21, 37 (2005), eq. 13, the
 /// overlap first: wave <- beta (wave + F(2 P O - wave)) + (1 - 2 beta) P O.
 SolverEntry raar_solver() {
-  SolverEntry entry = describe_solver<OverlapProjection>(
+  return describe_solver<OverlapProjection>(
       "raar", "relaxed averaged alternating reflections: calmer than the difference map",
       {.how = {.keep = kBeta, .reflected = kBeta, .product = 1 - 2 * kBeta}});
-  entry.takes_shared_counts = false;
-  return entry;
 }
 
 }  // namespace ptyche

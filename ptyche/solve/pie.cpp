@@ -119,29 +119,24 @@ class PieSolver : public Solver {
   at::Tensor object_velocity_, probe_velocity_;
 };
 
-SolverEntry in_one_process(SolverEntry entry) {
-  entry.takes_shared_counts = false;
-  return entry;
-}
-
 }  // namespace
 
 /// Both denominators are the largest power alone.
 SolverEntry epie_solver() {
-  return in_one_process(describe_solver<PieSolver>("epie", "ePIE: pattern by pattern, the classic",
-                                                   {.steps = {.object_step = 1,
-                                                              .object_regularisation = 1,
-                                                              .probe_step = 0.2,
-                                                              .probe_regularisation = 1}}));
+  return describe_solver<PieSolver>("epie", "ePIE: pattern by pattern, the classic",
+                                    {.steps = {.object_step = 1,
+                                               .object_regularisation = 1,
+                                               .probe_step = 0.2,
+                                               .probe_regularisation = 1}});
 }
 
 SolverEntry rpie_solver() {
-  return in_one_process(describe_solver<PieSolver>(
+  return describe_solver<PieSolver>(
       "rpie", "rPIE: pattern by pattern, steps bounded where the probe is dim",
       {.steps = {.object_step = 1,
                  .object_regularisation = 0.3,
                  .probe_step = 0.2,
-                 .probe_regularisation = 1}}));
+                 .probe_regularisation = 1}});
 }
 
 }  // namespace ptyche

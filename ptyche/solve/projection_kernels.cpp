@@ -90,7 +90,6 @@ void ProjectionKernels::renew(const SolverProblem& problem, const SolverState& s
       "--crop a few pixels, or take a solver that has --engine reference (training: --probe-start "
       "guess)",
       problem.pattern_size(), cpu::kLargestRadix);
-  TORCH_INTERNAL_ASSERT(!problem.shares, "kernels that need all counts, of which ranks hold parts");
   memory_.reset();
   const at::Tensor object = state.object.contiguous(), probe = state.probe.contiguous();
   at::Tensor transfer = detector_transfer(problem.pattern_size(), problem.propagation);
@@ -127,6 +126,11 @@ void ProjectionKernels::load_there(const SolverProblem& problem, const SolverSta
 
 void ProjectionKernels::load(const SolverProblem& problem, const SolverState& state) {
   if (!problem.device().is_cpu()) return load_there(problem, state);
+  if (problem.shares) {
+    if (!shared_) shared_ = std::make_unique<SharedProjections>(keep_waves_, batch_);
+    fresh_ = shared_->load(problem, state);
+    return;
+  }
   std::vector<cpu::PatchPosition> positions = positions_of(problem, state);
   fresh_ = !memory_ || !fits(*memory_, state);
   if (fresh_) renew(problem, state);
@@ -140,6 +144,7 @@ void ProjectionKernels::load(const SolverProblem& problem, const SolverState& st
 
 double ProjectionKernels::pie_sweep(std::span<const std::int64_t> order,
                                     const cpu::PieOptions& options) {
+  if (shared_) return shared_->pie_sweep(order, options);
   if (!there_) return cpu::pie_sweep(*memory_, order, options);
   const at::Tensor patterns = at::tensor(at::IntArrayRef(order.data(), order.size()), at::kLong)
                                   .to(there_->object.device());
@@ -147,11 +152,34 @@ double ProjectionKernels::pie_sweep(std::span<const std::int64_t> order,
 }
 
 double ProjectionKernels::difference_map_sweep(const cpu::DifferenceMapOptions& options) {
+  if (shared_) return shared_->difference_map_sweep(options);
   return there_ ? reference::difference_map_sweep(*there_, options)
                 : cpu::difference_map_sweep(*memory_, options);
 }
 
+OverlapSums ProjectionKernels::overlap_waves(const cpu::DifferenceMapOptions& options) {
+  OverlapSums sums{.change = at::empty({memory_->object.rows, memory_->object.cols},
+                                       at::kComplexFloat),
+                   .power = at::empty({memory_->object.rows, memory_->object.cols}, at::kFloat)};
+  sums.misfit = cpu::overlap_waves(*memory_, options, numbers(sums.change), numbers(sums.power));
+  return sums;
+}
+
+OverlapSums ProjectionKernels::probe_sums() {
+  const std::int64_t size = memory_->context.size;
+  OverlapSums sums{
+      .change = at::empty({memory_->context.modes, size, size}, at::kComplexFloat),
+      .power = at::empty({size, size}, at::kFloat)};
+  cpu::overlap_probe_sums(*memory_, numbers(sums.change), numbers(sums.power));
+  return sums;
+}
+
+std::int64_t ProjectionKernels::wave_numbers() const {
+  return shared_ ? shared_->wave_numbers() : waves().numel();
+}
+
 at::Tensor ProjectionKernels::waves() const {
+  if (shared_) return shared_->kept_waves().waves;
   if (there_) return at::view_as_real(there_->waves).flatten(1);
   return at::from_blob(
       memory_->waves,
@@ -159,10 +187,12 @@ at::Tensor ProjectionKernels::waves() const {
 }
 
 at::Tensor ProjectionKernels::misfit() const {
+  if (shared_) return shared_->kept_waves().misfit;
   return there_ ? there_->misfit : at::tensor(memory_->misfit, at::kDouble);
 }
 
 void ProjectionKernels::load_waves(const at::Tensor& waves, const at::Tensor& misfit) {
+  if (shared_) return shared_->put_waves({waves, misfit});
   if (there_) {
     require(waves.numel() == 2 * there_->probe.numel() * misfit.numel(),
             "exit waves of the checkpoint: expected {} numbers, found {}",
@@ -182,6 +212,7 @@ void ProjectionKernels::load_waves(const at::Tensor& waves, const at::Tensor& mi
 }
 
 void ProjectionKernels::store(SolverState& state) {
+  if (shared_) return shared_->store(state);
   if (there_) {
     state.object = there_->object;
     state.probe = there_->probe;

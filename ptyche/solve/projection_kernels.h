@@ -1,6 +1,6 @@
 // What solvers that project onto the measured amplitudes have in common: the way from their tensors
 // into the layouts of the fused kernels and back, or, on another device than the CPU, to the
-// reference engine.
+// reference engine, or, where several ranks hold the counts, to each of them.
 #pragma once
 
 #include <memory>
@@ -8,6 +8,7 @@
 #include "ptyche/engine/projections.h"
 #include "ptyche/engine/reference/projections.h"
 #include "ptyche/solve/problem.h"
+#include "ptyche/solve/shared_projections.h"
 
 namespace ptyche {
 
@@ -33,11 +34,16 @@ class ProjectionKernels {
   double pie_sweep(std::span<const std::int64_t> order, const cpu::PieOptions& options);
   double difference_map_sweep(const cpu::DifferenceMapOptions& options);
 
+  /// difference_map_sweep in parts (engine/projections.h), of what one of several processes has.
+  OverlapSums overlap_waves(const cpu::DifferenceMapOptions& options);
+  OverlapSums probe_sums();
+
   /// Writes object and probe into the state.
   void store(SolverState& state);
 
   /// The kept exit waves as they lie in the engine's memory, (patterns, numbers) float32, and the
   /// misfit of each pattern in the last pass, (patterns) float64; and back.
+  std::int64_t wave_numbers() const;  ///< how many there are, about
   at::Tensor waves() const;
   at::Tensor misfit() const;
   void load_waves(const at::Tensor& waves, const at::Tensor& misfit);
@@ -50,6 +56,7 @@ class ProjectionKernels {
   std::int64_t batch_;
   std::unique_ptr<cpu::ProjectionMemory<float>> memory_;
   std::unique_ptr<reference::Projections> there_;  // in place of it, on another device
+  std::unique_ptr<SharedProjections> shared_;      // in place of it, where ranks hold the counts
 };
 
 }  // namespace ptyche

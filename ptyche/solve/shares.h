@@ -7,6 +7,7 @@
 #include <ATen/ATen.h>
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -18,16 +19,41 @@
 
 namespace ptyche {
 
-/// Which of `parts` each pattern belongs to, (n) int64: the scan is cut across its longer side into
-/// parts of about as many used patterns, and these again, so that the parts are compact.
-///   positions  (n, 2) float64
-///   used       (n) bool
-at::Tensor parts_along(const at::Tensor& positions, const at::Tensor& used, std::int64_t parts);
+/// The part of the canvas that some patches touch.
+struct ObjectWindow {
+  std::int64_t row = 0, col = 0, rows = 0, cols = 0;
+
+  at::Tensor of(const at::Tensor& canvas) const {
+    return canvas.narrow(0, row, rows).narrow(1, col, cols);
+  }
+};
+/// With a pixel more where a patch lies between pixels, and `margin` more on each side.
+///   batch  (k) int64, indices into problem.frames
+ObjectWindow window_of(const SolverProblem& problem, const SolverState& state,
+                       const at::Tensor& batch, std::int64_t margin = 0);
+/// The state as the patterns of a window see it.
+SolverState state_in(const ObjectWindow& window, const SolverState& state);
+
+/// The patterns of a list that one rank holds.
+struct RankPiece {
+  std::size_t rank = 0;
+  at::Tensor where;  ///< in the list
+  at::Tensor rows;   ///< of the rank's part
+};
+
+struct CountsPart;
+enum class Question : std::int64_t;
+RankMessage answer(CountsPart& part, const RankMessage& question);
+/// What a rank does when it is asked: the answer to a question, an empty one where none is waited
+/// for. Throws where it cannot.
+using RankWork = std::function<RankMessage(CountsPart&, const RankMessage&)>;
 
 class Shares final : public SharedCounts {
  public:
-  /// Asks each rank its question, none where that is empty, all at the same time: the answers.
-  using Ask = std::function<std::vector<RankMessage>(const std::vector<RankMessage>&)>;
+  /// Asks each rank its question, none where that is empty, all at the same time: the answers. What
+  /// rank 0 itself is asked the work answers.
+  using Ask =
+      std::function<std::vector<RankMessage>(const std::vector<RankMessage>&, const RankWork&)>;
 
   /// owner  (n) int64, the rank that holds each pattern; its patterns are in its part in their
   /// order
@@ -37,6 +63,7 @@ class Shares final : public SharedCounts {
   at::Tensor sums() const override;
   at::Tensor sum_over(const at::Tensor& frames, double power) const override;
   std::int64_t processes() const override { return processes_; }
+  std::shared_ptr<const SharedCounts> changed(const CountsChange& change) const override;
 
   /// Counts of each frame in the mask's pixels, (k) float64.
   at::Tensor totals(const at::Tensor& frames, const at::Tensor& mask) const;
@@ -47,11 +74,13 @@ class Shares final : public SharedCounts {
   Sight sights(const SolverProblem& problem, const SolverState& state,
                const PhaseNodes& nodes) const;
 
- private:
-  struct Piece;
-  std::vector<Piece> pieces_of(const at::Tensor& frames) const;
-  std::vector<RankMessage> ask(const std::vector<RankMessage>& questions) const;
+  /// Of frames (k) int64, those of each rank that has some.
+  std::vector<RankPiece> pieces_of(const at::Tensor& frames) const;
+  /// Asks each rank its question, by rank, none where that is empty. Throws RankFailure.
+  std::vector<RankMessage> ask(const std::vector<RankMessage>& questions,
+                               const RankWork& work = answer) const;
 
+ private:
   at::Tensor owner_, row_;
   std::int64_t processes_;
   Ask ask_;
@@ -63,13 +92,20 @@ struct ShareOptions {
   double memory_bytes = 0;   ///< that each may use, 0 = its own choice
 };
 
-/// On rank 0: the scan with its patterns given to the ranks, of which each keeps its part; as it is
-/// where there is one rank.
-Scan shared_by_ranks(const Scan& scan, const ShareOptions& options);
+/// On rank 0, before any other question: how each of the other ranks is to work.
+void settle_ranks(const ShareOptions& options);
 
-/// On every other rank: answers rank 0 until the end of the work. What goes wrong is an answer,
-/// too.
-void serve_rank_0();
+/// On rank 0: the scan with its patterns given to the ranks, of which each keeps its part; as it is
+/// where there is one rank, and where they have read their parts themselves (read_by_ranks.h).
+Scan shared_by_ranks(const Scan& scan);
+
+/// On rank 0: the scan of these fields, whose counts the ranks hold, rank 0's own in `own`.
+///   owner  (n) int64, the rank that holds each pattern
+Scan scan_of_parts(ScanFields fields, const at::Tensor& owner, std::shared_ptr<CountsPart> own);
+
+/// On every other rank: answers rank 0 until the end of the work, with `others` what later stages
+/// are asked. What goes wrong is an answer, too.
+void serve_rank_0(const std::map<Question, RankWork>& others);
 
 /// Those of the scan; nothing where its counts are in this process.
 std::shared_ptr<const Shares> shares_of(const Scan& scan);

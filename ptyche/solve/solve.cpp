@@ -503,29 +503,10 @@ void require_same_run(const Hdf5File& file, const std::string& group, const RunK
           fmt::join(found, "; "));
 }
 
-namespace {
-
-/// Refused before the work, and never half of it.
-void require_takes(const Chain& chain, const Scan& scan) {
-  if (!scan.shared()) return;
-  std::vector<std::string> others;
-  for (const SolverEntry& entry : solvers())
-    if (entry.takes_shared_counts) others.push_back(entry.name);
-  for (const ChainLink& link : chain)
-    require(
-        solver_entry(link.solver).takes_shared_counts,
-        "solver {0}: it runs in one process, found {1} ranks that share the scan; start one, or "
-        "take a solver that runs on several: {2}",
-        link.solver, scan.shared()->processes(), fmt::join(others, ", "));
-}
-
-}  // namespace
-
 SolveResult solve(const Scan& scan, const std::optional<Reconstruction>& start,
                   const SolverOptions& options, const SolverWatch& watch) {
   const at::NoGradGuard no_grad;
   const CatchInterrupts catching;
-  require_takes(options.chain, scan);
   return ChainRun(scan, start, options, watch).run();
 }
 

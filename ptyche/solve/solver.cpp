@@ -11,6 +11,7 @@
 #include "ptyche/core/error.h"
 #include "ptyche/core/files.h"
 #include "ptyche/engine/cpu/kernels.h"
+#include "ptyche/engine/engine.h"
 
 // Every solver's name, which is that of its entry: `SolverEntry NAME_solver()` in the solver's
 // file.

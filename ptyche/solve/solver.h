@@ -64,9 +64,6 @@ struct SolverEntry {
   /// The options that the solver looks at in a chain with these common ones.
   std::vector<Field> (*fields)(std::any& options, const SolverOptions& common) = nullptr;
   std::unique_ptr<Solver> (*make)(const std::any& options) = nullptr;
-  /// Whether what it asks of the counts is a sum over patterns (gradient), which several ranks can
-  /// make together; else it needs all of them in its process.
-  bool takes_shared_counts = true;
 };
 
 /// The entry of a class S that is made from an S::Options, which declares its fields in

@@ -7,6 +7,7 @@
 #include <exception>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <system_error>
 
 #include "ptyche/core/error.h"
@@ -17,6 +18,7 @@
 #include "ptyche/group/make_groups.h"
 #include "ptyche/train/checkpoints.h"
 #include "ptyche/train/ptychopinn_recipe.h"
+#include "ptyche/train/together.h"
 #include "ptyche/train/train_step.h"
 #include "ptyche/train/training_state.h"
 
@@ -130,10 +132,11 @@ void require_scans(const std::vector<TrainingScan>& scans, const TrainOptions& o
 /// One epoch from the state's batch on.
 void run_epoch(TrainingState& state, const std::vector<std::vector<ScanBatch>>& batches,
                const PlacedScans& placed, const TrainOptions& options, Checkpoints& checkpoints,
-               Progress& progress, std::int64_t merged) {
+               Progress& progress, std::int64_t merged, const TrainingTogether& together) {
   while (state.batch < static_cast<std::int64_t>(batches.size())) {
     const StepResult result = train_step(
-        state, parts_of(state, batches[static_cast<std::size_t>(state.batch)], placed), options);
+        state, parts_of(state, batches[static_cast<std::size_t>(state.batch)], placed), options,
+        together);
     progress.step(
         state.step, state.step * merged * options.groups_per_batch,
         fmt::format("epoch {}/{}  loss {:.5f}", state.epoch + 1, options.epochs, result.loss),
@@ -159,11 +162,18 @@ void warn_if_flat(const Model& model) {
 
 }  // namespace
 
-Model train(const std::vector<TrainingScan>& asked, const TrainOptions& options) {
+Model train(const std::vector<TrainingScan>& scans, const TrainOptions& options) {
+  return train(scans, options, {});
+}
+
+Model train(const std::vector<TrainingScan>& asked, const TrainOptions& options,
+            const TrainingTogether& together) {
   require_in_range(options);
   require_device(options.device);
   require_scans(asked, options);
-  const CatchInterrupts catching;
+  const bool leads = together.own == 0;  // the others stop where it does
+  std::optional<CatchInterrupts> catching;
+  if (leads) catching.emplace();
   const Key key = training_key(asked, options);
   std::vector<TrainingScan> scans = asked;
   const auto [groups, validated] = split_for_validation(asked.front().groups, options);
@@ -172,11 +182,11 @@ Model train(const std::vector<TrainingScan>& asked, const TrainOptions& options)
   for (TrainingScan& one : scans) one.scan = one.scan.to(options.device);
   move_to(state, options.device);
   PlacedScans placed = placed_scans(scans, state, options);
-  Checkpoints checkpoints(options.checkpoint, key);
+  Checkpoints checkpoints(leads ? options.checkpoint : std::filesystem::path(), key);
   Progress progress("train", state.total_steps, "patterns");
   while (!is_over(state, options)) {
     const auto batches = batches_of(scans, options, state.epoch);
-    run_epoch(state, batches, placed, options, checkpoints, progress, groups.merged);
+    run_epoch(state, batches, placed, options, checkpoints, progress, groups.merged, together);
     end_epoch(state, static_cast<std::int64_t>(batches.size()),
               learning_rate_factor(state.step, state.total_steps, options) * options.learning_rate);
     if (options.recipe == Recipe::ptychopinn)

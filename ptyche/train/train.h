@@ -9,6 +9,8 @@
 
 namespace ptyche {
 
+struct TrainingTogether;
+
 /// A scan to be trained on, and its groups, which hold patterns of this scan alone.
 struct TrainingScan {
   Scan scan;
@@ -24,6 +26,9 @@ inline constexpr double kLargestWeight = 1000;
 /// options out of range, no scan, a weight that is not above 0, several scans in PtychoPINN's
 /// recipe, a checkpoint of another run, and when the loss stops being finite.
 Model train(const std::vector<TrainingScan>& scans, const TrainOptions& options);
+/// The same in step with others (together.h): the first of them alone shows and keeps anything.
+Model train(const std::vector<TrainingScan>& scans, const TrainOptions& options,
+            const TrainingTogether& together);
 Model train(const Scan& scan, const Groups& groups, const TrainOptions& options);
 
 }  // namespace ptyche

@@ -160,29 +160,69 @@ void move_own(ScanState& of, const TrainingState& state, const TrainOptions& opt
   ++of.own_steps;
 }
 
-/// Gradients of a part's loss are added to those of the parts before. Returns its loss per `size`
-/// and its contrast, which count as `share` of the batch.
+/// Gradients of a part's loss, of the rank's share of its groups, are added to those of the parts
+/// before. `value` is the loss per `size`, `contrast` that of the merged objects, both of all
+/// ranks, which count as `share` of the batch; `slopes` (m, 2) float64 are of the positions of the
+/// batch's frames, undefined where they are kept.
 struct PartLoss {
   double value = 0, contrast = 0, size = 1;
+  at::Tensor slopes;
 };
+
+/// The slopes of a rank's own groups among those of the batch.
+at::Tensor among_all(const at::Tensor& slope, const GroupBatch& batch,
+                     const TrainingTogether& together) {
+  if (!together.several()) return slope;
+  at::Tensor all = at::zeros({batch.frames.size(0), 2}, at::kDouble);
+  if (!slope.defined()) return all;
+  const std::int64_t first = batch.count * together.own / together.all;
+  const std::int64_t before = batch.group.lt(first).sum().item<std::int64_t>();
+  all.narrow(0, before, slope.size(0)).copy_(slope);
+  return all;
+}
+
 PartLoss add_gradients(const StepPart& part, double share, const TrainingState& state,
-                       const TrainOptions& options) {
-  const CanvasLayout layout = layout_of(part.scan, part.batch, options);
-  Chunks network = network_on(state.model, part.scan, part.inputs, part.batch, options);
-  const auto [misfit, size] =
-      loss_of(network.whole(), part.of, layout, part.scan, part.inputs, part.batch, options);
+                       const TrainOptions& options, const TrainingTogether& together) {
+  const GroupBatch own = share_of(part.batch, together);
+  const bool moves = options.positions != PositionFreedom::none && !warming_up(state, options);
+  if (own.count == 0) {
+    PartLoss none{.size = sum_of_all(together, 0)};
+    none.value = sum_of_all(together, 0);
+    none.contrast = sum_of_all(together, 0);
+    if (moves) none.slopes = among_all({}, part.batch, together);
+    return none;
+  }
+  const CanvasLayout layout = layout_of(part.scan, own, options);
+  Chunks network = network_on(state.model, part.scan, part.inputs, own, options);
+  const auto [misfit, own_size] =
+      loss_of(network.whole(), part.of, layout, part.scan, part.inputs, own, options);
+  const double size = sum_of_all(together, own_size);
   const at::Tensor loss = misfit.loss / size;
-  const auto value = loss.item<double>();
+  const double value = sum_of_all(together, loss.item<double>());
+  const double of_all = static_cast<double>(own.count) / static_cast<double>(part.batch.count);
+  const double contrast = sum_of_all(together, misfit.contrast * of_all);
   require(std::isfinite(value),
           "{}: training: the loss is not finite at step {}; a smaller --learning-rate may help",
           part.scan.source(), state.step + 1);
   (share == 1 ? loss : loss * share).backward();
   network.backward(state.weights);
-  if (const at::Tensor& slope = layout.fractions.grad();
-      slope.defined() && !warming_up(state, options))
-    part.of.position_gradient.index_add_(0, part.batch.frames.to(slope.device()), slope,
-                                         size / share);
-  return {value, misfit.contrast, size};
+  const at::Tensor& slope = layout.fractions.grad();
+  return {value, contrast, size,
+          moves && (together.several() || slope.defined())
+              ? among_all(slope, part.batch, together)
+              : at::Tensor()};
+}
+
+/// Of all ranks, where there are several.
+void sum_over_ranks(const TrainingState& state, const std::vector<StepPart>& parts,
+                    const std::vector<PartLoss>& losses, const TrainingTogether& together) {
+  std::vector<at::Tensor> parameters = state.weights, slopes;
+  for (const StepPart& part : parts)
+    for (const at::Tensor& own : {part.of.probe_parts, part.of.background_root})
+      if (own.requires_grad()) parameters.push_back(own);
+  for (const PartLoss& loss : losses)
+    if (loss.slopes.defined()) slopes.push_back(loss.slopes);
+  sum_gradients(together, parameters, slopes);
 }
 
 }  // namespace
@@ -271,18 +311,26 @@ double learning_rate_factor(std::int64_t step, std::int64_t total_steps,
 }
 
 StepResult train_step(TrainingState& state, const std::vector<StepPart>& parts,
-                      const TrainOptions& options) {
+                      const TrainOptions& options, const TrainingTogether& together) {
   double groups = 0;
   for (const StepPart& part : parts) groups += static_cast<double>(part.batch.count);
   StepResult result;
+  std::vector<PartLoss> losses;
   for (const StepPart& part : parts) {
     const double share = static_cast<double>(part.batch.count) / groups;
-    const PartLoss loss = add_gradients(part, share, state, options);
+    const PartLoss& loss =
+        losses.emplace_back(add_gradients(part, share, state, options, together));
     result.loss += share * loss.value;
     result.object_contrast += share * loss.contrast;
     state.loss_sum += loss.value * loss.size;
     state.size_sum += loss.size;
   }
+  sum_over_ranks(state, parts, losses, together);
+  for (std::size_t i = 0; i < parts.size(); ++i)
+    if (const at::Tensor& slopes = losses[i].slopes; slopes.defined())
+      parts[i].of.position_gradient.index_add_(
+          0, parts[i].batch.frames.to(slopes.device()), slopes,
+          losses[i].size / (static_cast<double>(parts[i].batch.count) / groups));
   for (const StepPart& part : parts) move_own(part.of, state, options);
   move_network(state, options);
   state.contrast_sum += result.object_contrast;
@@ -293,7 +341,7 @@ StepResult train_step(TrainingState& state, const std::vector<StepPart>& parts,
 
 StepResult train_step(TrainingState& state, const Scan& scan, const InputCache& inputs,
                       const GroupBatch& batch, const TrainOptions& options) {
-  return train_step(state, {{state, scan, inputs, batch}}, options);
+  return train_step(state, {{state, scan, inputs, batch}}, options, {});
 }
 
 double loss_without_step(const TrainingState& state, const Scan& scan, const InputCache& inputs,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "ptyche/engine/loss.h"
+#include "ptyche/train/together.h"
 #include "ptyche/train/training_state.h"
 
 namespace ptyche {
@@ -48,10 +49,10 @@ struct StepPart {
 
 /// Predicts the counts of every pattern of the batch from the merged patches of some, and moves
 /// the network and the probes of the scans in it; every group counts alike, however bright its scan
-/// is. Updates the state's sums, averages, batch and step. Throws InvalidInput when the loss is not
-/// finite.
+/// is. Updates the state's sums, averages, batch and step. Of several ranks each does its share of
+/// the groups (together.h). Throws InvalidInput when the loss is not finite.
 StepResult train_step(TrainingState& state, const std::vector<StepPart>& parts,
-                      const TrainOptions& options);
+                      const TrainOptions& options, const TrainingTogether& together = {});
 /// The same of a training on one scan.
 StepResult train_step(TrainingState& state, const Scan& scan, const InputCache& inputs,
                       const GroupBatch& batch, const TrainOptions& options);

@@ -1,4 +1,4 @@
-"""`mpirun -n RANKS ptyche solve`: the image of one process, and how a run ends where something fails.
+"""`mpirun -n RANKS ptyche`: solve, infer and train give what one process gives, and how a run ends where something fails.
 
 usage: ranks_test.py PTYCHE [TEST...]
 """
@@ -12,6 +12,9 @@ import sys
 import tempfile
 import time
 import unittest
+
+import h5py
+import numpy
 
 PTYCHE = pathlib.Path(sys.argv.pop(1))
 if not (PTYCHE.parent / "libptyche_mpi.so").exists() or shutil.which("mpirun") is None:
@@ -46,20 +49,62 @@ class Ranks(unittest.TestCase):
     def setUpClass(cls):
         subprocess.run([PTYCHE, "simulate", "-o", HERE / "scan.npz", "--N", "32", "--n-patterns", "225",
                         "--probe-diameter", "14", "--step", "3", "--quiet"], check=True)
+        subprocess.run([PTYCHE, "simulate", "-o", HERE / "scan64.npz", "--n-patterns", "100", "--quiet"], check=True)
 
-    def test_every_solver_that_takes_shared_patterns_ends_where_one_process_ends(self):
+    def ends_as_one_process(self, solver):
+        name = solver.partition(":")[0]
+        self.assertEqual(run(1, solve(name + "1", solver)).returncode, 0)
+        for ranks in 2, 4:
+            done = run(ranks, solve(f"{name}{ranks}", solver))
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertLess(abs(deviance(f"{name}{ranks}") / deviance(name + "1") - 1), .01, solver)
+
+    def test_solvers_that_follow_gradients_end_where_one_process_ends(self):
         for solver in "lbfgs:8", "ml:8", "lsqml:8":
-            name = solver.partition(":")[0]
-            self.assertEqual(run(1, solve(name + "1", solver)).returncode, 0)
-            for ranks in 2, 4:
-                done = run(ranks, solve(f"{name}{ranks}", solver))
-                self.assertEqual(done.returncode, 0, done.stderr)
-                self.assertLess(abs(deviance(f"{name}{ranks}") / deviance(name + "1") - 1), .01, solver)
+            self.ends_as_one_process(solver)
 
-    def test_a_solver_that_needs_all_patterns_is_refused_by_name(self):
-        done = run(2, solve("refused", "dm:4"))
-        self.assertEqual(done.returncode, 1)
-        self.assertIn("solver dm: it runs in one process", done.stderr)
+    def test_solvers_by_projections_end_where_one_process_ends(self):
+        for solver in "rpie:60", "epie:60", "dm:10", "raar:10":
+            self.ends_as_one_process(solver)
+
+    def test_each_rank_reads_its_own_patterns(self):
+        with numpy.load(HERE / "scan.npz") as file:
+            damaged = dict(file)
+        name = "diffraction" if "diffraction" in damaged else "diff3d"
+        damaged[name] = numpy.rint(damaged[name]**2).astype(numpy.int32)
+        damaged[name][-1, 3, 3] = -1
+        numpy.savez(HERE / "damaged.npz", **damaged)
+        command = solve("damaged", "lbfgs:2")
+        command[2] = HERE / "damaged.npz"
+        done = run(2, command)
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertIn("rank 1 of 2", done.stderr)
+        self.assertIn("the first in pattern 224", done.stderr)
+
+    def test_infer_gives_the_image_of_one_process(self):
+        objects = []
+        for ranks in 1, 2, 4:
+            to = HERE / f"infer{ranks}"
+            done = run(ranks, [PTYCHE, "infer", HERE / "scan64.npz", "-o", to, "--no-trust", "--probe", "scan",
+                               "--precision", "float32", "--quiet"])
+            self.assertEqual(done.returncode, 0, done.stderr)
+            with h5py.File(to / "reconstruction.h5") as file:
+                objects.append(file["object"][()])
+        for other in objects[1:]:
+            self.assertLess(abs(other - objects[0]).max(), 1e-6 * abs(objects[0]).max())
+
+    def test_training_gives_the_losses_of_one_process(self):
+        losses = []
+        for ranks in 1, 2, 3:
+            to = HERE / f"train{ranks}"
+            done = run(ranks, [PTYCHE, "train", HERE / "scan.npz", "-o", to, "--epochs", "2", "--groups-per-batch", "4",
+                               "--precision", "float32", "--refine-positions", "--quiet"])
+            self.assertEqual(done.returncode, 0, done.stderr)
+            with open(to / "history.csv") as file:
+                losses.append([float(line["loss"]) for line in csv.DictReader(file)])
+        for other in losses[1:]:
+            for a, b in zip(other, losses[0], strict=True):
+                self.assertLess(abs(a / b - 1), 1e-3)
 
     def test_another_verb_is_refused(self):
         done = run(2, [PTYCHE, "info", HERE / "scan.npz"])

@@ -269,8 +269,11 @@ void do_batch(ProjectionMemory<float>& state, Patterns patterns,
     add_updates(state, patterns, blocks, block);
 }
 
-double do_waves(ProjectionMemory<float>& state, Patterns patterns,
-                const DifferenceMapOptions& options) {
+/// Of all patterns.
+double do_waves(ProjectionMemory<float>& state, const DifferenceMapOptions& options) {
+  std::vector<std::int64_t> all(state.positions.size());
+  std::iota(all.begin(), all.end(), 0);
+  const Patterns patterns = all;
   if (state.noise.empty()) measure_noise(state);
   if (state.misfit.empty() || options.how.fresh) state.misfit.assign(patterns.size(), 0);
 #pragma omp parallel num_threads(state.thread_count())
@@ -288,6 +291,19 @@ void step_object(ProjectionMemory<float>& state, double regularisation) {
 #pragma omp parallel for num_threads(state.thread_count())
   for (std::int64_t row = 0; row < sums.rows; ++row)
     state.kernels.step_object(state.object, sums, step, row, row + 1, 0, sums.cols);
+}
+
+/// Writes the sums as arrays; they are 0 then.
+void take_sums(const Planes<float>& sums, float* change, float* weight) {
+  for (std::int64_t row = 0; row <= sums.rows; ++row)
+    for (std::int64_t i = row * sums.stride; i < (row + 1) * sums.stride; ++i) {
+      if (row < sums.rows && i < row * sums.stride + sums.cols) {
+        *change++ = sums.re[i];
+        *change++ = sums.im[i];
+        *weight++ = sums.weight[i];
+      }
+      sums.re[i] = sums.im[i] = sums.weight[i] = 0;
+    }
 }
 
 /// Memory for the probe's sums, one block per part.
@@ -349,10 +365,23 @@ void step_probe(ProjectionMemory<float>& state, const ProbeSums<float>& sums,
 
 }  // namespace
 
+double overlap_waves(ProjectionMemory<float>& state, const DifferenceMapOptions& options,
+                     float* change, float* weight) {
+  const double misfit = do_waves(state, options);
+  take_sums(state.sums, change, weight);
+  return misfit;
+}
+
+void overlap_probe_sums(ProjectionMemory<float>& state, float* change, float* power) {
+  const PartSums sums(state);
+  sum_probe(state, sums);
+  const ProbeSums<float> all = sums.of(0);
+  for_pixels(state.context, [&](std::int64_t at, auto pixel) { power[pixel] = all.power[at]; });
+  interleave_modes(state.context, all.change, 1.0F, change);
+}
+
 double difference_map_sweep(ProjectionMemory<float>& state, const DifferenceMapOptions& options) {
-  std::vector<std::int64_t> patterns(state.positions.size());
-  std::iota(patterns.begin(), patterns.end(), 0);
-  const double misfit = do_waves(state, patterns, options);
+  const double misfit = do_waves(state, options);
   step_object(state, options.regularisation);
   if (!options.refine_probe) return misfit;
   const PartSums sums(state);

@@ -1,0 +1,92 @@
+#include "ptyche/data/counts_change.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "ptyche/data/scan.h"
+
+namespace ptyche {
+namespace {
+
+constexpr std::int64_t kChangedAtOnce = 64;
+
+at::Tensor changed_values(const at::Tensor& values, const ChangeValues& change) {
+  const at::Tensor x = values.to(at::kDouble) / change.unit;
+  switch (change.way) {
+    case ChangeValues::Way::scale:
+      return x.round();
+    case ChangeValues::Way::square:
+      return x.square().round();
+    case ChangeValues::Way::root:
+      return x.sqrt().round();
+    case ChangeValues::Way::power:
+      return (at::exp2(x) - 1).round();
+    case ChangeValues::Way::power_of_root:
+      return (at::exp2(x.sqrt()) - 1).round();
+  }
+  return x;
+}
+
+/// What a pixel can hold as a count; logarithms of garbage may be anything.
+constexpr double kMostCounts = 2e9;
+
+/// Some at a time: rolling along two axes makes a copy between.
+at::Tensor all_moved(const at::Tensor& patterns, const ShiftPatterns& shift) {
+  at::Tensor all = at::empty_like(patterns);
+  for (std::int64_t first = 0; first < patterns.size(0); first += kChangedAtOnce) {
+    const std::int64_t length = std::min(kChangedAtOnce, patterns.size(0) - first);
+    all.narrow(0, first, length).copy_(moved(patterns.narrow(0, first, length), shift));
+  }
+  return all;
+}
+
+at::Tensor with_other_values(const at::Tensor& counts, const ChangeValues& change) {
+  std::vector<at::Tensor> parts;
+  for (std::int64_t first = 0; first < counts.size(0); first += kChangedAtOnce) {
+    const std::int64_t length = std::min(kChangedAtOnce, counts.size(0) - first);
+    const at::Tensor values = changed_values(counts.narrow(0, first, length), change);
+    parts.push_back(values.clamp(0, kMostCounts).to(at::kFloat));
+  }
+  return in_smallest_exact_type(at::cat(parts));
+}
+
+}  // namespace
+
+at::Tensor moved(const at::Tensor& images, const ShiftPatterns& shift) {
+  at::Tensor turned = at::roll(images, {-shift.rows, -shift.cols}, {-2, -1});
+  if (shift.around) return turned;
+  const std::int64_t by[] = {shift.rows, shift.cols};
+  for (const std::int64_t axis : {0, 1}) {
+    const std::int64_t size = images.size(axis - 2), width = std::min(std::abs(by[axis]), size);
+    turned.narrow(axis - 2, by[axis] > 0 ? size - width : 0, width).zero_();
+  }
+  return turned;
+}
+
+at::Tensor changed_counts(const at::Tensor& counts, const CountsChange& change) {
+  if (const auto* values = std::get_if<ChangeValues>(&change))
+    return with_other_values(counts, *values);
+  return all_moved(counts, std::get<ShiftPatterns>(change));
+}
+
+at::Tensor as_numbers(const CountsChange& change) {
+  const auto* values = std::get_if<ChangeValues>(&change);
+  const auto* shift = std::get_if<ShiftPatterns>(&change);
+  const ChangeValues v = values ? *values : ChangeValues{};
+  const ShiftPatterns s = shift ? *shift : ShiftPatterns{};
+  return at::tensor({static_cast<double>(change.index()), static_cast<double>(v.way), v.unit,
+                     static_cast<double>(s.rows), static_cast<double>(s.cols),
+                     static_cast<double>(s.around)},
+                    at::kDouble);
+}
+
+CountsChange counts_change_of(const at::Tensor& numbers) {
+  const auto* n = numbers.const_data_ptr<double>();
+  if (n[0] == 0) return ChangeValues{.way = static_cast<ChangeValues::Way>(n[1]), .unit = n[2]};
+  return ShiftPatterns{.rows = static_cast<std::int64_t>(n[3]),
+                       .cols = static_cast<std::int64_t>(n[4]),
+                       .around = n[5] != 0};
+}
+
+}  // namespace ptyche

@@ -1,0 +1,44 @@
+// What is done to all counts of a scan after they were read: other values, or another place on the
+// detector. Each is done to every pattern by itself, wherever it lies.
+#pragma once
+
+#include <ATen/ATen.h>
+
+#include <cstdint>
+#include <variant>
+
+namespace ptyche {
+
+/// counts = round(f(values)), with values divided by `unit` before.
+struct ChangeValues {
+  enum class Way {
+    scale,         ///< x
+    square,        ///< x^2
+    root,          ///< sqrt x
+    power,         ///< 2^x - 1: values are logarithms of 1 + counts to any base
+    power_of_root  ///< 2^sqrt(x) - 1: the same after they were squared
+  } way;
+  double unit = 1;
+};
+
+/// Pattern and mask move up and to the left by whole pixels: around the edge, or what comes in from
+/// outside is masked.
+struct ShiftPatterns {
+  std::int64_t rows = 0, cols = 0;
+  bool around = false;
+};
+
+using CountsChange = std::variant<ChangeValues, ShiftPatterns>;
+
+/// The counts (n, N, N) of any type, changed, in the narrowest type that holds them.
+at::Tensor changed_counts(const at::Tensor& counts, const CountsChange& change);
+
+/// Rows and columns of one or more images moved up and left; what comes from outside is 0 unless it
+/// goes around.
+at::Tensor moved(const at::Tensor& images, const ShiftPatterns& shift);
+
+/// A change as six numbers, which another process can be told, and back.
+at::Tensor as_numbers(const CountsChange& change);
+CountsChange counts_change_of(const at::Tensor& numbers);
+
+}  // namespace ptyche

@@ -1,0 +1,140 @@
+#include "ptyche/infer/by_ranks.h"
+
+#include <ATen/core/grad_mode.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <utility>
+#include <vector>
+
+#include "ptyche/core/error.h"
+#include "ptyche/core/files.h"
+#include "ptyche/core/progress.h"
+#include "ptyche/solve/shares.h"
+
+namespace ptyche {
+namespace {
+
+constexpr std::int64_t kMostBytes = std::int64_t{1} << 31;  // of a model's file
+
+/// A file that is there as long as this lives: models are told by their files.
+class PassingFile {
+ public:
+  PassingFile() {
+    std::string name = (std::filesystem::temp_directory_path() / "ptyche_model_XXXXXX").string();
+    const int file = mkstemp(name.data());
+    require(file >= 0, "{}: expected a folder for temporary files, found none that can be used",
+            name);
+    close(file);
+    path_ = name;
+  }
+  ~PassingFile() {
+    std::error_code ignored;
+    std::filesystem::remove(path_, ignored);
+  }
+  PassingFile(const PassingFile&) = delete;
+  PassingFile& operator=(const PassingFile&) = delete;
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+at::Tensor bytes_of(const Model& model) {
+  const PassingFile file;
+  write_model(file.path(), model);
+  return as_bytes(read_bytes(file.path(), kMostBytes));
+}
+
+Model model_of(const at::Tensor& bytes, const at::Tensor& stem_background) {
+  const PassingFile file;
+  write_text(file.path(), as_text(bytes));
+  Model model = read_model(file.path());
+  model.stem_background = stem_background;
+  return model;
+}
+
+// The question: [0] numbers, [1] the model, [2] its stem's background, [3] rows, [4] positions,
+// [5] mask.
+
+RankMessage question_of(const RankMessage& to_all, const RankPiece& piece,
+                        const at::Tensor& positions) {
+  RankMessage question = to_all;
+  question.at(3) = piece.rows;
+  question.at(4) = positions.index_select(0, piece.where).contiguous();
+  return question;
+}
+
+/// The rank's patterns where the question says that they lie.
+Scan scan_of(const CountsPart& part, const RankMessage& question) {
+  ScanFields fields = part.scan.value().fields();
+  fields.positions = at::zeros_like(fields.positions).index_copy_(0, question.at(3),
+                                                                  question.at(4));
+  fields.mask = question.at(5);
+  return Scan(std::move(fields));
+}
+
+}  // namespace
+
+at::Tensor patches_by_batches(const Model& model, const Scan& scan, const at::Tensor& frames,
+                              const InferOptions& options) {
+  const at::NoGradGuard no_grad;
+  const Autocast autocast(options.precision, options.device);
+  std::vector<at::Tensor> patches;
+  Progress progress("infer", frames.size(0), "patterns");
+  for (std::int64_t first = 0; first < frames.size(0); first += options.batch) {
+    if (interrupted()) throw Interrupted("stopped during inference; the model file is complete");
+    const at::Tensor batch = frames.slice(0, first, first + options.batch);
+    patches.push_back(
+        patches_of(model, scan, batch, input_channels(model, scan, batch, options.engine)));
+    progress.step(first + batch.size(0), first + batch.size(0), "");
+  }
+  return at::cat(patches);
+}
+
+at::Tensor patches_by_ranks(const Model& model, const Scan& scan, const at::Tensor& frames,
+                            const InferOptions& options) {
+  const std::shared_ptr<const Shares> shares = shares_of(scan);
+  const RankMessage to_all{at::tensor({static_cast<std::int64_t>(Question::infer), options.batch,
+                                       static_cast<std::int64_t>(options.precision),
+                                       static_cast<std::int64_t>(options.engine)},
+                                      at::kLong),
+                           bytes_of(model),
+                           model.stem_background,
+                           {},
+                           {},
+                           scan.mask()};
+  const std::vector<RankPiece> pieces = shares->pieces_of(frames);
+  const at::Tensor positions = scan.positions().index_select(0, frames);
+  std::vector<RankMessage> questions(static_cast<std::size_t>(shares->processes()));
+  for (const RankPiece& piece : pieces)
+    questions[piece.rank] = question_of(to_all, piece, positions);
+  std::vector<RankMessage> answers;
+  try {
+    answers = shares->ask(questions, answer_inference);
+  } catch (const RankFailure&) {
+    if (interrupted()) throw Interrupted("stopped during inference; the model file is complete");
+    throw;
+  }
+  at::Tensor all;
+  for (const RankPiece& piece : pieces) {
+    const at::Tensor& own = array_of(answers[piece.rank]);
+    if (!all.defined())
+      all = at::empty({frames.size(0), own.size(1), own.size(2)}, own.options());
+    all.index_copy_(0, piece.where, own);
+    answers[piece.rank].clear();
+  }
+  return all;
+}
+
+RankMessage answer_inference(CountsPart& part, const RankMessage& question) {
+  const Model model = model_of(question.at(1), question.at(2));
+  const auto number = [&](std::int64_t i) { return question.at(0)[i].item<std::int64_t>(); };
+  return {no_failure(),
+          patches_by_batches(model, scan_of(part, question), question.at(3),
+                             {.batch = number(1),
+                              .precision = static_cast<Precision>(number(2)),
+                              .engine = static_cast<Engine>(number(3))})};
+}
+
+}  // namespace ptyche
