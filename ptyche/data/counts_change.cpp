@@ -75,10 +75,10 @@ at::Tensor as_numbers(const CountsChange& change) {
   const auto* shift = std::get_if<ShiftPatterns>(&change);
   const ChangeValues v = values ? *values : ChangeValues{};
   const ShiftPatterns s = shift ? *shift : ShiftPatterns{};
-  return at::tensor({static_cast<double>(change.index()), static_cast<double>(v.way), v.unit,
-                     static_cast<double>(s.rows), static_cast<double>(s.cols),
-                     static_cast<double>(s.around)},
-                    at::kDouble);
+  return at::tensor(
+      {static_cast<double>(change.index()), static_cast<double>(v.way), v.unit,
+       static_cast<double>(s.rows), static_cast<double>(s.cols), static_cast<double>(s.around)},
+      at::kDouble);
 }
 
 CountsChange counts_change_of(const at::Tensor& numbers) {

@@ -68,8 +68,8 @@ RankMessage question_of(const RankMessage& to_all, const RankPiece& piece,
 /// The rank's patterns where the question says that they lie.
 Scan scan_of(const CountsPart& part, const RankMessage& question) {
   ScanFields fields = part.scan.value().fields();
-  fields.positions = at::zeros_like(fields.positions).index_copy_(0, question.at(3),
-                                                                  question.at(4));
+  fields.positions =
+      at::zeros_like(fields.positions).index_copy_(0, question.at(3), question.at(4));
   fields.mask = question.at(5);
   return Scan(std::move(fields));
 }
@@ -119,8 +119,7 @@ at::Tensor patches_by_ranks(const Model& model, const Scan& scan, const at::Tens
   at::Tensor all;
   for (const RankPiece& piece : pieces) {
     const at::Tensor& own = array_of(answers[piece.rank]);
-    if (!all.defined())
-      all = at::empty({frames.size(0), own.size(1), own.size(2)}, own.options());
+    if (!all.defined()) all = at::empty({frames.size(0), own.size(1), own.size(2)}, own.options());
     all.index_copy_(0, piece.where, own);
     answers[piece.rank].clear();
   }
@@ -130,11 +129,10 @@ at::Tensor patches_by_ranks(const Model& model, const Scan& scan, const at::Tens
 RankMessage answer_inference(CountsPart& part, const RankMessage& question) {
   const Model model = model_of(question.at(1), question.at(2));
   const auto number = [&](std::int64_t i) { return question.at(0)[i].item<std::int64_t>(); };
-  return {no_failure(),
-          patches_by_batches(model, scan_of(part, question), question.at(3),
-                             {.batch = number(1),
-                              .precision = static_cast<Precision>(number(2)),
-                              .engine = static_cast<Engine>(number(3))})};
+  return {no_failure(), patches_by_batches(model, scan_of(part, question), question.at(3),
+                                           {.batch = number(1),
+                                            .precision = static_cast<Precision>(number(2)),
+                                            .engine = static_cast<Engine>(number(3))})};
 }
 
 }  // namespace ptyche

@@ -14,9 +14,9 @@
 #include "ptyche/io/counts.h"
 #include "ptyche/io/detector_frame.h"
 #include "ptyche/io/load_patterns.h"
+#include "ptyche/io/pattern_values.h"
 #include "ptyche/io/prepare.h"
 #include "ptyche/io/readers.h"
-#include "ptyche/io/pattern_values.h"
 #include "ptyche/io/scan_identity.h"
 #include "ptyche/io/together.h"
 #include "ptyche/storage/arrays.h"
@@ -58,9 +58,8 @@ at::Tensor settle_probe(const RawScan& raw, const Mean& mean, double photons) {
   else if (raw.probe_calibrated && photons <= 0)
     return raw.probe;
   const at::Tensor pattern = raw.probe.defined() && photons > 0 ? at::Tensor() : mean();
-  const at::Tensor probe = raw.probe.defined()
-                               ? raw.probe
-                               : probe_of_mean(pattern, raw.mask, raw.geometry.near_field);
+  const at::Tensor probe =
+      raw.probe.defined() ? raw.probe : probe_of_mean(pattern, raw.mask, raw.geometry.near_field);
   return with_context(raw.probe.defined() ? raw.probe_name : std::string("first probe"),
                       [&] { return calibrated_to(probe, pattern, raw.mask, photons); });
 }

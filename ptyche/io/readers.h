@@ -41,12 +41,12 @@ struct RawScan {
   bool in_memory_file = false;
   /// The patterns before they are read: `patterns` is undefined then, and load_patterns reads them.
   std::shared_ptr<FrameStack> stack;
-  at::Tensor chosen;     ///< (n) int64 ascending: those of `stack` that are wanted; undefined = all
-  at::Tensor part;  ///< (k) int64: which of the n patterns are read; undefined = all (together.h)
-  at::Tensor positions;  ///< (n, 2) float64 (row, col), in object pixels or in metres
-  at::Tensor probe;      ///< (modes, N, N) complex64
-  at::Tensor mask;       ///< (rows, cols) bool, true = counted
-  at::Tensor truth;      ///< (H, W) complex64 in the frame of the positions
+  at::Tensor chosen;  ///< (n) int64 ascending: those of `stack` that are wanted; undefined = all
+  at::Tensor part;    ///< (k) int64: which of the n patterns are read; undefined = all (together.h)
+  at::Tensor positions;       ///< (n, 2) float64 (row, col), in object pixels or in metres
+  at::Tensor probe;           ///< (modes, N, N) complex64
+  at::Tensor mask;            ///< (rows, cols) bool, true = counted
+  at::Tensor truth;           ///< (H, W) complex64 in the frame of the positions
   at::Tensor true_positions;  ///< (n, 2) float64 (row, col), in object pixels
   at::Tensor scan_index;      ///< (n) int64, which of several scans a pattern is of
   std::string patterns_name, positions_name, probe_name;  ///< the datasets, for messages

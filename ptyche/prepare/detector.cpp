@@ -41,7 +41,8 @@ void judge_mask(Diagnosis& diagnosis, const Scan& scan, const Patterns& patterns
   diagnosis.numbers["mask_counted"] = counted;
   if (counted >= kMaskCounted) return;
   const std::int64_t stride = std::max<std::int64_t>(scan.frames() / kMaskFrames, 1);
-  const at::Tensor raw = counts_of(scan, at::arange(0, scan.frames(), stride, at::kLong)).to(at::kDouble).mean(0);
+  const at::Tensor raw =
+      counts_of(scan, at::arange(0, scan.frames(), stride, at::kLong)).to(at::kDouble).mean(0);
   const at::Tensor mean = raw.minimum(at::quantile(raw, kUsualLight));
   const double seen = sum_of(mean * patterns.mask), hidden = sum_of(mean) - seen;
   if (hidden <= kHiddenLight * seen) return;

@@ -79,8 +79,7 @@ std::vector<std::int64_t> repeats_of(const Scan& scan, const at::Tensor& frames)
     if (totals[i] < kEmpty * median || totals[i] <= 0) continue;
     const auto frame = frames[static_cast<std::int64_t>(i)].item<std::int64_t>();
     const auto [first, is_new] = seen.emplace(prints[i], frame);
-    if (!is_new && are_equal(scan, first->second, frame))
-      repeats.push_back(frame);
+    if (!is_new && are_equal(scan, first->second, frame)) repeats.push_back(frame);
   }
   return repeats;
 }

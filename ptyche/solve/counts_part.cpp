@@ -172,8 +172,8 @@ RankMessage ask_to_change(const CountsChange& change) {
 }
 
 RankMessage ask_for_type(at::ScalarType type) {
-  return {whole_numbers(
-      {static_cast<std::int64_t>(Question::type), static_cast<std::int64_t>(type)})};
+  return {
+      whole_numbers({static_cast<std::int64_t>(Question::type), static_cast<std::int64_t>(type)})};
 }
 
 RankMessage ask_for_rows(const at::Tensor& rows) { return about_rows(Question::rows, rows); }
@@ -235,8 +235,8 @@ RankMessage answer(CountsPart& part, const RankMessage& question) {
     case Question::change:
       return changed(part, changed_counts(scan.counts(), counts_change_of(question.at(1))));
     case Question::type:
-      return changed(part, scan.counts().to(static_cast<at::ScalarType>(
-                               whole_number_at(question, 1))));
+      return changed(part,
+                     scan.counts().to(static_cast<at::ScalarType>(whole_number_at(question, 1))));
     case Question::gradient:
       return answer_gradient(part, question);
     case Question::sights:

@@ -158,18 +158,17 @@ double ProjectionKernels::difference_map_sweep(const cpu::DifferenceMapOptions& 
 }
 
 OverlapSums ProjectionKernels::overlap_waves(const cpu::DifferenceMapOptions& options) {
-  OverlapSums sums{.change = at::empty({memory_->object.rows, memory_->object.cols},
-                                       at::kComplexFloat),
-                   .power = at::empty({memory_->object.rows, memory_->object.cols}, at::kFloat)};
+  OverlapSums sums{
+      .change = at::empty({memory_->object.rows, memory_->object.cols}, at::kComplexFloat),
+      .power = at::empty({memory_->object.rows, memory_->object.cols}, at::kFloat)};
   sums.misfit = cpu::overlap_waves(*memory_, options, numbers(sums.change), numbers(sums.power));
   return sums;
 }
 
 OverlapSums ProjectionKernels::probe_sums() {
   const std::int64_t size = memory_->context.size;
-  OverlapSums sums{
-      .change = at::empty({memory_->context.modes, size, size}, at::kComplexFloat),
-      .power = at::empty({size, size}, at::kFloat)};
+  OverlapSums sums{.change = at::empty({memory_->context.modes, size, size}, at::kComplexFloat),
+                   .power = at::empty({size, size}, at::kFloat)};
   cpu::overlap_probe_sums(*memory_, numbers(sums.change), numbers(sums.power));
   return sums;
 }

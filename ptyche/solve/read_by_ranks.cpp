@@ -15,9 +15,9 @@ namespace {
 
 RankMessage ask_to_read(ReadOptions options) {
   const std::string text = to_json(fields(options)).dump();
-  return {at::tensor({static_cast<std::int64_t>(Question::read),
-                      static_cast<std::int64_t>(options.seed)},
-                     at::kLong),
+  return {at::tensor(
+              {static_cast<std::int64_t>(Question::read), static_cast<std::int64_t>(options.seed)},
+              at::kLong),
           as_bytes(options.file.string()), as_bytes(text)};
 }
 

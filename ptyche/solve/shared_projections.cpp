@@ -235,8 +235,8 @@ RankMessage answer_pie(ProjectionKernels& kernels, const RankMessage& question, 
   const at::Tensor& order = question.at(kSeenArrays + 2);
   const std::span<const std::int64_t> rows(order.const_data_ptr<std::int64_t>(),
                                            static_cast<std::size_t>(order.numel()));
-  const double misfit = kernels.pie_sweep(
-      rows, pie_options(question.at(kSeenArrays + 1).const_data_ptr<double>()));
+  const double misfit =
+      kernels.pie_sweep(rows, pie_options(question.at(kSeenArrays + 1).const_data_ptr<double>()));
   kernels.store(seen.state);
   const at::Tensor corners = whole_corners(seen.problem, seen.state, order);
   const at::Tensor light = spread_at(mode_power(seen.state.probe), corners,

@@ -35,8 +35,7 @@ struct KeptWaves {
 /// Rank 0's side: what ProjectionKernels does, by asking the ranks.
 class SharedProjections {
  public:
-  SharedProjections(bool keep_waves, std::int64_t batch)
-      : keep_waves_(keep_waves), batch_(batch) {}
+  SharedProjections(bool keep_waves, std::int64_t batch) : keep_waves_(keep_waves), batch_(batch) {}
   /// The ranks' memory of it is free then.
   ~SharedProjections();
   SharedProjections(const SharedProjections&) = delete;

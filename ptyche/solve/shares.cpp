@@ -136,8 +136,8 @@ std::shared_ptr<const SharedCounts> Shares::changed(const CountsChange& change) 
   };
   at::ScalarType type = at::kByte;
   for (const RankMessage& each : to_all(ask_to_change(change)))
-    type = at::promote_types(
-        type, static_cast<at::ScalarType>(array_of(each).item<std::int64_t>()));
+    type =
+        at::promote_types(type, static_cast<at::ScalarType>(array_of(each).item<std::int64_t>()));
   to_all(ask_for_type(type));
   return std::make_shared<Shares>(owner_, ask_);
 }
@@ -263,8 +263,8 @@ Scan shared_by_ranks(const Scan& scan) {
 
 Scan scan_of_parts(ScanFields fields, const at::Tensor& owner, std::shared_ptr<CountsPart> own) {
   fields.shared = std::make_shared<Shares>(
-      owner, [own = std::move(own)](const std::vector<RankMessage>& questions,
-                                    const RankWork& work) {
+      owner,
+      [own = std::move(own)](const std::vector<RankMessage>& questions, const RankWork& work) {
         return ask_ranks(*own, questions, work);
       });
   note("{} ranks share the {} patterns, about {} each", ranks().all, owner.size(0),

@@ -36,8 +36,7 @@ void send_scan(int rank, const TrainingScan& one) {
                  at::tensor({groups.size, groups.merged, static_cast<std::int64_t>(groups.seed)},
                             at::kLong),
                  numbers({one.weight})});
-  for (const at::Tensor& piece : f.counts.split(patterns_at_once(f.counts)))
-    send_to(rank, {piece});
+  for (const at::Tensor& piece : f.counts.split(patterns_at_once(f.counts))) send_to(rank, {piece});
 }
 
 at::Tensor received_counts(std::int64_t patterns) {
@@ -79,9 +78,10 @@ TrainingScan received_scan() {
 
 void require_sums(const TrainOptions& options) {
   const auto refuse = [](const char* what) {
-    throw InvalidInput(fmt::format("{}: it is no sum over the groups of a batch, which {} ranks "
-                                   "could share; start one process",
-                                   what, ranks().all));
+    throw InvalidInput(
+        fmt::format("{}: it is no sum over the groups of a batch, which {} ranks "
+                    "could share; start one process",
+                    what, ranks().all));
   };
   if (options.mae_share > 0) refuse("the amplitudes' absolute error beside another loss");
   if (options.tv_weight > 0) refuse("--tv-weight");
@@ -92,9 +92,9 @@ void require_sums(const TrainOptions& options) {
 }
 
 RankMessage question_of(const std::vector<TrainingScan>& scans, TrainOptions options) {
-  return {at::tensor({static_cast<std::int64_t>(Question::train),
-                      static_cast<std::int64_t>(scans.size())},
-                     at::kLong),
+  return {at::tensor(
+              {static_cast<std::int64_t>(Question::train), static_cast<std::int64_t>(scans.size())},
+              at::kLong),
           as_bytes(to_json(fields(options)).dump())};
 }
 
@@ -108,8 +108,8 @@ GroupBatch share_of(const GroupBatch& batch, const TrainingTogether& together) {
       batch.group.ge(first).logical_and(batch.group.lt(last)).nonzero().squeeze(1);
   if (own.size(0) == 0) return {own, own, own, 0};
   const std::int64_t begin = own[0].item<std::int64_t>(), end = begin + own.size(0);
-  const at::Tensor merged = batch.merged.masked_select(
-      batch.merged.ge(begin).logical_and(batch.merged.lt(end)));
+  const at::Tensor merged =
+      batch.merged.masked_select(batch.merged.ge(begin).logical_and(batch.merged.lt(end)));
   return {batch.frames.index_select(0, own), batch.group.index_select(0, own) - first,
           merged - begin, last - first};
 }
@@ -168,10 +168,10 @@ Model train_by_ranks(const std::vector<TrainingScan>& scans, const TrainOptions&
     send_to(rank, question);
     for (const TrainingScan& each : whole) send_scan(rank, each);
   });
-  Model model = train(whole, options,
-                      {.own = 0, .all = ranks().all, .sum = [&](const at::Tensor& own) {
-                         return others.sum(own);
-                       }});
+  Model model =
+      train(whole, options, {.own = 0, .all = ranks().all, .sum = [&](const at::Tensor& own) {
+                               return others.sum(own);
+                             }});
   others.finish();
   return model;
 }
@@ -183,8 +183,7 @@ RankMessage train_with_rank_0(CountsPart& /*part*/, const RankMessage& question)
   return joint_answer([&] {
     TrainOptions options;
     from_json(fields(options), nlohmann::json::parse(as_text(question.at(1))));
-    train(scans, options,
-          {.own = ranks().own, .all = ranks().all, .sum = sum_with_rank_0});
+    train(scans, options, {.own = ranks().own, .all = ranks().all, .sum = sum_with_rank_0});
   });
 }
 

@@ -134,9 +134,9 @@ void run_epoch(TrainingState& state, const std::vector<std::vector<ScanBatch>>& 
                const PlacedScans& placed, const TrainOptions& options, Checkpoints& checkpoints,
                Progress& progress, std::int64_t merged, const TrainingTogether& together) {
   while (state.batch < static_cast<std::int64_t>(batches.size())) {
-    const StepResult result = train_step(
-        state, parts_of(state, batches[static_cast<std::size_t>(state.batch)], placed), options,
-        together);
+    const StepResult result =
+        train_step(state, parts_of(state, batches[static_cast<std::size_t>(state.batch)], placed),
+                   options, together);
     progress.step(
         state.step, state.step * merged * options.groups_per_batch,
         fmt::format("epoch {}/{}  loss {:.5f}", state.epoch + 1, options.epochs, result.loss),

@@ -208,9 +208,8 @@ PartLoss add_gradients(const StepPart& part, double share, const TrainingState& 
   network.backward(state.weights);
   const at::Tensor& slope = layout.fractions.grad();
   return {value, contrast, size,
-          moves && (together.several() || slope.defined())
-              ? among_all(slope, part.batch, together)
-              : at::Tensor()};
+          moves && (together.several() || slope.defined()) ? among_all(slope, part.batch, together)
+                                                           : at::Tensor()};
 }
 
 /// Of all ranks, where there are several.

@@ -9,7 +9,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
   const at::Tensor places = at::stack({at::arange(9), at::arange(9)}, 1).to(at::kDouble);
   ptyche::ReadOptions options;
   options.hold_out_file = file.path;
-  ptyche::fuzz::may_refuse(file.path,
-                           [&] { ptyche::choose_frames(sums, 16, places, 0, options); });
+  ptyche::fuzz::may_refuse(file.path, [&] { ptyche::choose_frames(sums, 16, places, 0, options); });
   return 0;
 }

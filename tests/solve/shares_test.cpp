@@ -25,12 +25,13 @@ Scan in_parts(const Scan& scan, std::int64_t parts) {
   }
   ScanFields fields = scan.fields();
   fields.counts = at::Tensor();
-  fields.shared = std::make_shared<Shares>(owner, [all](const std::vector<RankMessage>& questions, const RankWork& work) {
-    std::vector<RankMessage> answers(questions.size());
-    for (std::size_t part = 0; part < questions.size(); ++part)
-      if (!questions[part].empty()) answers[part] = work((*all)[part], questions[part]);
-    return answers;
-  });
+  fields.shared = std::make_shared<Shares>(
+      owner, [all](const std::vector<RankMessage>& questions, const RankWork& work) {
+        std::vector<RankMessage> answers(questions.size());
+        for (std::size_t part = 0; part < questions.size(); ++part)
+          if (!questions[part].empty()) answers[part] = work((*all)[part], questions[part]);
+        return answers;
+      });
   return Scan(std::move(fields));
 }
 
@@ -110,8 +111,8 @@ TEST(Shares, SweptPatternByPatternEndWithTheDevianceOfOneProcess) {
 
 TEST(Shares, ChangeTheirCountsAsOneProcessDoes) {
   const Scan scan = small_scan(36), shared = in_parts(scan, 3);
-  for (const CountsChange& change :
-       {CountsChange(ChangeValues{ChangeValues::Way::root, 1}), CountsChange(ShiftPatterns{2, -3})}) {
+  for (const CountsChange& change : {CountsChange(ChangeValues{ChangeValues::Way::root, 1}),
+                                     CountsChange(ShiftPatterns{2, -3})}) {
     ScanFields fields = in_parts(scan, 3).fields();
     fields.shared = fields.shared->changed(change);
     const at::Tensor all = at::arange(36);
@@ -121,9 +122,10 @@ TEST(Shares, ChangeTheirCountsAsOneProcessDoes) {
 }
 
 TEST(Shares, ARankThatCannotAnswerIsNamed) {
-  const Shares shares(at::zeros({4}, at::kLong), [](const std::vector<RankMessage>&, const RankWork&) {
-    return std::vector<RankMessage>{failure_answer(std::runtime_error("no memory"))};
-  });
+  const Shares shares(
+      at::zeros({4}, at::kLong), [](const std::vector<RankMessage>&, const RankWork&) {
+        return std::vector<RankMessage>{failure_answer(std::runtime_error("no memory"))};
+      });
   try {
     shares.sums();
     FAIL() << "an answer came";
