@@ -131,7 +131,8 @@ TEST(Automatic, TriesAndKeepsTheSameOnOneThreadAndSideBySideOnSeveral) {
     const Attempt &alone = one.attempts[i], &beside = several.attempts[i];
     EXPECT_EQ(alone.what, beside.what);
     EXPECT_EQ(alone.kept, beside.kept) << alone.what;
-    EXPECT_NEAR(beside.held_out_deviance / alone.held_out_deviance, 1, 0.02) << alone.what;
+    EXPECT_NEAR(beside.held_out_deviance, alone.held_out_deviance, 0.02 * alone.held_out_deviance)
+        << alone.what;
   }
 }
 
