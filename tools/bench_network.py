@@ -37,7 +37,7 @@ SMOOTH_PX, LEAST_LIGHT = 4, 0.1
 STAR_DEVIANCE = 0.0273
 WORSE = 0.1  # of the image by a fault, in its error
 # Calibration, correlation, alarms of other physics, alarms without a fault; of a few scans in CI what was found, with room.
-BARS, BARS_OF_FEW = (0.10, 0.6, 0.95, 0.05), (0.4, 0.35, 0.5, 0.15)
+BARS, BARS_OF_FEW = (0.10, 0.6, 0.95, 0.05), (0.35, 0.4, 0.7, 0.13)
 
 
 def universe(folder, **changes):

@@ -54,24 +54,6 @@ fs::path renamed_to_leftover(const fs::path& folder) {
   return stays ? folder : name;
 }
 
-/// A new empty file in a folder; removed with this object unless it was renamed away.
-struct TemporaryFile {
-  fs::path path;
-
-  explicit TemporaryFile(const fs::path& folder) {
-    std::string name =
-        (folder / fmt::format("{}XXXXXX{}", kTemporaryStart, kTemporaryEnd)).string();
-    const Descriptor made(
-        mkostemps(name.data(), static_cast<int>(kTemporaryEnd.size()), O_CLOEXEC));
-    require(made.number >= 0, "no file can be made in {}: {}", folder.string(), reason());
-    path = name;
-    fchmod(made.number, usual_mode());
-  }
-  ~TemporaryFile() { remove_if_possible({path}); }
-  TemporaryFile(const TemporaryFile&) = delete;
-  TemporaryFile& operator=(const TemporaryFile&) = delete;
-};
-
 /// Some file systems (a quota, a network) say only now that the disk is full.
 void bring_to_disk(const fs::path& file) {
   const Descriptor opened(open(file.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW));
@@ -84,6 +66,16 @@ fs::path folder_of(const fs::path& target) {
 }
 
 }  // namespace
+
+TemporaryFile::TemporaryFile(const fs::path& folder) {
+  std::string name = (folder / fmt::format("{}XXXXXX{}", kTemporaryStart, kTemporaryEnd)).string();
+  const Descriptor made(mkostemps(name.data(), static_cast<int>(kTemporaryEnd.size()), O_CLOEXEC));
+  require(made.number >= 0, "no file can be made in {}: {}", folder.string(), reason());
+  path = name;
+  fchmod(made.number, usual_mode());
+}
+
+TemporaryFile::~TemporaryFile() { remove_if_possible({path}); }
 
 void write_atomically(const fs::path& target, const std::function<void(const fs::path&)>& write) {
   with_context(target.string(), [&] {

@@ -11,6 +11,17 @@
 
 namespace ptyche {
 
+/// A new empty file in a folder, under a name that nobody could have guessed; removed with this
+/// object unless it was renamed away. Throws InvalidInput where none can be made.
+struct TemporaryFile {
+  std::filesystem::path path;
+
+  explicit TemporaryFile(const std::filesystem::path& folder);
+  ~TemporaryFile();
+  TemporaryFile(const TemporaryFile&) = delete;
+  TemporaryFile& operator=(const TemporaryFile&) = delete;
+};
+
 /// Calls `write` with a temporary path in the target's folder, brings what it wrote to the disk,
 /// then renames it onto `target`. The temporary file is a new one under a name that nobody could
 /// have guessed (mkostemp: O_EXCL, so that no symbolic link is followed). When `write` throws, it

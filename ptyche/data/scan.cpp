@@ -238,18 +238,11 @@ at::Tensor shifted_as_float(const at::Tensor& counts) {
 
 at::Tensor counts_in_fft_order(const Scan& scan, const at::Tensor& frames) {
   const at::Tensor counts = counts_of(scan, frames).contiguous();
-  if (counts.is_cpu()) switch (counts.scalar_type()) {
-      case at::kByte:
-        return shifted_as_float<std::uint8_t>(counts);
-      case at::kShort:
-        return shifted_as_float<std::int16_t>(counts);
-      case at::kInt:
-        return shifted_as_float<std::int32_t>(counts);
-      case at::kFloat:
-        return shifted_as_float<float>(counts);
-      default:
-        break;
-    }
+  const at::ScalarType type = counts.scalar_type();
+  if (counts.is_cpu() && type == at::kByte) return shifted_as_float<std::uint8_t>(counts);
+  if (counts.is_cpu() && type == at::kShort) return shifted_as_float<std::int16_t>(counts);
+  if (counts.is_cpu() && type == at::kInt) return shifted_as_float<std::int32_t>(counts);
+  if (counts.is_cpu() && type == at::kFloat) return shifted_as_float<float>(counts);
   return at::fft_ifftshift(counts, at::IntArrayRef{1, 2}).to(at::kFloat);
 }
 

@@ -1,7 +1,6 @@
 #include "ptyche/infer/by_ranks.h"
 
 #include <ATen/core/grad_mode.h>
-#include <unistd.h>
 
 #include <filesystem>
 #include <utility>
@@ -17,39 +16,18 @@ namespace {
 
 constexpr std::int64_t kMostBytes = std::int64_t{1} << 31;  // of a model's file
 
-/// A file that is there as long as this lives: models are told by their files.
-class PassingFile {
- public:
-  PassingFile() {
-    std::string name = (std::filesystem::temp_directory_path() / "ptyche_model_XXXXXX").string();
-    const int file = mkstemp(name.data());
-    require(file >= 0, "{}: expected a folder for temporary files, found none that can be used",
-            name);
-    close(file);
-    path_ = name;
-  }
-  ~PassingFile() {
-    std::error_code ignored;
-    std::filesystem::remove(path_, ignored);
-  }
-  PassingFile(const PassingFile&) = delete;
-  PassingFile& operator=(const PassingFile&) = delete;
-  const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
+// A model is told by its file, which is the one description of all that it has.
 
 at::Tensor bytes_of(const Model& model) {
-  const PassingFile file;
-  write_model(file.path(), model);
-  return as_bytes(read_bytes(file.path(), kMostBytes));
+  const TemporaryFile file(std::filesystem::temp_directory_path());
+  write_model(file.path, model);
+  return as_bytes(read_bytes(file.path, kMostBytes));
 }
 
 Model model_of(const at::Tensor& bytes, const at::Tensor& stem_background) {
-  const PassingFile file;
-  write_text(file.path(), as_text(bytes));
-  Model model = read_model(file.path());
+  const TemporaryFile file(std::filesystem::temp_directory_path());
+  write_text(file.path, as_text(bytes));
+  Model model = read_model(file.path);
   model.stem_background = stem_background;
   return model;
 }

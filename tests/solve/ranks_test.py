@@ -44,7 +44,7 @@ def deviance(of):
         return float(list(csv.DictReader(file))[-1]["held_out_deviance_per_photon"])
 
 
-class Ranks(unittest.TestCase):
+class Scans(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         subprocess.run([PTYCHE, "simulate", "-o", HERE / "scan.npz", "--N", "32", "--n-patterns", "225",
@@ -59,12 +59,10 @@ class Ranks(unittest.TestCase):
             self.assertEqual(done.returncode, 0, done.stderr)
             self.assertLess(abs(deviance(f"{name}{ranks}") / deviance(name + "1") - 1), .01, solver)
 
+
+class Quick(Scans):
     def test_solvers_that_follow_gradients_end_where_one_process_ends(self):
         for solver in "lbfgs:8", "ml:8", "lsqml:8":
-            self.ends_as_one_process(solver)
-
-    def test_solvers_by_projections_end_where_one_process_ends(self):
-        for solver in "rpie:60", "epie:60", "dm:10", "raar:10":
             self.ends_as_one_process(solver)
 
     def test_each_rank_reads_its_own_patterns(self):
@@ -80,31 +78,6 @@ class Ranks(unittest.TestCase):
         self.assertEqual(done.returncode, 1, done.stderr)
         self.assertIn("rank 1 of 2", done.stderr)
         self.assertIn("the first in pattern 224", done.stderr)
-
-    def test_infer_gives_the_image_of_one_process(self):
-        objects = []
-        for ranks in 1, 2, 4:
-            to = HERE / f"infer{ranks}"
-            done = run(ranks, [PTYCHE, "infer", HERE / "scan64.npz", "-o", to, "--no-trust", "--probe", "scan",
-                               "--precision", "float32", "--quiet"])
-            self.assertEqual(done.returncode, 0, done.stderr)
-            with h5py.File(to / "reconstruction.h5") as file:
-                objects.append(file["object"][()])
-        for other in objects[1:]:
-            self.assertLess(abs(other - objects[0]).max(), 1e-6 * abs(objects[0]).max())
-
-    def test_training_gives_the_losses_of_one_process(self):
-        losses = []
-        for ranks in 1, 2, 3:
-            to = HERE / f"train{ranks}"
-            done = run(ranks, [PTYCHE, "train", HERE / "scan.npz", "-o", to, "--epochs", "2", "--groups-per-batch", "4",
-                               "--precision", "float32", "--refine-positions", "--quiet"])
-            self.assertEqual(done.returncode, 0, done.stderr)
-            with open(to / "history.csv") as file:
-                losses.append([float(line["loss"]) for line in csv.DictReader(file)])
-        for other in losses[1:]:
-            for a, b in zip(other, losses[0], strict=True):
-                self.assertLess(abs(a / b - 1), 1e-3)
 
     def test_another_verb_is_refused(self):
         done = run(2, [PTYCHE, "info", HERE / "scan.npz"])
@@ -136,6 +109,37 @@ class Ranks(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(run(1, solve("whole", "lbfgs:400", "--every", "1000", "--plateau", "0")).returncode, 0)
         self.assertLess(abs(deviance("killed") / deviance("whole") - 1), .01)
+
+
+class Slow(Scans):
+    def test_solvers_by_projections_end_where_one_process_ends(self):
+        for solver in "rpie:60", "epie:60", "dm:10", "raar:10":
+            self.ends_as_one_process(solver)
+
+    def test_infer_gives_the_image_of_one_process(self):
+        objects = []
+        for ranks in 1, 2, 4:
+            to = HERE / f"infer{ranks}"
+            done = run(ranks, [PTYCHE, "infer", HERE / "scan64.npz", "-o", to, "--no-trust", "--probe", "scan",
+                               "--precision", "float32", "--quiet"])
+            self.assertEqual(done.returncode, 0, done.stderr)
+            with h5py.File(to / "reconstruction.h5") as file:
+                objects.append(file["object"][()])
+        for other in objects[1:]:
+            self.assertLess(abs(other - objects[0]).max(), 1e-6 * abs(objects[0]).max())
+
+    def test_training_gives_the_losses_of_one_process(self):
+        losses = []
+        for ranks in 1, 2, 3:
+            to = HERE / f"train{ranks}"
+            done = run(ranks, [PTYCHE, "train", HERE / "scan.npz", "-o", to, "--epochs", "2", "--groups-per-batch", "4",
+                               "--precision", "float32", "--refine-positions", "--quiet"])
+            self.assertEqual(done.returncode, 0, done.stderr)
+            with open(to / "history.csv") as file:
+                losses.append([float(line["loss"]) for line in csv.DictReader(file)])
+        for other in losses[1:]:
+            for a, b in zip(other, losses[0], strict=True):
+                self.assertLess(abs(a / b - 1), 1e-3)
 
 
 if __name__ == "__main__":
