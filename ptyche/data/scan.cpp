@@ -147,6 +147,9 @@ Scan::Scan(ScanFields fields) : fields_(std::move(fields)) {
     check_counts(fields_.counts);
     check_positions(fields_.positions, fields_.counts.size(0));
     check_probe(fields_.probe, fields_.counts.size(1));
+  } else {
+    check_positions(fields_.positions, frames());
+    check_probe(fields_.probe, pattern_size());
   }
   if (!fields_.mask.defined()) fields_.mask = at::ones({pattern_size(), pattern_size()}, at::kBool);
   check_mask(fields_.mask, pattern_size());

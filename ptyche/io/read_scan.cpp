@@ -160,7 +160,8 @@ std::string scan_formats() { return format_names(Content::scan); }
 Scan read_scan(const ReadOptions& options) { return read_scan(options, readers()); }
 
 Scan read_scan(const ReadOptions& options, const std::vector<Reader>& formats) {
-  return Scan(read_scan_together(options, {}, formats).fields);
+  return with_file(options.file,
+                   [&] { return Scan(read_scan_together(options, {}, formats).fields); });
 }
 
 ScanOfProcess read_scan_together(const ReadOptions& options, const ReadingTogether& together,

@@ -9,6 +9,7 @@
 #include "ptyche/io/together.h"
 #include "ptyche/solve/joint_work.h"
 #include "ptyche/solve/shares.h"
+#include "ptyche/storage/with_file.h"
 
 namespace ptyche {
 namespace {
@@ -46,7 +47,9 @@ Scan read_together(const ReadOptions& options) {
                           .exchange = [&](const at::Tensor& own) { return others.exchange(own); }},
                          readers());
   others.finish();
-  return read.owner.defined() ? shared_scan(std::move(read)) : Scan(std::move(read.fields));
+  return with_file(options.file, [&] {
+    return read.owner.defined() ? shared_scan(std::move(read)) : Scan(std::move(read.fields));
+  });
 }
 
 }  // namespace

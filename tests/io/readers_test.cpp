@@ -1,5 +1,7 @@
 #include "ptyche/io/readers.h"
 
+#include <limits>
+
 #include "ptyche/io/cxi.h"
 #include "ptyche/io/product.h"
 #include "tests/io/scan_files.h"
@@ -44,6 +46,22 @@ TEST(Readers, OneMoreFormatIsReadAndListedWithTheOthers) {
   write_raw(options.file, "something else");
   EXPECT_TRUE(contains(message_of([&] { read_scan(options, formats); }),
                        "CXI (HDF5 with a group entry_1), TOY (a text that begins with TOY)"));
+}
+
+TEST(Readers, AProbeOfNoPowerThatIsTakenAsItIsIsRefusedWithTheFilesName) {
+  const TestFolder folder;
+  Reader toy = toy_reader();
+  toy.read_scan = [read = toy.read_scan](const std::filesystem::path& file) {
+    RawScan raw = read(file);
+    raw.probe = at::full({1, 2, 2}, std::numeric_limits<float>::quiet_NaN(), at::kComplexFloat);
+    raw.probe_calibrated = true;
+    return raw;
+  };
+  ReadOptions options;
+  options.file = folder / "scan.toy";
+  write_raw(options.file, "TOY1234567891234567");
+  const std::string reason = message_of([&] { read_scan(options, {toy}); });
+  EXPECT_TRUE(contains(reason, "scan.toy: probe: expected finite power > 0, found nan")) << reason;
 }
 
 TEST(Readers, SayWhatAFileHoldsThatIsNoScan) {
