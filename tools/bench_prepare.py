@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What `ptyche info --check` says of good scans and of scans with one fault planted, and what becomes of them.
 
-  bench_prepare.py [--only checks|images] [--half tune|second|third|report|fourth|few] [--scans N] [--fault TEXT]
+  bench_prepare.py [--only checks|images|unknown] [--half tune|second|third|report|fourth|few] [--scans N] [--fault TEXT]
                    [--good] [--say] [--keep FOLDER] [PTYCHE]
 
 Simulated scans of many kinds (objects, probes, doses, overlaps, position and probe errors, background,
@@ -11,6 +11,9 @@ Thresholds were chosen on `tune`, some changed after `second` and `third`; no co
 `--only images`: `reconstruct` without options makes an image of each; beside that of the undamaged scan it is
 "right" (error at most 1.25 times that one's against it, .25 of the contrast), or the scan is "refused", or its cause is
 "warned" of, or the image is called "failed"; what is none of these is "silent" (an image called doubtful is counted apart).
+`--only unknown`: the scans of `bench_probes` (N up to 128), which hold no probe, with the faults that can be told without one,
+through `solve`, whose short solves tell what casts no shadow. Turned frames count where the result's positions are
+the true ones or their twin, the others where the cause is named.
 Exits with 1 if more than one good scan in 60 gets an alarm, or a fault is named of fewer of the scans with a
 curved probe than the share that stands beside it, or an image of --only images is silent.
 """
@@ -28,6 +31,7 @@ import h5py
 import numpy as np
 from scipy import ndimage
 
+import bench_probes
 from bench_defaults import picture
 from bench_lines import ROOT, STAR
 
@@ -353,7 +357,7 @@ def check(program, scan, file):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--only", choices=["checks", "images"], default="checks")
+    parser.add_argument("--only", choices=["checks", "images", "unknown"], default="checks")
     parser.add_argument("--half", choices=[*SEEDS, "few"], default="report")
     parser.add_argument("--scans", type=int, default=0)
     parser.add_argument("--fault", default="")
@@ -371,6 +375,8 @@ def main():
     with tempfile.TemporaryDirectory() as temporary:
         folder = asked.keep or pathlib.Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)
+        if asked.only == "unknown":
+            sys.exit(1 if unknown_table(asked, folder) else 0)
         scans = [(each["name"], make(asked.program, each, folder)) for each in listed]
         # The real scan at one size was seen while thresholds were chosen, the other was not.
         star = real(128 if half == "report" else 64)
@@ -485,6 +491,70 @@ def image_table(asked, scans, folder):
         print(f"{fault:30s} " + " ".join(f"{ends.get(end, 0):{width}d}" for end, width in
               (("right", 6), ("refused", 8), ("warned", 7), ("failed", 7), ("doubtful", 9), ("silent", 7))), flush=True)
     return silent
+
+
+# With the matrix that brings the true positions to the patterns as altered.
+TURNED = {"none": np.eye(2), "rows flipped": np.eye(2), "axes swapped": np.eye(2),
+          "patterns turned by 90": np.array([[0, 1], [-1, 0]])}
+TOLD_WITHOUT_PROBE = ("zero frequency at the corner", "centre off by 3.6 px", "amplitudes as counts", "log of counts",
+                      "mask inverted", "positions x 1e6", "positions x 1e-6")
+
+
+def without_probe(folder, half):
+    """The scans of bench_probes that are not larger than 128 pixels: name, counts per pattern, Scan."""
+    for which in ("plain", "hard"):
+        for each in bench_probes.table("report" if half == "report" else "tune", which):
+            if each["N"] <= 128:
+                z = np.load(bench_probes.make(each, folder)[1])
+                yield each["name"], each["photons"], Scan(z["diffraction"].astype(np.int32),
+                                                          np.stack([z["ycoords"], z["xcoords"]], 1), None, z["mask"])
+
+
+def solved_positions(program, folder):
+    """Where `solve` has put the patterns, and what it said."""
+    shutil.rmtree(folder / "out", ignore_errors=True)
+    done = run(program, "solve", folder / "now.cxi", "-o", folder / "out", "--solver", "rpie:1", "--no-verdict")
+    if done.returncode:
+        return None, done.stderr
+    with h5py.File(folder / "out" / "reconstruction.h5") as result:
+        return np.stack([result[f"probe_position_{axis}_m"][()] for axis in "yx"], 1), done.stderr
+
+
+def stands_right(found, true):
+    """Whether positions are the true ones, or turned by 180 degrees, but for a shift, a unit and a few pixels."""
+    if found is None or len(found) != len(true):
+        return False
+    matrix = np.linalg.lstsq(true - true.mean(0), found - found.mean(0), rcond=None)[0]
+    matrix /= np.sqrt(abs(np.linalg.det(matrix))) + 1e-30
+    return min(abs(matrix - np.eye(2)).max(), abs(matrix + np.eye(2)).max()) < .1
+
+
+def unknown_table(asked, folder):
+    missed = []
+    faults = {fault: (cause, alter) for fault, _, cause, alter in FAULTS}
+    scans = list(without_probe(folder, asked.half))
+    scans = scans[:asked.scans] if asked.scans else scans
+    print(f"{'fault':30s} {'right':>9s} {'of 1e6 counts':>14s}", flush=True)
+    for number, fault in enumerate([*TURNED, *TOLD_WITHOUT_PROBE]):
+        if asked.fault not in fault:
+            continue
+        right, bright = [], []
+        for place, (name, photons, scan) in enumerate(scans):
+            cause, alter = faults.get(fault, ("", lambda s, rng: s))
+            altered = alter(scan, np.random.default_rng(1000 * number + place))
+            altered.write(folder / "now.cxi")
+            found, said = solved_positions(asked.program, folder)
+            is_right = (stands_right(found, scan.positions @ TURNED[fault]) if fault in TURNED
+                        else bool(re.search(cause, said)))
+            right.append(is_right)
+            bright += [is_right] if photons > 1e5 else []
+            if not is_right or asked.say:
+                print(f"  {fault}, {name}: {'right' if is_right else 'MISSED'} "
+                      f"{[line for line in said.splitlines() if re.match('(mended|warning|note): ', line)]}", flush=True)
+        print(f"{fault:30s} {sum(right):4d}/{len(right):<4d} {sum(bright):9d}/{len(bright):<4d}", flush=True)
+        if np.mean(right) < (.95 if fault in TURNED else .98):
+            missed.append(fault)
+    return missed
 
 
 if __name__ == "__main__":

@@ -25,6 +25,7 @@ struct VerdictEvidence {
   double starts = 0;  ///< distance of a second image, from another start, over the contrast
   double again = 0;   ///< distance of the image of patterns redrawn from the image
   double beside = 0;  ///< distance of the image from a converged one, where it is not one itself
+  double share = 1;   ///< of the image's used patterns, those of the second images, 0..1
   double misfit = 0;  ///< what is left in the used patterns above noise, over that of their mean
   double told = 0;    ///< correlation of what the image foretells of patterns with what they hold
   /// The same two of the image of the redrawn patterns, for which the model is right by

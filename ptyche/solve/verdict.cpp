@@ -23,10 +23,11 @@
 namespace ptyche {
 namespace {
 
-// Measured on 62 simulated scans (half `tune` of ./run bench verdict); docs/verdict.md has the
-// tables.
-constexpr double kFactor = 0.91;  // true error over the root of the distances' squares, median
+// Measured on 159 simulated scans without a planted fault (five halves of ./run bench verdict);
+// docs/verdict.md has the tables.
+constexpr double kOfDistance = 0.8, kOfNotTold = 1.0 / 6, kOfShare = 1.0 / 6;  // exponents
 constexpr double kLeastDistance = 0.02, kMostDistance = 1.2;
+constexpr double kLeastNotTold = 0.005, kLeastShare = 0.2;  // smaller ones were not measured
 // An image from another start that lies farther away has failed itself, and tells no more than
 // that: of 128 images without a planted fault six have .48 to .67 of error where it lies 1.1 away.
 constexpr double kMostOfStarts = 0.8;
@@ -68,6 +69,7 @@ struct Part {
   at::Tensor used;  ///< what the further solves are made of
   at::Tensor
       blind;  ///< among them in space, kept from these solves and from the image; may be empty
+  double share = 1;  ///< of the scan's used patterns, 0..1
 
   at::Tensor all() const { return at::cat({used, blind}); }
 };
@@ -114,10 +116,10 @@ Part part_of(const Scan& scan, const JudgeOptions& options) {
                    held_out = scan.frames_with(FrameUse::held_out);
   const at::Tensor apart = options.set_apart.defined() ? options.set_apart : none;
   const at::Tensor blind = held_out.size(0) > 0 ? held_out : apart;
-  const at::Tensor used =
-      around_the_middle(scan, without_those(scan.frames_with(FrameUse::used), blind),
-                        judged_patterns(scan.pattern_size()));
-  return {used, blind.size(0) > 0 ? among(scan, blind, used) : none};
+  const at::Tensor all = without_those(scan.frames_with(FrameUse::used), blind),
+                   used = around_the_middle(scan, all, judged_patterns(scan.pattern_size()));
+  const double share = static_cast<double>(used.size(0)) / static_cast<double>(all.size(0));
+  return {used, blind.size(0) > 0 ? among(scan, blind, used) : none, share};
 }
 
 // The further solves.
@@ -441,13 +443,14 @@ Scan with_counts(const Scan& scan, const at::Tensor& counts) {
 }
 
 double expected_error(const VerdictEvidence& evidence) {
-  const auto within = [](double distance) {
-    return std::clamp(distance, kLeastDistance, kMostDistance);
-  };
-  const double error =
-      std::hypot(kFactor * within(evidence.again),
-                 kFactor * std::min(within(evidence.starts), kMostOfStarts), evidence.beside);
-  return std::min(error, kMostError);
+  if (evidence.again >= kMostDistance) return kMostError;
+  const double distance =
+      std::hypot(std::max(evidence.again, kLeastDistance),
+                 std::clamp(evidence.starts, kLeastDistance, kMostOfStarts));
+  const double own = std::pow(distance, kOfDistance) *
+                     std::pow(std::clamp(1 - evidence.told, kLeastNotTold, 1.0), kOfNotTold) *
+                     std::pow(std::clamp(evidence.share, kLeastShare, 1.0), kOfShare);
+  return std::min(std::hypot(own, evidence.beside), kMostError);
 }
 
 Verdict verdict_of(const VerdictEvidence& evidence, const std::string& doubt) {
@@ -483,7 +486,8 @@ Verdict judge(const Scan& scan, const Reconstruction& image, const JudgeOptions&
                                    : redrawn(scan, middle, chosen.all());
   const Scan drawn = with_counts(part, counts);
   const Reconstruction again = solved_alike(drawn, options.solver);
-  VerdictEvidence evidence{.starts = kMostDistance, .again = kMostDistance};
+  VerdictEvidence evidence{
+      .starts = kMostDistance, .again = kMostDistance, .share = chosen.share};
   describe(evidence, scan, image, options, chosen);
   describe_again(evidence, drawn, again);
   const std::optional<Window> window = compared_window(middle, other);

@@ -89,6 +89,22 @@ TEST(VerdictRule, TheExpectedErrorGrowsWithEveryDistance) {
   }
 }
 
+TEST(VerdictRule, MoreIsExpectedOfAnImageThatForetellsMoreAndOfMorePatternsThanTheSecondImagesHave) {
+  VerdictEvidence told = good_evidence(), part = told;
+  told.told = 0.97;
+  part.share = 0.3;
+  EXPECT_LT(expected_error(told), 0.9 * expected_error(good_evidence()));
+  EXPECT_LT(expected_error(part), 0.9 * expected_error(good_evidence()));
+}
+
+TEST(VerdictRule, WhereNoImageComesAgainNothingElseMakesTheExpectedErrorSmaller) {
+  VerdictEvidence evidence = good_evidence();
+  evidence.again = 1.2;
+  evidence.told = 0.99;
+  evidence.share = 0.01;
+  EXPECT_EQ(expected_error(evidence), 1);
+}
+
 TEST(VerdictRule, AnotherStartThatHasFailedItselfTellsNoMoreThanThat) {
   VerdictEvidence far = good_evidence(), farther = far;
   far.starts = 0.85;
