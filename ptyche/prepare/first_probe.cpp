@@ -142,15 +142,29 @@ FirstProbe found_probe(const Scan& scan, const std::vector<KnownProbe>& known) {
   return {std::move(with), std::move(found)};
 }
 
+void say(const std::vector<PositionTrial>& trials) {
+  for (const PositionTrial& each : trials)
+    detail("positions {}: {:.0f} % explained", each.what, 100 * each.fit.explained());
+}
+
+/// What short solves say of the positions; of a scan without a probe also searches.
+std::optional<Finding> finding_about_positions(const Scan& scan, const HeldOutFit& given,
+                                               const ExamineOptions& options) {
+  const std::vector<PositionTrial> trials = try_positions(scan);
+  say(trials);
+  const std::optional<Finding> finding = finding_of(trials, options);
+  if (finding || scan.probe_given()) return finding;
+  const std::vector<PositionTrial> searches = search_at_positions(scan, given);
+  say(searches);
+  return finding_of(searches, options);
+}
+
 /// With other positions, where short solves say so and the search explains more by them.
 FirstProbe with_better_positions(const Scan& scan, FirstProbe first,
                                  const ExamineOptions& options) {
   const HeldOutFit fit = first.found->fit;
   if (!fit.tells() || fit.explained() > kMostlyExplained) return first;
-  const std::vector<PositionTrial> trials = try_positions(scan);
-  for (const PositionTrial& each : trials)
-    detail("positions {}: {:.0f} % explained", each.what, 100 * each.fit.explained());
-  const std::optional<Finding> finding = finding_of(trials, options);
+  const std::optional<Finding> finding = finding_about_positions(scan, fit, options);
   if (!finding) return first;
   if (!finding->remedy) {
     warn("{}: {}", finding->cause, finding->text);
@@ -168,8 +182,7 @@ FirstProbe with_better_positions(const Scan& scan, FirstProbe first,
 /// bend it, but fits positions of another scale.
 void doubt_scale(const Scan& scan, FirstProbe& first) {
   const std::vector<PositionTrial> trials = try_scales(scan, first.found->probe);
-  for (const PositionTrial& each : trials)
-    detail("positions {}: {:.0f} % explained", each.what, 100 * each.fit.explained());
+  say(trials);
   const std::optional<Finding> finding = scale_finding(trials);
   if (!finding) return;
   warn("{}: {}", finding->cause, finding->text);

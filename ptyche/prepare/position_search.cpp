@@ -62,6 +62,13 @@ std::vector<PositionTrial> try_positions(const Scan& scan) {
   return good;
 }
 
+std::vector<PositionTrial> search_at_positions(const Scan& scan, const HeldOutFit& given) {
+  std::vector<PositionTrial> all = changes(/*probe_given=*/false);
+  for (PositionTrial& each : all)
+    each.fit = each.change ? find_probe(mended(scan, *each.change, {}), false, {}).fit : given;
+  return all;
+}
+
 std::optional<Finding> finding_of(const std::vector<PositionTrial>& trials,
                                   const ExamineOptions& options) {
   std::vector<PositionTrial> ranked = trials;

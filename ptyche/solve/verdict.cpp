@@ -444,9 +444,8 @@ Scan with_counts(const Scan& scan, const at::Tensor& counts) {
 
 double expected_error(const VerdictEvidence& evidence) {
   if (evidence.again >= kMostDistance) return kMostError;
-  const double distance =
-      std::hypot(std::max(evidence.again, kLeastDistance),
-                 std::clamp(evidence.starts, kLeastDistance, kMostOfStarts));
+  const double distance = std::hypot(std::max(evidence.again, kLeastDistance),
+                                     std::clamp(evidence.starts, kLeastDistance, kMostOfStarts));
   const double own = std::pow(distance, kOfDistance) *
                      std::pow(std::clamp(1 - evidence.told, kLeastNotTold, 1.0), kOfNotTold) *
                      std::pow(std::clamp(evidence.share, kLeastShare, 1.0), kOfShare);
@@ -486,8 +485,7 @@ Verdict judge(const Scan& scan, const Reconstruction& image, const JudgeOptions&
                                    : redrawn(scan, middle, chosen.all());
   const Scan drawn = with_counts(part, counts);
   const Reconstruction again = solved_alike(drawn, options.solver);
-  VerdictEvidence evidence{
-      .starts = kMostDistance, .again = kMostDistance, .share = chosen.share};
+  VerdictEvidence evidence{.starts = kMostDistance, .again = kMostDistance, .share = chosen.share};
   describe(evidence, scan, image, options, chosen);
   describe_again(evidence, drawn, again);
   const std::optional<Window> window = compared_window(middle, other);

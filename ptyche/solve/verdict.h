@@ -46,9 +46,9 @@ Verdict judge(const Scan& scan, const Reconstruction& image, const JudgeOptions&
 ///
 ///     sqrt(starts^2 + again^2)^.8 (1 - told)^(1/6) share^(1/6),
 ///
-/// `starts` from .02 to .8, `again` at least .02, 1 - told at least .005, share at least .2; `beside`
-/// adds in quadrature. At most 1, that of a flat image, which is also expected where no image comes
-/// again (1.2 or more). Fitted, see docs/verdict.md.
+/// `starts` from .02 to .8, `again` at least .02, 1 - told at least .005, share at least .2;
+/// `beside` adds in quadrature. At most 1, that of a flat image, which is also expected where no
+/// image comes again (1.2 or more). Fitted, see docs/verdict.md.
 double expected_error(const VerdictEvidence& evidence);
 
 /// Word, range and reasons of the evidence; with a doubt at best doubtful.

@@ -28,8 +28,7 @@ FirstProbe prepared(const Scan& scan, const KeepProbe& keep = {},
 }
 
 /// Distance from the right positions, or from the twin's, which no pattern tells from them.
-double apart_but_for_the_twin(const at::Tensor& found) {
-  const at::Tensor right = scan_in_focus().positions();
+double apart_but_for_the_twin(const at::Tensor& found, const at::Tensor& right) {
   return std::min(apart(found, right), apart(-found, right));
 }
 
@@ -38,8 +37,29 @@ TEST(PositionSearch, TurnsBackWhatNoShadowTells) {
   for (const Scan& wrong : {turned(scan, -1, 0, 0, 1), turned(scan, 0, 1, -1, 0)}) {
     const FirstProbe first = prepared(wrong);
     ASSERT_TRUE(first.turn);
-    EXPECT_LT(apart_but_for_the_twin(first.scan.positions()), 1e-9);
+    EXPECT_LT(apart_but_for_the_twin(first.scan.positions(), scan.positions()), 1e-9);
   }
+}
+
+TEST(PositionSearch, WithoutAProbeEachOrientationHasASearchOfItsOwn) {
+  const Scan right = simulate({.probe = "defocused",
+                               .pattern_size = 32,
+                               .frames = 100,
+                               .step_px = 4,
+                               .photons = 1e5,
+                               .phase_range_rad = 3,
+                               .probe_diameter_px = 12,
+                               .seed = 8});
+  ScanFields fields = fields_of(turned(right, 0, 1, -1, 0));
+  fields.probe_given = false;
+  fields.probe =
+      probe_of_mean(mean_pattern(right, right.frames_with(FrameUse::used)), right.mask(), false);
+  const Scan wrong(fields);
+  EXPECT_FALSE(finding_of(try_positions(wrong), {})) << "a probe made up at wrong positions tells";
+  const FirstProbe first = prepared(wrong);
+  ASSERT_TRUE(first.turn);
+  EXPECT_LT(apart_but_for_the_twin(first.scan.positions(), right.positions()), 1e-9);
+  EXPECT_GT(first.found->fit.explained(), kMostlyExplained);
 }
 
 TEST(PositionSearch, BringsBackPositionsThatAreTwiceTooFarApart) {

@@ -89,7 +89,8 @@ TEST(VerdictRule, TheExpectedErrorGrowsWithEveryDistance) {
   }
 }
 
-TEST(VerdictRule, MoreIsExpectedOfAnImageThatForetellsMoreAndOfMorePatternsThanTheSecondImagesHave) {
+TEST(VerdictRule,
+     MoreIsExpectedOfAnImageThatForetellsMoreAndOfMorePatternsThanTheSecondImagesHave) {
   VerdictEvidence told = good_evidence(), part = told;
   told.told = 0.97;
   part.share = 0.3;
