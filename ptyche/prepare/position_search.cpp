@@ -1,6 +1,9 @@
 #include "ptyche/prepare/position_search.h"
 
 #include <algorithm>
+#include <cmath>
+#include <functional>
+#include <numbers>
 #include <utility>
 
 #include "ptyche/core/error.h"
@@ -24,14 +27,20 @@ constexpr double kSomething = 0.15;
 
 /// Other scales only beside a probe of the file: one that is made up has none of its own (a
 /// Gaussian in focus: 38 % explained at half of the right distances, 16 % at the right ones).
+TurnPositions scaled(double scale) { return {{{scale, 0}, {0, scale}}}; }
+
+PositionTrial at_scale(double scale) {
+  return {fmt::format("{:.2g} times as far apart as they should be", 1 / scale), scaled(scale), {}};
+}
+
 std::vector<PositionTrial> changes(bool probe_given) {
   std::vector<PositionTrial> all{{"as given", std::nullopt, {}},
                                  {"one axis flipped", TurnPositions{{{-1, 0}, {0, 1}}}, {}},
                                  {"axes swapped", TurnPositions{{{0, 1}, {1, 0}}}, {}},
                                  {"turned by 90 degrees", TurnPositions{{{0, 1}, {-1, 0}}}, {}}};
   if (!probe_given) return all;
-  all.push_back({"twice too far apart", TurnPositions{{{0.5, 0}, {0, 0.5}}}, {}});
-  all.push_back({"half as far apart as they should be", TurnPositions{{{2, 0}, {0, 2}}}, {}});
+  all.push_back({"twice too far apart", scaled(0.5), {}});
+  all.push_back({"half as far apart as they should be", scaled(2), {}});
   return all;
 }
 
@@ -42,24 +51,49 @@ std::string evidence(const PositionTrial& best, const PositionTrial& given) {
       best.what, 100 * best.fit.explained(), 100 * std::max(given.fit.explained(), 0.0));
 }
 
-}  // namespace
+double explained(const PositionTrial& trial) { return trial.fit.explained(); }
 
-std::vector<PositionTrial> try_positions(const Scan& scan) {
+/// 1 where only the axes are changed.
+double scale_of(const PositionTrial& trial) {
+  if (!trial.change) return 1;
+  const auto& m = trial.change->matrix;
+  return std::sqrt(std::abs(m[0][0] * m[1][1] - m[0][1] * m[1][0]));
+}
+
+std::vector<PositionTrial> beside(double scale) {
+  std::vector<PositionTrial> both{at_scale(scale / std::numbers::sqrt2),
+                                  at_scale(scale * std::numbers::sqrt2)};
+  for (PositionTrial& each : both) each.beside = true;
+  return both;
+}
+
+/// Without those that diverge, but for the positions as given.
+std::vector<PositionTrial> solved(const Scan& part, std::vector<PositionTrial> all) {
   const CatchInterrupts catching;
-  const Scan part = middle_of(scan, kTrialPatterns);
-  std::vector<PositionTrial> all = changes(scan.probe_given()), good;
   std::vector<std::optional<ShortSolve>> solves(all.size());
   side_by_side(static_cast<std::int64_t>(all.size()), [&](std::int64_t i) {
     const auto place = static_cast<std::size_t>(i);
     const Scan changed = all[place].change ? mended(part, *all[place].change, {}) : part;
-    solves[place] = solve_shortly(changed, scan.probe(), chain_from(kTrialChain));
+    solves[place] = solve_shortly(changed, part.probe(), chain_from(kTrialChain));
   });
   if (interrupted()) throw Interrupted("stopped while positions were tried");
+  std::vector<PositionTrial> good;
   for (std::size_t i = 0; i < all.size(); ++i) {
     all[i].fit = solves[i] ? solves[i]->fit : HeldOutFit{};
-    if (solves[i] || i == 0) good.push_back(std::move(all[i]));
+    if (solves[i] || !all[i].change) good.push_back(std::move(all[i]));
   }
   return good;
+}
+
+}  // namespace
+
+std::vector<PositionTrial> try_positions(const Scan& scan) {
+  const Scan part = middle_of(scan, kTrialPatterns);
+  std::vector<PositionTrial> all = solved(part, changes(scan.probe_given()));
+  const PositionTrial& best = *std::ranges::max_element(all, {}, explained);
+  if (const double scale = scale_of(best); scale != 1)
+    for (PositionTrial& each : solved(part, beside(scale))) all.push_back(std::move(each));
+  return all;
 }
 
 std::vector<PositionTrial> search_at_positions(const Scan& scan, const HeldOutFit& given) {
@@ -72,11 +106,10 @@ std::vector<PositionTrial> search_at_positions(const Scan& scan, const HeldOutFi
 std::optional<Finding> finding_of(const std::vector<PositionTrial>& trials,
                                   const ExamineOptions& options) {
   std::vector<PositionTrial> ranked = trials;
-  std::ranges::stable_sort(ranked, [](const PositionTrial& a, const PositionTrial& b) {
-    return a.fit.explained() > b.fit.explained();
-  });
+  std::ranges::stable_sort(ranked, std::greater<>(), explained);
   const PositionTrial& best = ranked[0];
-  if (ranked.size() < 2 || !best.change || !best.fit.tells() || best.fit.explained() < kSomething ||
+  if (ranked.size() < 2 || !best.change || best.beside || !best.fit.tells() ||
+      best.fit.explained() < kSomething ||
       best.fit.explained() < ranked[1].fit.explained() + kClearlyMore)
     return std::nullopt;
   Diagnosis diagnosis;
@@ -90,10 +123,7 @@ std::vector<PositionTrial> try_scales(const Scan& scan, const at::Tensor& found)
   const Scan part = middle_of(scan, kTrialPatterns);
   std::vector<PositionTrial> all{{"as given, by the probe that was found", std::nullopt, {}},
                                  {"as given", std::nullopt, {}}};
-  for (const double scale : kScales)
-    all.push_back({fmt::format("{:.2g} times as far apart as they should be", 1 / scale),
-                   TurnPositions{{{scale, 0}, {0, scale}}},
-                   {}});
+  for (const double scale : kScales) all.push_back(at_scale(scale));
   const bool own = at::equal(found, scan.probe());  // then the first two are one
   side_by_side(static_cast<std::int64_t>(all.size()), [&](std::int64_t i) {
     if (own && i == 0) return;
@@ -110,9 +140,7 @@ std::vector<PositionTrial> try_scales(const Scan& scan, const at::Tensor& found)
 
 std::optional<Finding> scale_finding(const std::vector<PositionTrial>& trials) {
   const double found = trials[0].fit.explained(), given = trials[1].fit.explained();
-  const auto best =
-      std::ranges::max_element(trials.begin() + 2, trials.end(), {},
-                               [](const PositionTrial& each) { return each.fit.explained(); });
+  const auto best = std::ranges::max_element(trials.begin() + 2, trials.end(), {}, explained);
   const double other = best->fit.explained();
   const bool fits_only_there = other > given + kClearlyMore && other > found - kClearlyMore;
   const bool fits_far_better = 1 - other < kFarLess * (1 - std::max(found, given));

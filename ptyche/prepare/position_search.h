@@ -17,13 +17,16 @@ struct PositionTrial {
   std::string what;
   std::optional<TurnPositions> change;
   HeldOutFit fit;
+  bool beside = false;  ///< of a scale that is only tried to see whether another one stands out
 };
 
 /// The patterns around the middle of a far-field scan, solved from the scan's probe with the
 /// positions as given (always first), one axis flipped, the axes swapped, both, and, where the
-/// probe is the file's, half and twice as far apart. Both axes flipped is not tried: it is the twin
-/// image, which explains as much. Trials that diverge are left out. The same on any number of
-/// threads. Throws Interrupted after Ctrl-C.
+/// probe is the file's, half and twice as far apart. Where one of these scales explains most, so
+/// are those 1.4 times smaller and larger: patterns that are hardly more than shifts by the slope
+/// of a smooth phase are explained at every scale, best where they overlap most. Both axes flipped
+/// is not tried: it is the twin image, which explains as much. Trials that diverge are left out.
+/// The same on any number of threads. Throws Interrupted after Ctrl-C.
 std::vector<PositionTrial> try_positions(const Scan& scan);
 
 /// Explained, beyond what the next best explains.

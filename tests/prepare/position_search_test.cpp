@@ -82,6 +82,22 @@ PositionTrial trial(double explained) {
   return {"so far apart", std::nullopt, {.deviance = 1 - explained, .noise = 0, .mean_pattern = 1}};
 }
 
+/// Patterns that are hardly more than shifts by a smooth phase's slope are explained at every
+/// scale.
+TEST(PositionSearch, TakesAScaleOnlyWhereItStandsOutAmongThoseBesideIt) {
+  const TurnPositions half{{{0.5, 0}, {0, 0.5}}}, third{{{0.35, 0}, {0, 0.35}}};
+  PositionTrial other = trial(.72), smaller = trial(.75);
+  other.change = half;
+  smaller.change = third;
+  smaller.beside = true;
+  EXPECT_TRUE(finding_of({trial(.05), other}, {}));
+  EXPECT_FALSE(finding_of({trial(.05), other, smaller}, {})) << "another one explains as much";
+  smaller.fit = trial(.95).fit;
+  EXPECT_FALSE(finding_of({trial(.05), other, smaller}, {})) << "what is beside it is never taken";
+  smaller.fit = trial(.4).fit;
+  EXPECT_TRUE(finding_of({trial(.05), other, smaller}, {}));
+}
+
 TEST(PositionSearch, DoubtsTheScaleWhereTheFilesProbeFitsOnlyAnotherOne) {
   const auto finding = scale_finding({trial(.7), trial(-2), trial(.1), trial(.65)});
   ASSERT_TRUE(finding);
