@@ -38,6 +38,8 @@ class Pipeline : public testing::Test {
   static std::string trained() { return " --no-verdict --train" + small(); }
 };
 
+using PipelineSlow = Pipeline;
+
 TEST_F(Pipeline, ReconstructBySolversLeavesEveryFileThatTheReadmeNames) {
   const Outcome done = run_ptyche("reconstruct '" + scan() + "' -o '" + out("solvers") +
                                   "' --hold-out 0.1 --threads 1");
@@ -172,7 +174,7 @@ TEST_F(Pipeline, BenchSaysHowFastBothEnginesAre) {
   EXPECT_EQ(run_ptyche("bench solvers").code, 2);
 }
 
-TEST_F(Pipeline, InterruptedAndResumedTrainingGivesTheSameModelBitForBit) {
+TEST_F(PipelineSlow, InterruptedAndResumedTrainingGivesTheSameModelBitForBit) {
   const std::string many =
       " --epochs 15 --group-size 8 --merged 4 --threads 1 --precision float32 ";
   ASSERT_EQ(run_ptyche("train '" + scan() + "' -o '" + out("straight") + "'" + many).code, 0);
@@ -212,7 +214,7 @@ TEST_F(Pipeline, CompareRefusesWhatHoldsNoObject) {
   EXPECT_NE(window.error.find("9999"), std::string::npos) << window.error;
 }
 
-TEST_F(Pipeline, HalfSetsLeaveTheirScoresTwoImagesAndACurve) {
+TEST_F(PipelineSlow, HalfSetsLeaveTheirScoresTwoImagesAndACurve) {
   ASSERT_EQ(run_ptyche("simulate -o '" + out("halves.cxi") +
                        "' --N 32 --frames 144 --probe-diameter 12 --step 4")
                 .code,
@@ -395,7 +397,7 @@ TEST_F(Pipeline, EvaluateWarnsOfAnImageOfAnotherScan) {
   EXPECT_NE(other.error.find("made from another scan"), std::string::npos) << other.error;
 }
 
-TEST_F(Pipeline, InferAtTenTimesThePhotonsGivesTheSameMagnitude) {
+TEST_F(PipelineSlow, InferAtTenTimesThePhotonsGivesTheSameMagnitude) {
   const std::string bright = out("bright.cxi");
   ASSERT_EQ(run_ptyche("simulate -o '" + bright +
                        "' --N 32 --frames 64 --probe-diameter 12 --step 4 --photons 1e7")
