@@ -8,6 +8,7 @@
 #include "ptyche/data/probe.h"
 #include "ptyche/prepare/first_probe.h"
 #include "ptyche/prepare/shadow_defocus.h"
+#include "ptyche/prepare/shadow_phase.h"
 #include "ptyche/simulate/simulate.h"
 #include "ptyche/storage/numpy.h"
 #include "tests/support/refusal.h"
@@ -79,6 +80,78 @@ TEST(ProbeSearch, FindsTheProbeWhicheverSideOfTheFocusTheSampleIs) {
     const FoundProbe found = find_probe(without_probe(scan), /*own=*/false);
     EXPECT_TRUE(found.sure);
     EXPECT_GT(likeness(found.probe, scan.probe()), 0.97) << found.what;
+  }
+}
+
+/// Through a lens in focus whose aberrations are `zernike`, Noll 4, 5, ..., rad root mean square.
+Scan through_lens(const std::vector<double>& zernike) {
+  return simulate({.probe = "zernike",
+                   .pattern_size = 64,
+                   .frames = 100,
+                   .step_px = 5,
+                   .photons = 1e5,
+                   .defocus = 0,
+                   .zernike_rad = zernike,
+                   .seed = 5});
+}
+
+constexpr double kRim_px = 0.25 * 64;  // of the lenses of make_probe
+
+LensPhase strongest_phase(const Scan& scan, double& radius_px) {
+  const at::Tensor mean = mean_pattern(scan.counts(), at::arange(scan.frames()));
+  const Aperture aperture = aperture_of(mean, scan.mask());
+  radius_px = aperture.radius_px;
+  const auto peaks =
+      phases_from_shadows(scan.counts().to(at::kFloat), scan.positions(), mean, aperture);
+  return peaks.empty() ? LensPhase{} : peaks[0].phase;
+}
+
+TEST(ShadowPhase, HasTheTwoFociOfAnAstigmaticLensOnBothSidesOfTheSample) {
+  // Noll 6 is sqrt(6) rho^2 cos(2 angle), the angle from the columns' axis.
+  for (const double rms : {3., -3.}) {
+    double radius_px = 0;
+    const LensPhase phase = strongest_phase(through_lens({0, 0, rms}), radius_px);
+    const double expected = -std::sqrt(6) * rms * std::pow(radius_px / kRim_px, 2);
+    EXPECT_NEAR(phase.astigmatism / expected, 1, 0.15);
+    EXPECT_NEAR(phase.oblique / expected, 0, 0.1);
+    EXPECT_NEAR(phase.defocus / expected, 0, 0.1);
+  }
+}
+
+TEST(ShadowPhase, HasTheDefocusThatBalancesSphericalAberration) {
+  // Noll 11 is sqrt(5) (6 rho^4 - 6 rho^2 + 1).
+  for (const double rms : {1., -1.}) {
+    double radius_px = 0;
+    const LensPhase phase = strongest_phase(through_lens({0, 0, 0, 0, 0, 0, 0, rms}), radius_px);
+    const double rim = radius_px / kRim_px, expected = 6 * std::sqrt(5) * rms * rim * rim;
+    EXPECT_NEAR(phase.defocus / -expected, 1, 0.3);
+    EXPECT_NEAR(phase.spherical / (expected * rim * rim), 1, 0.3);
+  }
+}
+
+TEST(ShadowPhase, OfBlankPatternsIsNone) {
+  const Scan scan = simulated(1);
+  const at::Tensor mean = mean_pattern(scan.counts(), at::arange(scan.frames()));
+  const at::Tensor same = mean.to(at::kFloat).expand({scan.frames(), 64, 64}).contiguous();
+  EXPECT_TRUE(
+      phases_from_shadows(same, scan.positions(), mean, aperture_of(mean, scan.mask())).empty());
+}
+
+TEST(ShadowPhase, ImageIsThePhaseAtTheRimOneRadiusFromTheCentre) {
+  const Aperture aperture{.radius_px = 4, .row = 10, .col = 12};
+  const at::Tensor phase = phase_image({1, 0.5, 0.25, 2}, aperture, 24);
+  EXPECT_DOUBLE_EQ(phase[14][12].item<double>(), 1 + 0.5 + 2);
+  EXPECT_DOUBLE_EQ(phase[10][8].item<double>(), 1 - 0.5 + 2);
+  EXPECT_DOUBLE_EQ(phase[14][16].item<double>(), 2 + 0 + 0.5 + 8);
+}
+
+TEST(ProbeSearchSlow, FindsAnAstigmaticProbeBetweenItsFociAndOneWithSphericalAberration) {
+  for (const std::vector<double>& zernike :
+       {std::vector<double>{0.5, 0, 4}, {0, 0, 0, 0, 0, 0, 0, 1.2}}) {
+    const Scan scan = through_lens(zernike);
+    const FoundProbe found = find_probe(without_probe(scan), /*own=*/false);
+    EXPECT_TRUE(found.sure);
+    EXPECT_GT(likeness(found.probe, scan.probe()), 0.95) << found.what;
   }
 }
 
