@@ -135,7 +135,9 @@ class Search {
     polish(ranked);
     if (ranked.empty() || needs_more(ranked[0].fit)) {
       std::vector<Ranked> wider = finals(heats(wider_starts()));
-      polish(wider);
+      const bool leads =
+          !wider.empty() && (ranked.empty() || wider[0].fit.deviance < ranked[0].fit.deviance);
+      if (leads) polish(wider);
       append(ranked, wider);
     }
     require(!ranked.empty(), "{}", "no first probe leads to an image: every short solve diverged");
