@@ -1,15 +1,18 @@
 #!/usr/bin/env python3
 """Scans without a probe: what the search finds, beside the true probe as a start.
 
-  bench_probes.py [--half tune|report|fresh] [--set plain|hard|aberrated|star] [--only TEXT] [--one-in K] [--chain CHAIN] [--bars] [PTYCHE]
+  bench_probes.py [--half tune|report|fresh] [--set plain|hard|aberrated|star] [--only TEXT] [--one-in K]
+                  [--chain CHAIN] [--bars] [PTYCHE]
 
 `plain`: 40 simulated scans, lenses out of focus and in focus, zone plates, electron probes with spherical
 aberration, aberrated lenses, Gaussian beams, pinholes; N = 64, 128 and 256, 1e4 and 1e6 photons a pattern,
 100 or 400 patterns, weak to strong objects. `hard`: 20 with structured or off-centre beams, a background, a
-beam stop, wrong positions. `aberrated`: 20 with two defoci about an axis (1.2 to 3 times, or of opposite signs) or
-8 to 20 rad of spherical aberration at the rim. Every tenth pattern is held out; the deviance of these after the default chain
-(--chain names a shorter one), from the probe that was found, is divided by that from the true probe; a scan above its
-bar is measured on two more splits as well, and the median counts. `report` and `fresh` hold scans that nothing was chosen by. `star`: the real star, where it is there, the default chain, beside the file's probe.
+beam stop, wrong positions. `aberrated`: 20 with two defoci about an axis (1.2 to 3 times, or of opposite
+signs) or 8 to 20 rad of spherical aberration at the rim. Every tenth pattern is held out; the deviance of
+these after the default chain (--chain names a shorter one), from the probe that was found, is divided by that
+from the true probe; a scan above its bar is measured on two more splits as well, and the median counts.
+`report` and `fresh` hold scans that nothing was chosen by. `star`: the real star, where it is there, the
+default chain, beside the file's probe.
 """
 import argparse
 import json
