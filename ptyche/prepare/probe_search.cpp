@@ -13,6 +13,7 @@
 #include "ptyche/data/probe.h"
 #include "ptyche/physics/forward_model.h"
 #include "ptyche/prepare/shadow_defocus.h"
+#include "ptyche/prepare/shadow_phase.h"
 #include "ptyche/prepare/short_solve.h"
 
 namespace ptyche {
@@ -129,12 +130,15 @@ class Search {
       return known;
     }
     std::vector<Ranked> ranked = finals(decided(heats(starts())));
+    if (ranked.empty() || needs_more(ranked[0].fit))
+      append(ranked, finals(heats(aberrated(), "rpie:10")));
     polish(ranked);
     if (ranked.empty() || needs_more(ranked[0].fit)) {
       std::vector<Ranked> wider = finals(heats(wider_starts()));
-      polish(wider);
-      ranked.insert(ranked.end(), wider.begin(), wider.end());
-      sort(ranked);
+      const bool leads =
+          !wider.empty() && (ranked.empty() || wider[0].fit.deviance < ranked[0].fit.deviance);
+      if (leads) polish(wider);
+      append(ranked, wider);
     }
     require(!ranked.empty(), "{}", "no first probe leads to an image: every short solve diverged");
     return found(winner(ranked));
@@ -146,6 +150,11 @@ class Search {
         ranked, [](const Ranked& a, const Ranked& b) { return a.fit.deviance < b.fit.deviance; });
   }
 
+  static void append(std::vector<Ranked>& ranked, const std::vector<Ranked>& more) {
+    ranked.insert(ranked.end(), more.begin(), more.end());
+    sort(ranked);
+  }
+
   /// The best one, or the scan's own probe unless it is clearly beaten.
   static const Ranked& winner(const std::vector<Ranked>& ranked) {
     for (const Ranked& each : ranked)
@@ -154,10 +163,27 @@ class Search {
   }
 
   /// Modulus sqrt(mean pattern): smeared by the sample's scatter, which the solves mend.
+  at::Tensor probe_of_phase(const at::Tensor& phase) const {
+    const at::Tensor wave = at::polar((mean_ * few_.mask()).sqrt(), phase);
+    return to_centred(propagate_far_field_adjoint(to_fft_order(wave))).unsqueeze(0);
+  }
+
   Start lens(double defocus) const {
-    const at::Tensor wave = at::polar((mean_ * few_.mask()).sqrt(), defocus * square_);
-    const at::Tensor near = to_centred(propagate_far_field_adjoint(to_fft_order(wave)));
-    return {fmt::format("defocus {:.1f}", defocus), near.unsqueeze(0), defocus};
+    return {fmt::format("defocus {:.1f}", defocus), probe_of_phase(defocus * square_), defocus};
+  }
+
+  /// Lenses with two foci or with spherical aberration.
+  std::vector<Start> aberrated() const {
+    std::vector<Start> all;
+    for (const PhasePeak& peak :
+         phases_from_shadows(many_.counts().to(at::kFloat), many_.positions(), mean_, aperture_)) {
+      const LensPhase& phase = peak.phase;
+      all.push_back({fmt::format("at the rim defocus {:.1f}, astigmatism {:.1f}, spherical {:.1f}",
+                                 phase.defocus, std::hypot(phase.astigmatism, phase.oblique),
+                                 phase.spherical),
+                     probe_of_phase(phase_image(phase, aperture_, few_.pattern_size()))});
+    }
+    return all;
   }
 
   Start disc(double radius) const {
@@ -242,9 +268,9 @@ class Search {
     return std::sqrt(std::max(above / below, 1.0));
   }
 
-  std::vector<Ranked> heats(const std::vector<Start>& starts) {
+  std::vector<Ranked> heats(const std::vector<Start>& starts, const char* chain = "lsqml:10") {
     std::vector<std::pair<Start, Chain>> jobs;
-    for (const Start& start : starts) jobs.emplace_back(start, chain_from("lsqml:10"));
+    for (const Start& start : starts) jobs.emplace_back(start, chain_from(chain));
     return solved(few_, jobs);
   }
 

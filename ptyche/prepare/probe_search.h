@@ -43,7 +43,9 @@ struct FoundProbe {
 /// 2. each for a few passes on kHeatPatterns neighbouring patterns, every eighth held out;
 /// 3. the best, and the best of another defocus unless it is clearly beaten, from the difference
 ///    map and from rPIE on kFinalPatterns patterns;
-/// 4. more passes while they gain; a wider set of starts where nothing explains half.
+/// 4. where nothing explains half: lenses with two foci or spherical aberration, the phases of
+///    phases_from_shadows, each by rPIE (in which a beam with a bright caustic does not diverge),
+///    then as in 3; more passes while they gain; discs and other defoci.
 /// `own`: the scan's probe is a start as well and is given back, as it is, unless another start
 /// explains clearly more; where short solves from it explain enough, nothing else is tried.
 /// `known`: starts that are tried before all others; one that explains enough by a short solve is

@@ -19,9 +19,7 @@ constexpr std::int64_t kPairsAtOnce = 50;
 constexpr double kNearest = 0.5, kFarthest = 2.3;  // steps between the positions of a pair
 constexpr std::int64_t kMovesEachSign = 80;
 constexpr double kSmallestMove = 0.15, kLargestMove = 15;  // detector px per object px
-constexpr double kLeastStrength = 4;                       // standard errors
 constexpr double kWidestSpot = 0.38;  // radius of the light on the sample over N
-constexpr double kLeastAperture_px = 5;
 constexpr double kSecondOverFirst = 0.15;
 constexpr double kLeastOverlap = 0.05;  // of the aperture with itself, moved
 
@@ -63,23 +61,6 @@ Window bounds_of(const at::Tensor& lit) {
           cols.min().item<std::int64_t>(), cols.max().item<std::int64_t>() + 1};
 }
 
-/// What differs from the mean pattern, in units of its noise, without its changes broader than half
-/// the aperture, over its standard deviation: (n, rows, cols) float32, 0 outside `lit`.
-at::Tensor details(const at::Tensor& counts, const at::Tensor& mean, const at::Tensor& lit,
-                   double sigma) {
-  const at::Tensor inside = lit.to(at::kDouble);
-  const at::Tensor spread = gaussian_filter(inside, sigma, kBlurReach) + 1e-9;
-  const at::Tensor unit = at::where(lit, mean.clamp_min(1e-9).rsqrt(), at::zeros_like(mean));
-  at::Tensor found = at::empty(counts.sizes(), at::kFloat);
-  side_by_side(counts.size(0), [&](std::int64_t i) {
-    at::Tensor change = (counts[i].to(at::kDouble) - mean) * unit;
-    change = (change - gaussian_filter(change, sigma, kBlurReach) / spread) * inside;
-    const double deviation = change.square().sum().item<double>() / inside.sum().item<double>();
-    found[i].copy_(change / (std::sqrt(deviation) + 1e-12));
-  });
-  return found;
-}
-
 /// Summed correlation at every move and the pixels that overlapped there, of some of the pairs.
 struct Sums {
   at::Tensor correlation, pixels;  // (moves) float64
@@ -112,8 +93,7 @@ at::Tensor strengths(const at::Tensor& counts, const at::Tensor& positions, cons
   // Room, so that nothing wraps around.
   const std::int64_t size = 2 * ((std::max(box.rows(), box.cols()) + 7) / 8 * 8);
   const std::vector<std::int64_t> shape{size, size};
-  const at::Tensor change =
-      details(cut(counts, box), cut(mean, box), lit, std::max(1.0, 0.5 * aperture.radius_px));
+  const at::Tensor change = cut(shadow_details(counts, mean, aperture), box);
   at::Tensor spectra = at::empty({counts.size(0), size, size / 2 + 1}, at::kComplexFloat);
   const std::int64_t n = counts.size(0);
   side_by_side((n + kPairsAtOnce - 1) / kPairsAtOnce, [&](std::int64_t part) {
@@ -157,6 +137,24 @@ Aperture aperture_of(const at::Tensor& mean, const at::Tensor& mask) {
   const double sum = light.sum().item<double>();
   found.row = (light.sum(1) * axis).sum().item<double>() / sum;
   found.col = (light.sum(0) * axis).sum().item<double>() / sum;
+  return found;
+}
+
+at::Tensor shadow_details(const at::Tensor& counts, const at::Tensor& mean,
+                          const Aperture& aperture) {
+  const Window box = bounds_of(aperture.lit);
+  const double sigma = std::max(1.0, 0.5 * aperture.radius_px);
+  const at::Tensor lit = cut(aperture.lit, box), usual = cut(mean, box);
+  const at::Tensor inside = lit.to(at::kDouble);
+  const at::Tensor spread = gaussian_filter(inside, sigma, kBlurReach) + 1e-9;
+  const at::Tensor unit = at::where(lit, usual.clamp_min(1e-9).rsqrt(), at::zeros_like(usual));
+  at::Tensor found = at::zeros(counts.sizes(), at::kFloat);
+  side_by_side(counts.size(0), [&](std::int64_t i) {
+    at::Tensor change = (cut(counts[i], box).to(at::kDouble) - usual) * unit;
+    change = (change - gaussian_filter(change, sigma, kBlurReach) / spread) * inside;
+    const double deviation = change.square().sum().item<double>() / inside.sum().item<double>();
+    cut(found[i], box).copy_(change / (std::sqrt(deviation) + 1e-12));
+  });
   return found;
 }
 

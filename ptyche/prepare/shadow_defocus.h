@@ -21,6 +21,17 @@ struct Aperture {
 /// Of a mean pattern (N, N) float64, whose counted pixels `mask` (N, N) bool tells.
 Aperture aperture_of(const at::Tensor& mean, const at::Tensor& mask);
 
+/// Below this nothing is looked for in its shadows.
+inline constexpr double kLeastAperture_px = 5;
+
+/// Standard errors above which shadows are taken for those of the sample.
+inline constexpr double kLeastStrength = 4;
+
+/// What differs from the mean pattern, in units of its noise, without its changes broader than half
+/// the aperture, over its standard deviation: (n, N, N) float32, 0 outside the aperture.
+at::Tensor shadow_details(const at::Tensor& counts, const at::Tensor& mean,
+                          const Aperture& aperture);
+
 /// A defocus c, of the probe whose far field has the phase c |q|^2, q = 1 at the detector's edge,
 /// and by how many standard errors the shadows speak for it.
 struct ShadowPeak {

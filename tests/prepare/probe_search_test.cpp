@@ -8,6 +8,7 @@
 #include "ptyche/data/probe.h"
 #include "ptyche/prepare/first_probe.h"
 #include "ptyche/prepare/shadow_defocus.h"
+#include "ptyche/prepare/shadow_phase.h"
 #include "ptyche/simulate/simulate.h"
 #include "ptyche/storage/numpy.h"
 #include "tests/support/refusal.h"
@@ -79,6 +80,98 @@ TEST(ProbeSearch, FindsTheProbeWhicheverSideOfTheFocusTheSampleIs) {
     const FoundProbe found = find_probe(without_probe(scan), /*own=*/false);
     EXPECT_TRUE(found.sure);
     EXPECT_GT(likeness(found.probe, scan.probe()), 0.97) << found.what;
+  }
+}
+
+/// Through a lens in focus whose aberrations are `zernike`, Noll 4, 5, ..., rad root mean square.
+Scan through_lens(const std::vector<double>& zernike, std::int64_t size = 64) {
+  return simulate({.probe = "zernike",
+                   .pattern_size = size,
+                   .frames = 100,
+                   .step_px = 5,
+                   .photons = 1e5,
+                   .defocus = 0,
+                   .zernike_rad = zernike,
+                   .seed = 5});
+}
+
+struct Phases {
+  std::vector<PhasePeak> peaks;
+  Aperture aperture;
+};
+
+Phases phases_of(const Scan& scan) {
+  const at::Tensor mean = mean_pattern(scan.counts(), at::arange(scan.frames()));
+  const Aperture aperture = aperture_of(mean, scan.mask());
+  return {phases_from_shadows(scan.counts().to(at::kFloat), scan.positions(), mean, aperture),
+          aperture};
+}
+
+/// Smallest root mean square of the difference from `expected`, (N, N) rad, over the aperture,
+/// as a share of that of `expected`.
+double nearest(const Phases& phases, const at::Tensor& expected) {
+  double least = 1e9;
+  for (const PhasePeak& peak : phases.peaks) {
+    const at::Tensor apart = phase_image(peak.phase, phases.aperture, expected.size(0)) - expected;
+    least = std::min(least, apart.masked_select(phases.aperture.lit).std().item<double>());
+  }
+  return least / expected.masked_select(phases.aperture.lit).std().item<double>();
+}
+
+/// (row, col) over the radius of the lenses of make_probe: (N, 1) and (1, N).
+std::pair<at::Tensor, at::Tensor> over_rim(std::int64_t size) {
+  const double middle = static_cast<double>(size) / 2;
+  const at::Tensor axis = (at::arange(size, at::kDouble) - middle) / (0.5 * middle);
+  return {axis.unsqueeze(1), axis.unsqueeze(0)};
+}
+
+TEST(ShadowPhase, HasTheTwoFociOfAnAstigmaticLensOnBothSidesOfTheSample) {
+  // Noll 6 is sqrt(6) rho^2 cos(2 angle), the angle from the columns' axis.
+  const auto [row, col] = over_rim(64);
+  for (const double rms : {3., -3.}) {
+    const Phases phases = phases_of(through_lens({0, 0, rms}));
+    EXPECT_LT(nearest(phases, std::sqrt(6) * rms * (col.square() - row.square())), 0.2);
+    ASSERT_FALSE(phases.peaks.empty());
+    EXPECT_GT(phases.peaks[0].strength, 20);
+  }
+}
+
+TEST(ShadowPhase, HasTheDefocusThatBalancesSphericalAberration) {
+  // Noll 11 is sqrt(5) (6 rho^4 - 6 rho^2 + 1).
+  const auto [row, col] = over_rim(128);
+  const at::Tensor square = row.square() + col.square();
+  for (const double rms : {2., -2.}) {
+    const at::Tensor expected = std::sqrt(5) * rms * 6 * (square.square() - square);
+    EXPECT_LT(nearest(phases_of(through_lens({0, 0, 0, 0, 0, 0, 0, rms}, 128)), expected), 0.5);
+  }
+}
+
+TEST(ShadowPhase, OfPatternsWithoutASampleIsWeak) {
+  const Scan scan = through_lens({0, 0, 3});
+  const at::Tensor mean = mean_pattern(scan.counts(), at::arange(scan.frames()));
+  ScanFields fields = scan.fields();
+  fields.counts = poisson_draws(mean.expand({scan.frames(), 64, 64}).contiguous(), at::arange(100),
+                                1, Purpose::noise)
+                      .to(at::kFloat);
+  for (const PhasePeak& peak : phases_of(Scan(std::move(fields))).peaks)
+    EXPECT_LT(peak.strength, 8);
+}
+
+TEST(ShadowPhase, ImageIsThePhaseAtTheRimOneRadiusFromTheCentre) {
+  const Aperture aperture{.radius_px = 4, .row = 10, .col = 12};
+  const at::Tensor phase = phase_image({1, 0.5, 0.25, 2}, aperture, 24);
+  EXPECT_DOUBLE_EQ(phase[14][12].item<double>(), 1 + 0.5 + 2);
+  EXPECT_DOUBLE_EQ(phase[10][8].item<double>(), 1 - 0.5 + 2);
+  EXPECT_DOUBLE_EQ(phase[14][16].item<double>(), 2 + 0 + 0.5 + 8);
+}
+
+TEST(ProbeSearchSlow, FindsAnAstigmaticProbeBetweenItsFociAndOneWithSphericalAberration) {
+  for (const std::vector<double>& zernike :
+       {std::vector<double>{0.5, 0, 3.5}, {0, 0, 0, 0, 0, 0, 0, 1}}) {
+    const Scan scan = through_lens(zernike);
+    const FoundProbe found = find_probe(without_probe(scan), /*own=*/false);
+    EXPECT_TRUE(found.sure);
+    EXPECT_GT(likeness(found.probe, scan.probe()), 0.95) << found.what;
   }
 }
 
