@@ -117,9 +117,10 @@ ScanToInfer scan_to_infer(const InferVerbOptions& options, const Model& model) {
 /// The trust in an image by the program's network, to whose errors it is calibrated; a warning
 /// where the scan is unlike those that the network knows.
 std::optional<Trust> trusted(const Patches& patches, const Reconstruction& image, const Scan& scan,
-                             const at::Tensor& first) {
+                             const at::Tensor& first, const Model& model,
+                             const InferOptions& options) {
   try {
-    Trust trust = measured_trust(patches, image, scan, first);
+    Trust trust = measured_trust(patches, image, scan, first, model, options);
     if (trust.alarmed())
       warn(
           "the scan is unlike those that the network knows ({:.1f}, alarm above 1), so neither "
@@ -156,7 +157,7 @@ void run_infer(InferVerbOptions options, const std::string& options_json) {
   Reconstruction image = image_of(patches, placed, options.infer);
   Scores scores{.seconds = watch.seconds()};
   const bool judged = options.model.empty() && !options.no_trust;
-  if (judged) scores.trust = trusted(patches, image, placed, first);
+  if (judged) scores.trust = trusted(patches, image, placed, first, model, options.infer);
   record.stamp(image, model, {});
   write_image(options.output, image, placed, scores, {});
   if (options.arrays) write_arrays(options.output, image);

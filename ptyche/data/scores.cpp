@@ -277,6 +277,11 @@ void add_trust(List& list, const Trust& trust) {
   add("spread", from.spread,
       "patches that see one pixel about their mean, root mean square, over the contrast, a ratio");
   add("told", from.told, "correlation of what the image foretells with the patterns");
+  add("again", from.again,
+      "distance of the image from the network's of patterns redrawn from it, over its contrast");
+  add("apart", from.apart,
+      "distance of the image from that of a short solve, over the contrast of that one");
+  add("contrast", from.contrast, "contrast of the short solve's image over that of the image");
   add("light", from.light,
       "what the mean pattern leaves in held-out patterns over what photon noise leaves; below 1.1 "
       "nothing can be told of the physics");

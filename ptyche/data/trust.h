@@ -22,6 +22,9 @@ struct TrustEvidence {
   double again_told = 0, again_used_told = 0, again_misfit = 0;
   /// solved_told with the positions farther apart and closer, the larger of the two.
   double told_elsewhere = 0;
+  /// The image's distance from the network's of redrawn patterns over its contrast, that from the
+  /// short solve's over the contrast of that one, and this contrast over the image's (1 = unknown).
+  double again = 0, apart = 0, contrast = 1;
   double seen = 0;  ///< by how many patches of equal weight a pixel is seen, in the mean
 };
 

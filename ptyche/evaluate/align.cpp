@@ -237,30 +237,41 @@ c10::complex<double> best_scale(const at::Tensor& truth, const at::Tensor& moved
   return (moved.conj() * truth).sum().item<c10::complex<double>>() / power;
 }
 
+/// The truth in its window, times the roots of its pixels' weights (undefined = 1).
+struct Wanted {
+  at::Tensor truth, root;
+  Window window;
+
+  at::Tensor weighed(const at::Tensor& images) const {
+    return root.defined() ? images * root : images;
+  }
+};
+
 /// A gauge with the best scale for its shift and ramp, and what remains.
 struct Fit {
   Gauge gauge;
   double error = 0;  // |truth - aligned|
 };
 
-Fit fit_scale(const at::Tensor& truth, const at::Tensor& image, const Window& window, Gauge gauge) {
-  const at::Tensor moved = move_image(image, gauge, window);
-  const c10::complex<double> scale = best_scale(truth, moved);
+Fit fit_scale(const Wanted& wanted, const at::Tensor& image, Gauge gauge) {
+  const at::Tensor moved = wanted.weighed(move_image(image, gauge, wanted.window));
+  const c10::complex<double> scale = best_scale(wanted.truth, moved);
   gauge.scale = {scale.real(), scale.imag()};
-  return {gauge, (truth - moved * scale).norm().item<double>()};
+  return {gauge, (wanted.truth - moved * scale).norm().item<double>()};
 }
 
 /// Gauss-Newton step of (shift_row, shift_col, ramp_row, ramp_col): (4) float64. The scale is a
 /// column pair of the Jacobian too, so that the step is that of the projected problem.
-at::Tensor gauss_newton_step(const at::Tensor& truth, const at::Tensor& image, const Window& window,
-                             const Gauge& gauge) {
-  const MovedImage moved = move_image_with_derivatives(image, gauge, window);
+at::Tensor gauss_newton_step(const Wanted& wanted, const at::Tensor& image, const Gauge& gauge) {
+  const MovedImage moved = move_image_with_derivatives(image, gauge, wanted.window);
   const c10::complex<double> scale(gauge.scale.real(), gauge.scale.imag()), i(0, 1);
+  const at::Tensor value = wanted.weighed(moved.value);
   const at::Tensor jacobian =
-      at::cat({moved.derivatives * scale, at::stack({moved.value, moved.value * i})}).flatten(1);
-  const at::Tensor residual = (truth - moved.value * scale).flatten();
-  const at::Tensor norms =
-      jacobian.abs().square().sum(1).sqrt().clamp_min(1e-12 * truth.norm().item<double>() + 1e-300);
+      at::cat({wanted.weighed(moved.derivatives) * scale, at::stack({value, value * i})})
+          .flatten(1);
+  const at::Tensor residual = (wanted.truth - value * scale).flatten();
+  const at::Tensor norms = jacobian.abs().square().sum(1).sqrt().clamp_min(
+      1e-12 * wanted.truth.norm().item<double>() + 1e-300);
   const at::Tensor unit = jacobian / norms.unsqueeze(1);
   // A flat image has no slope to shift by: the ridge keeps such columns from being solved for.
   const at::Tensor normal =
@@ -278,11 +289,10 @@ Gauge moved_by(Gauge gauge, const at::Tensor& step, double length) {
 }
 
 /// The first of the step, its half, quarter, ... that lessens the error; nothing if none does.
-std::optional<Fit> improved(const at::Tensor& truth, const at::Tensor& image, const Window& window,
-                            const Fit& fit) {
-  const at::Tensor step = gauss_newton_step(truth, image, window, fit.gauge);
+std::optional<Fit> improved(const Wanted& wanted, const at::Tensor& image, const Fit& fit) {
+  const at::Tensor step = gauss_newton_step(wanted, image, fit.gauge);
   for (double length = 1; length > 1e-4; length /= 2) {
-    const Fit tried = fit_scale(truth, image, window, moved_by(fit.gauge, step, length));
+    const Fit tried = fit_scale(wanted, image, moved_by(fit.gauge, step, length));
     if (tried.error < fit.error) return tried;
   }
   return std::nullopt;
@@ -306,14 +316,19 @@ Alignment scaled_constant(const at::Tensor& truth, const at::Tensor& image) {
 }  // namespace
 
 Alignment realign(const at::Tensor& truth, const at::Tensor& image, const Window& window,
-                  const Gauge& start, double enough) {
+                  const Gauge& start, double enough, const at::Tensor& weights) {
   require_comparable(truth, image, window);
   const at::Tensor target = cut(truth, window).to(at::kComplexDouble).contiguous();
   if (is_constant(image)) return scaled_constant(target, image);
-  const double least = enough * target.norm().item<double>();
-  Fit fit = fit_scale(target, image, window, start);
+  Wanted wanted{target, {}, window};
+  if (weights.defined()) {
+    wanted.root = weights.sqrt();
+    wanted.truth = target * wanted.root;
+  }
+  const double least = enough * wanted.truth.norm().item<double>();
+  Fit fit = fit_scale(wanted, image, start);
   for (int iteration = 0; iteration < 60; ++iteration) {
-    const std::optional<Fit> better = improved(target, image, window, fit);
+    const std::optional<Fit> better = improved(wanted, image, fit);
     if (!better) break;
     const bool settled = fit.error - better->error < least;
     fit = *better;

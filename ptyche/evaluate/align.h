@@ -76,8 +76,9 @@ Alignment align(const at::Tensor& truth, const at::Tensor& image, const Window& 
 
 /// The same from a gauge that is nearly right, without the search over whole pixels; `image` is
 /// complex128. Ends when a step lessens the error by less than `enough` of the truth's norm.
+///   weights  (rows, cols) of the window, float64 >= 0, of the squared differences; undefined = 1
 Alignment realign(const at::Tensor& truth, const at::Tensor& image, const Window& window,
-                  const Gauge& start, double enough = 1e-13);
+                  const Gauge& start, double enough = 1e-13, const at::Tensor& weights = {});
 
 /// `found` or, where that leaves less error, an alignment that starts from it and moves the whole
 /// image by the Fourier shift of its full size, its ramp removed first. This is exact for an image

@@ -244,7 +244,8 @@ at::Tensor input_channels(const Model& model, const Scan& scan, const at::Tensor
   for (std::int64_t first = 0; first < frames.size(0); first += kChunk)
     chunks.push_back(
         channels_of_chunk(model, scan, frames.slice(0, first, first + kChunk), engine));
-  return at::cat(chunks).contiguous(at::MemoryFormat::ChannelsLast);
+  const at::Tensor all = chunks.size() == 1 ? chunks.front() : at::cat(chunks);
+  return all.contiguous(at::MemoryFormat::ChannelsLast);
 }
 
 std::string to_string(Precision precision) {

@@ -1,5 +1,7 @@
 #include "ptyche/nn/physics_stem.h"
 
+#include <vector>
+
 #include "ptyche/data/probe.h"
 #include "ptyche/engine/single_pattern.h"
 #include "ptyche/physics/forward_model.h"
@@ -49,12 +51,14 @@ at::Tensor physics_stem(const at::Tensor& amplitudes, const at::Tensor& mask,
       probes, amplitudes, mask,
       {.steps = options.steps, .regularisation = options.regularisation, .engine = engine});
   // Re, Im after the first step, Re, Im after the second...
-  const at::Tensor images = at::view_as_real(objects - 1).permute({0, 1, 4, 2, 3}).flatten(1, 2);
+  const at::Tensor images = at::view_as_real(objects).permute({0, 1, 4, 2, 3}).flatten(1, 2);
+  images.slice(1, 0, images.size(1), 2).sub_(1);
   const at::Tensor power = mode_power(probes);
   const at::Tensor shape = (power / power.amax({1, 2}, true)).sqrt();
   const at::Tensor seen = to_centred(amplitudes) * input_scale;
-  const at::Tensor channels = at::cat({images, shape.unsqueeze(1), seen.unsqueeze(1)}, 1);
-  return options.optics ? at::cat({channels, optics_channels(amplitudes, probes)}, 1) : channels;
+  std::vector<at::Tensor> channels{images, shape.unsqueeze(1), seen.unsqueeze(1)};
+  if (options.optics) channels.push_back(optics_channels(amplitudes, probes));
+  return at::cat(channels, 1);
 }
 
 }  // namespace ptyche

@@ -44,6 +44,23 @@ TEST(Align, CountsTheRampFromTheMiddleOfTheWindow) {
   EXPECT_NEAR(std::abs(found.gauge.scale - std::polar(1.0, -2 * M_PI * 1.92)), 0, 1e-5);
 }
 
+TEST(Realign, DoesNotLookWhereTheWeightIsZero) {
+  const at::Tensor truth = blobs(128, 128);
+  at::Tensor image = blobs(128, 128, {0.4, -0.7, 0.001, 0.002, {2, -1}});
+  at::Tensor weights = at::ones({kMiddle.rows(), kMiddle.cols()}, at::kDouble);
+  const Alignment clean = realign(truth, image, kMiddle, {});
+  // A smooth bright spot inside the window, and no weight where it is.
+  const at::Tensor row = at::arange(128, at::kDouble).unsqueeze(1) - 64,
+                   col = at::arange(128, at::kDouble) - 50;
+  image = image + 3 * at::exp(-(row.square() + col.square()) / 8);
+  weights.slice(0, 20, 44).slice(1, 2, 26).zero_();
+  const Alignment weighed = realign(truth, image, kMiddle, {}, 1e-13, weights);
+  EXPECT_NEAR(weighed.gauge.shift_row_px, clean.gauge.shift_row_px, 1e-3);
+  EXPECT_NEAR(weighed.gauge.shift_col_px, clean.gauge.shift_col_px, 1e-3);
+  EXPECT_NEAR(std::abs(weighed.gauge.scale - clean.gauge.scale), 0, 1e-3);
+  EXPECT_GT(std::abs(realign(truth, image, kMiddle, {}).gauge.scale - clean.gauge.scale), 4e-3);
+}
+
 /// Independent complex numbers without any order, (size, size): nothing of it is smooth.
 at::Tensor rough(std::int64_t size) {
   const at::Tensor grid = at::arange(size * size, at::kDouble).view({size, size});

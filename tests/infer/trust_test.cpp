@@ -47,11 +47,11 @@ TEST(Likeness, RaisesNoAlarmWhereRightPhysicsWouldTellAsMuch) {
 TEST(Likeness, RaisesAnAlarmForEachOfItsReasonsAndNamesIt) {
   TrustEvidence less = usual(), own = usual(), more = usual(), elsewhere = usual(),
                 nothing = usual();
-  less.again_told = 0.95;
+  less.again_told = 0.97;
   own.used_told = 0.85;
   more.misfit = 0.09;
   elsewhere.told_elsewhere = 0.85;
-  nothing.left = 1.4;
+  nothing.left = 8;
   for (const auto& [evidence, word] :
        {std::pair{less, "not seen correlates"}, std::pair{own, "its own patterns correlates"},
         std::pair{more, "more of what the mean"}, std::pair{elsewhere, "scale of the positions"},
@@ -60,6 +60,16 @@ TEST(Likeness, RaisesAnAlarmForEachOfItsReasonsAndNamesIt) {
     EXPECT_TRUE(trust.alarmed()) << word;
     EXPECT_NE(trust.reason.find(word), std::string::npos) << trust.reason;
   }
+}
+
+TEST(Likeness, AddsUpSignsThatAreTooSmallAlone) {
+  TrustEvidence less = usual(), own = usual(), both = usual();
+  less.again_told = both.again_told = 0.89;
+  own.used_told = both.used_told = 0.88;
+  EXPECT_FALSE(judged(less).alarmed());
+  EXPECT_FALSE(judged(own).alarmed());
+  both.told_elsewhere = 0.803;
+  EXPECT_TRUE(judged(both).alarmed());
 }
 
 TEST(Likeness, LetsLittleBeForetoldWhereFewPatternsSeeAPixelAndLeftWhereLightIsLow) {
@@ -91,7 +101,12 @@ Looked looked_at(const Scan& scan) {
   const Model model = model_for(scan, shipped_model());
   const Patches patches = infer(model, scan, {});
   const Reconstruction image = image_of(patches, scan, {});
-  return {image, trust_in(patches, image, scan)};
+  return {image, trust_in(patches, image, scan, {.again = network_again(model, image, scan, {})})};
+}
+
+/// The mean of the map over the columns from `first` to `last`.
+double mean_of(const at::Tensor& map, std::int64_t first, std::int64_t last) {
+  return at::nanmean(map.slice(1, first, last)).item<double>();
 }
 
 Scan leaves(double photons) {
@@ -116,6 +131,55 @@ TEST(Trust, MapsExactlyTheLitPixelsThatAtLeastTwoPatternsSee) {
 TEST(Trust, ExpectsMoreErrorWhereThereIsLessLight) {
   EXPECT_GT(looked_at(leaves(300)).trust.expected_error,
             1.1 * looked_at(leaves(1e5)).trust.expected_error);
+}
+
+TEST(Trust, ExpectsMoreErrorWhereAnotherImageOfThePatternsIsAnother) {
+  const Scan scan = leaves(1e5);
+  const Model model = model_for(scan, shipped_model());
+  const Patches patches = infer(model, scan, {});
+  const Reconstruction image = image_of(patches, scan, {});
+  const std::int64_t cols = image.object.size(1), half = cols / 2;
+  Reconstruction other = image;
+  other.object = image.object.clone();
+  // A stripe of rows over the left half: no ramp, shift or factor undoes it.
+  const at::Tensor stripes =
+      at::arange(image.object.size(0), at::kLong).remainder(6).lt(3).to(at::kFloat).unsqueeze(1);
+  other.object.slice(1, 0, half) *= 1 + 0.3 * stripes;
+  for (const ImagesBeside& beside : {ImagesBeside{.solved = other}, ImagesBeside{.again = other}}) {
+    const at::Tensor map = trust_in(patches, image, scan, beside).map;
+    EXPECT_GT(mean_of(map, 0, half - 12), 1.2 * mean_of(map, half + 12, cols));
+  }
+}
+
+TEST(Trust, TakesTheMeanWhereTheOtherImageDoesNotReach) {
+  const Scan scan = leaves(1e4);
+  const Model model = model_for(scan, shipped_model());
+  const Patches patches = infer(model, scan, {});
+  const Reconstruction image = image_of(patches, scan, {});
+  Reconstruction part = network_again(model, image, scan, {});
+  const Trust whole = trust_in(patches, image, scan, {.again = part});
+  const std::int64_t cut_off = 6;  // of each side
+  const auto middle = [&](const at::Tensor& values) {
+    return values.slice(0, cut_off, values.size(0) - cut_off)
+        .slice(1, cut_off, values.size(1) - cut_off)
+        .clone();
+  };
+  part.object = middle(part.object);
+  part.coverage = middle(part.coverage);
+  part.origin_row += cut_off;
+  part.origin_col += cut_off;
+  const Trust some = trust_in(patches, image, scan, {.again = part});
+  EXPECT_TRUE(at::isfinite(some.map).equal(at::isfinite(whole.map)));
+  EXPECT_NEAR(some.expected_error, whole.expected_error, 0.1 * whole.expected_error);
+  // Far from the cut, but for the factor, nothing is another.
+  const at::Tensor inside = middle(middle(middle(whole.map))),
+                   then = middle(middle(middle(some.map)));
+  EXPECT_LT(at::nanmean((then / inside - 1).abs()).item<double>(), 0.03);
+}
+
+TEST(NetworkAgain, LiesNearerToTheImageWhereThereIsMoreLight) {
+  EXPECT_LT(looked_at(leaves(1e6)).trust.evidence.again,
+            0.8 * looked_at(leaves(1e3)).trust.evidence.again);
 }
 
 /// The alarm's number.
