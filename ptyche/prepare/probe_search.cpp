@@ -41,7 +41,7 @@ constexpr double kOwnLeadsOn = 0.6;
 // A solve that has made another probe of it explains by that other one: from the scan's own, a
 // whole solve came to 14 times the deviance (flat in phase where the lens has 12 rad of spherical
 // aberration).
-constexpr double kStillOwn = 0.7;
+constexpr double kStillOwn = 0.55;     // .69 of the star, which is to stay; .41 of that one
 constexpr double kOwnIsBeaten = 0.95;  // deviance of another start over that of the scan's probe
 
 /// Of one sign, and neither more than `ratio` times the other.
