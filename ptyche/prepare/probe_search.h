@@ -45,13 +45,14 @@ struct FoundProbe {
 ///    map and from rPIE on kFinalPatterns patterns;
 /// 4. where nothing explains half: lenses with two foci or spherical aberration, the phases of
 ///    phases_from_shadows, each by rPIE (in which a beam with a bright caustic does not diverge),
-///    then as in 3; more passes while they gain; discs and other defoci.
+///    then as in 3; more passes while they gain, also from a probe that is stuck half way; discs
+///    and other defoci.
 /// `own`: the scan's probe is a start as well and is given back, as it is, unless another start
-/// explains clearly more; where short solves from it explain enough, nothing else is tried.
-/// `known`: starts that are tried before all others; one that explains enough by a short solve is
-/// given back as it is, and nothing else is tried. The same on any number of threads. Throws
-/// InvalidInput for a near-field scan, fewer than kLeastPatterns used patterns, and where no start
-/// can be solved; Interrupted after Ctrl-C.
+/// explains clearly more or the solve made another probe of it; where short solves from it explain
+/// enough, nothing else is tried. `known`: starts that are tried before all others; one that
+/// explains enough by a short solve is given back as it is, and nothing else is tried. The same on
+/// any number of threads. Throws InvalidInput for a near-field scan, fewer than kLeastPatterns used
+/// patterns, and where no start can be solved; Interrupted after Ctrl-C.
 FoundProbe find_probe(const Scan& scan, bool own, const std::vector<KnownProbe>& known = {});
 
 inline constexpr std::int64_t kHeatPatterns = 100, kFinalPatterns = 200, kLeastPatterns = 8;

@@ -205,6 +205,14 @@ TEST(ProbeSearch, IsLeftOutWhereALongerSolveFromTheScansOwnProbeExplainsMost) {
   EXPECT_TRUE(at::equal(found.probe, scan.probe()));
 }
 
+TEST(ProbeSearch, DoesNotKeepTheScansProbeWhereASolveHadToMakeAnotherOfIt) {
+  const Scan right = through_lens({0, 0, 0, 0, 0, 0, 0, 1});
+  const Scan wrong = right.with_probe(through_lens({}).probe());
+  const FoundProbe found = find_probe(wrong, /*own=*/true);
+  EXPECT_FALSE(found.of_scan);
+  EXPECT_GT(likeness(found.probe, right.probe()), 0.95) << found.what;
+}
+
 TEST(ProbeSearch, ReplacesAProbeOfTheWrongDefocus) {
   const Scan right = simulated(1);
   const Scan wrong = right.with_probe(simulated(-1).probe());
