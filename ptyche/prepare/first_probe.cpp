@@ -159,12 +159,16 @@ std::optional<Finding> finding_about_positions(const Scan& scan, const HeldOutFi
   return finding_of(searches, options);
 }
 
-/// With other positions, where short solves say so and the search explains more by them.
+/// With other positions, where short solves say so and the search explains more by them. A lens
+/// with two foci of opposite signs casts the shadows of one without at positions with an axis
+/// flipped, so where one was found it is enough that they explain any more.
 FirstProbe with_better_positions(const Scan& scan, FirstProbe first,
                                  const ExamineOptions& options) {
   const HeldOutFit fit = first.found->fit;
-  if (!fit.tells() || fit.explained() > kMostlyExplained) return first;
-  const std::optional<Finding> finding = finding_about_positions(scan, fit, options);
+  const std::optional<HeldOutFit>& plain = first.found->without_aberrations;
+  if (!fit.tells() || plain.value_or(fit).explained() > kMostlyExplained) return first;
+  const std::optional<Finding> finding =
+      finding_about_positions(scan, plain.value_or(fit), options);
   if (!finding) return first;
   if (!finding->remedy) {
     warn("{}: {}", finding->cause, finding->text);
@@ -172,7 +176,8 @@ FirstProbe with_better_positions(const Scan& scan, FirstProbe first,
   }
   const TurnPositions turn = std::get<TurnPositions>(*finding->remedy);
   FirstProbe other = found_probe(turned(scan, turn, options), {});
-  if (other.found->fit.explained() < fit.explained() + kClearlyMore) return first;
+  const double least = fit.explained() + (plain ? 0 : kClearlyMore);
+  if (other.found->fit.explained() < least) return first;
   note("mended: {}: {}", finding->cause, finding->text);
   other.turn = turn;
   return other;

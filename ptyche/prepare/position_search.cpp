@@ -99,7 +99,8 @@ std::vector<PositionTrial> try_positions(const Scan& scan) {
 std::vector<PositionTrial> search_at_positions(const Scan& scan, const HeldOutFit& given) {
   std::vector<PositionTrial> all = changes(/*probe_given=*/false);
   for (PositionTrial& each : all)
-    each.fit = each.change ? find_probe(mended(scan, *each.change, {}), false, {}).fit : given;
+    each.fit =
+        each.change ? find_probe(mended(scan, *each.change, {}), false, {}, false).fit : given;
   return all;
 }
 

@@ -34,8 +34,8 @@ inline constexpr double kClearlyMore = 0.15;
 
 /// The same ways, but scales, each with a probe that is searched for anew: one that was made up at
 /// wrong positions says nothing of the right ones. `given` is what the search with the positions as
-/// they are explains. For scans without a probe; takes as long as three searches. Throws
-/// Interrupted after Ctrl-C.
+/// they are explains. All without aberrations, which stand for flipped axes. For scans without a
+/// probe; takes as long as three searches. Throws Interrupted after Ctrl-C.
 std::vector<PositionTrial> search_at_positions(const Scan& scan, const HeldOutFit& given);
 
 /// "positions: one axis flipped", "axes swapped" ..., with a remedy unless the user gave an option

@@ -63,6 +63,7 @@ struct Start {
   std::optional<double> defocus = {};
   bool own = false;
   std::optional<KnownProbe> known = {};
+  bool aberrated = false;
 };
 
 struct Ranked {
@@ -101,8 +102,9 @@ Scan on_detector_part(const Scan& scan, std::int64_t size) {
 
 class Search {
  public:
-  Search(const Scan& scan, bool own, const std::vector<KnownProbe>& known)
+  Search(const Scan& scan, bool own, const std::vector<KnownProbe>& known, bool aberrations)
       : Search(scan, enough_of_detector(scan), own) {
+    aberrations_ = aberrations;
     for (const KnownProbe& each : known)
       known_.push_back({"the known " + each.name,
                         probe_for_size(each.probe, few_.pattern_size()),
@@ -145,8 +147,10 @@ class Search {
       return known;
     }
     std::vector<Ranked> ranked = finals(decided(heats(starts())));
-    if (ranked.empty() || needs_more(ranked[0].fit))
+    if (aberrations_ && (ranked.empty() || needs_more(ranked[0].fit))) {
+      without_aberrations_ = ranked.empty() ? HeldOutFit{} : ranked[0].fit;
       append(ranked, finals(heats(aberrated(), "rpie:10")));
+    }
     polish(ranked);
     if (ranked.empty() || needs_more(ranked[0].fit)) {
       std::vector<Ranked> wider = finals(heats(wider_starts()));
@@ -196,7 +200,11 @@ class Search {
       all.push_back({fmt::format("at the rim defocus {:.1f}, astigmatism {:.1f}, spherical {:.1f}",
                                  phase.defocus, std::hypot(phase.astigmatism, phase.oblique),
                                  phase.spherical),
-                     probe_of_phase(phase_image(phase, aperture_, few_.pattern_size()))});
+                     probe_of_phase(phase_image(phase, aperture_, few_.pattern_size())),
+                     {},
+                     false,
+                     {},
+                     true});
     }
     return all;
   }
@@ -382,11 +390,13 @@ class Search {
             .of_scan = own,
             .sure = best.fit.tells() && best.fit.explained() > kMostlyExplained,
             .fit = best.fit,
+            .without_aberrations = best.start.aberrated ? without_aberrations_ : std::nullopt,
             .strength = peaks_.empty() ? 0 : peaks_[0].strength,
             .trials = trials_};
   }
 
-  bool own_;
+  bool own_, aberrations_ = true;
+  std::optional<HeldOutFit> without_aberrations_;
   at::Tensor own_probe_;  // on the whole detector
   Scan few_, many_;       // on what is enough of it
   at::Tensor mean_, square_;
@@ -398,13 +408,14 @@ class Search {
 
 }  // namespace
 
-FoundProbe find_probe(const Scan& scan, bool own, const std::vector<KnownProbe>& known) {
+FoundProbe find_probe(const Scan& scan, bool own, const std::vector<KnownProbe>& known,
+                      bool aberrations) {
   require(!scan.geometry().near_field, "{}", "a first probe is looked for in the far field only");
   const std::int64_t used = scan.frames_with(FrameUse::used).size(0);
   require(used >= kLeastPatterns, "a first probe needs at least {} used patterns, found {}",
           kLeastPatterns, used);
   const CatchInterrupts catching;
-  return Search(scan, own, known).run();
+  return Search(scan, own, known, aberrations).run();
 }
 
 }  // namespace ptyche

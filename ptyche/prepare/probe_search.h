@@ -4,6 +4,7 @@
 #include <ATen/ATen.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,6 +34,8 @@ struct FoundProbe {
   bool on_second_look =
       false;  ///< the scan's own, which the first short solve explained too little by
   HeldOutFit fit;
+  /// Where a lens with two foci or spherical aberration won: of the best start without.
+  std::optional<HeldOutFit> without_aberrations = {};
   double strength = 0;             ///< standard errors of the strongest shadow peak; 0 = none
   std::vector<ProbeTrial> trials;  ///< all short solves, in their order
 };
@@ -53,7 +56,10 @@ struct FoundProbe {
 /// explains enough by a short solve is given back as it is, and nothing else is tried. The same on
 /// any number of threads. Throws InvalidInput for a near-field scan, fewer than kLeastPatterns used
 /// patterns, and where no start can be solved; Interrupted after Ctrl-C.
-FoundProbe find_probe(const Scan& scan, bool own, const std::vector<KnownProbe>& known = {});
+/// Without `aberrations` step 4 has no such lenses: one with foci of opposite signs casts the
+/// shadows of one without at positions with an axis flipped.
+FoundProbe find_probe(const Scan& scan, bool own, const std::vector<KnownProbe>& known = {},
+                      bool aberrations = true);
 
 inline constexpr std::int64_t kHeatPatterns = 100, kFinalPatterns = 200, kLeastPatterns = 8;
 
