@@ -9,7 +9,7 @@
 namespace ptyche {
 namespace {
 
-constexpr int kMostRounds = 6;
+constexpr int kMostTreatments = 6;
 constexpr auto kRejected = static_cast<std::int64_t>(FrameUse::rejected);
 
 /// Changes the fields; one operator for each remedy.
@@ -105,11 +105,11 @@ Scan mended(const Scan& scan, const Remedy& remedy, const ExamineOptions& option
 
 Treatment treat(const Scan& scan, const ExamineOptions& options) {
   Treatment treatment{.scan = scan};
-  for (int round = 0; round <= kMostRounds; ++round) {
+  for (int round = 0; round <= kMostTreatments; ++round) {
     treatment.diagnosis = examine(treatment.scan, options);
     const Finding* finding = treatment.diagnosis.to_mend();
     if (finding == nullptr) return treatment;
-    if (round == kMostRounds || !may_be_mended(treatment.done, finding->cause)) break;
+    if (round == kMostTreatments || !may_be_mended(treatment.done, finding->cause)) break;
     treatment.done.push_back(*finding);
     treatment.scan = mended(treatment.scan, *treatment.done.back().remedy, options);
   }
