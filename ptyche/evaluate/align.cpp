@@ -315,6 +315,13 @@ Alignment scaled_constant(const at::Tensor& truth, const at::Tensor& image) {
 
 }  // namespace
 
+at::Tensor without_bright_pixels(const at::Tensor& object) {
+  constexpr double kBright = 4;
+  const at::Tensor amplitude = object.abs();
+  const double most = kBright * amplitude.median().item<double>() + 1e-9;
+  return object * (most / amplitude.clamp_min(most));
+}
+
 Alignment realign(const at::Tensor& truth, const at::Tensor& image, const Window& window,
                   const Gauge& start, double enough, const at::Tensor& weights) {
   require_comparable(truth, image, window);

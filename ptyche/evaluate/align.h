@@ -74,6 +74,10 @@ struct Alignment {
 Alignment align(const at::Tensor& truth, const at::Tensor& image, const Window& window,
                 const std::optional<std::array<std::int64_t, 2>>& place = {});
 
+/// Amplitudes that no sample has, above four times the median, brought down to it.
+///   object  (rows, cols) complex128
+at::Tensor without_bright_pixels(const at::Tensor& object);
+
 /// The same from a gauge that is nearly right, without the search over whole pixels; `image` is
 /// complex128. Ends when a step lessens the error by less than `enough` of the truth's norm.
 ///   weights  (rows, cols) of the window, float64 >= 0, of the squared differences; undefined = 1

@@ -31,7 +31,6 @@ constexpr double kConstant = 0.133, kOfAgain = 0.379, kOfApart = 0.581;
 constexpr double kToldEnough = 0.3, kOfToldLess = 2.57, kOfToldLessAndContrast = 2.338;
 constexpr double kLeastAgain = 1e-3, kLeastApart = 1e-2;  // of squares over the image's contrast
 constexpr double kLeastContrast = 0.3, kMostContrast = 5;
-constexpr double kBright = 4;     // times the median: an amplitude that no sample has
 constexpr double kEnough = 1e-5;  // of the image: gain at which an alignment ends
 constexpr std::int64_t kToldPatterns = 1024;
 constexpr std::int64_t kAgainPixels = std::int64_t{1} << 24, kLeastAgainPatterns = 64;
@@ -90,12 +89,6 @@ at::Tensor in_window(const at::Tensor& values, const Reconstruction& other,
   return cut(values, {window.row_begin - row, window.row_end - row, window.col_begin - col,
                       window.col_end - col})
       .contiguous();
-}
-
-at::Tensor without_bright_pixels(const at::Tensor& object) {
-  const at::Tensor amplitude = object.abs();
-  const double most = kBright * amplitude.median().item<double>() + 1e-9;
-  return object * (most / amplitude.clamp_min(most));
 }
 
 /// `other` times the factor that brings it to `object`.

@@ -25,14 +25,14 @@ constexpr double kMuch = 0.4;     // explained by the file's probe at a scale th
 // 2e3 photons on) | of shuffled patterns -.5 .. .11 and .03 .. .22, of too few photons .08 and .06.
 constexpr double kSomething = 0.15;
 
-/// Other scales only beside a probe of the file: one that is made up has none of its own (a
-/// Gaussian in focus: 38 % explained at half of the right distances, 16 % at the right ones).
 TurnPositions scaled(double scale) { return {{{scale, 0}, {0, scale}}}; }
 
 PositionTrial at_scale(double scale) {
   return {fmt::format("{:.2g} times as far apart as they should be", 1 / scale), scaled(scale), {}};
 }
 
+/// Other scales only beside a probe of the file: one that is made up has none of its own (a
+/// Gaussian in focus: 38 % explained at half of the right distances, 16 % at the right ones).
 std::vector<PositionTrial> changes(bool probe_given) {
   std::vector<PositionTrial> all{{"as given", std::nullopt, {}},
                                  {"one axis flipped", TurnPositions{{{-1, 0}, {0, 1}}}, {}},
@@ -99,8 +99,10 @@ std::vector<PositionTrial> try_positions(const Scan& scan) {
 std::vector<PositionTrial> search_at_positions(const Scan& scan, const HeldOutFit& given) {
   std::vector<PositionTrial> all = changes(/*probe_given=*/false);
   for (PositionTrial& each : all)
-    each.fit =
-        each.change ? find_probe(mended(scan, *each.change, {}), false, {}, false).fit : given;
+    each.fit = each.change ? find_probe(mended(scan, *each.change, {}), /*own=*/false, {},
+                                        /*aberrations=*/false)
+                                 .fit
+                           : given;
   return all;
 }
 

@@ -57,7 +57,6 @@ constexpr std::int64_t kSmallestSide = 32;
 constexpr double kEnoughLit = 0.99;
 constexpr double kPoor = 0.35;  // distance above which other shifts are tried
 constexpr std::int64_t kFarthest = 4, kShiftStep = 2;
-constexpr double kBright = 4;     // times the median: an amplitude that no sample has
 constexpr double kEnough = 1e-5;  // of the image: gain at which an alignment ends
 constexpr std::uint64_t kSeed = 9;
 constexpr std::int64_t kNever = 1'000'000;
@@ -215,13 +214,6 @@ std::optional<Window> compared_window(const Reconstruction& image, const Reconst
                      std::clamp<std::int64_t>(own.col_end + col, 0, cols)};
   if (!large_enough(there)) return std::nullopt;
   return without_dark_sides(there, lit);
-}
-
-/// Without amplitudes that no sample has.
-at::Tensor without_bright_pixels(const at::Tensor& object) {
-  const at::Tensor amplitude = object.abs();
-  const double most = kBright * amplitude.median().item<double>() + 1e-9;
-  return object * (most / amplitude.clamp_min(most));
 }
 
 /// A second image that was brought onto the first one.
