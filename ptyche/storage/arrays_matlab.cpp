@@ -9,6 +9,7 @@
 #include "ptyche/storage/arrays.h"
 #include "ptyche/storage/file_identity.h"
 #include "ptyche/storage/trial.h"
+#include "ptyche/storage/zip_members.h"
 
 namespace ptyche {
 namespace {
@@ -59,15 +60,38 @@ at::Tensor copied(const void* data, const std::vector<std::int64_t>& shape, at::
 // The values of larger variables are read by the same code as those of small ones.
 constexpr double kMostValues = 1 << 23;
 
+double values_of(const matvar_t& variable) {
+  double values = 1;
+  for (int axis = 0; axis < variable.rank && variable.dims != nullptr; ++axis)
+    values *= static_cast<double>(variable.dims[axis]);
+  return values;
+}
+
+/// libmatio reserves what a damaged header asks for. A value takes a byte at least, those of sparse
+/// matrices aside, which nobody reads; a structure's fields are variables, too.
+void require_room(const matvar_t& variable, double file_bytes) {
+  if (variable.class_type == MAT_C_SPARSE) return;
+  const double most =
+      file_bytes * (variable.compression == MAT_COMPRESSION_NONE ? 1 : kLargestDeflateRatio);
+  require(
+      values_of(variable) <= most,
+      "{}: the file is damaged: it says {:.0f} values, and {:.0f} bytes hold no more than {:.0f}",
+      variable.name == nullptr ? "a variable" : variable.name, values_of(variable), file_bytes,
+      most);
+  const bool has_parts = variable.class_type == MAT_C_STRUCT || variable.class_type == MAT_C_CELL;
+  if (!has_parts || variable.data == nullptr) return;
+  const auto* const* const parts = static_cast<const matvar_t* const*>(variable.data);
+  const std::size_t count = variable.nbytes / sizeof(matvar_t*);
+  for (std::size_t i = 0; i < count; ++i)
+    if (parts[i] != nullptr) require_room(*parts[i], file_bytes);
+}
+
 /// In a process of its own: libmatio has been known to crash on damaged files.
 TrialEnd try_file(const char* name) {
   const std::unique_ptr<mat_t, MatCloser> file(Mat_Open(name, MAT_ACC_RDONLY));
   if (!file) return TrialEnd::sound;  // whoever opens it is told why
   while (const Variable variable{Mat_VarReadNextInfo(file.get())}) {
-    double values = 1;
-    for (int axis = 0; axis < variable->rank && variable->dims != nullptr; ++axis)
-      values *= static_cast<double>(variable->dims[axis]);
-    if (values <= kMostValues) Mat_VarReadDataAll(file.get(), variable.get());
+    if (values_of(*variable) <= kMostValues) Mat_VarReadDataAll(file.get(), variable.get());
   }
   return TrialEnd::sound;
 }
@@ -139,7 +163,11 @@ class MatlabArrays : public ArrayFile {
     require_sound_matlab(file);
     file_.reset(Mat_Open(file.c_str(), MAT_ACC_RDONLY));
     require(file_ != nullptr, "expected a MATLAB 5 file, found a damaged one");
-    while (Variable variable{Mat_VarReadNextInfo(file_.get())}) append_names(*variable);
+    const auto bytes = static_cast<double>(std::filesystem::file_size(file));
+    while (Variable variable{Mat_VarReadNextInfo(file_.get())}) {
+      require_room(*variable, bytes);
+      append_names(*variable);
+    }
   }
   std::vector<std::string> names() const override { return names_; }
   bool has(const std::string& name) const override {
@@ -149,6 +177,9 @@ class MatlabArrays : public ArrayFile {
     return with_context(name, [&] {
       require(has(name), "expected a variable of this name, found {}", list_of(names_));
       const std::vector<std::string> parts = split(name, '.');
+      const Variable info(Mat_VarReadInfo(file_.get(), parts.front().c_str()));
+      require(info != nullptr && (tensor_type(*info) || info->class_type == MAT_C_STRUCT),
+              "expected numbers, found another kind of data");
       const Variable variable(Mat_VarRead(file_.get(), parts.front().c_str()));
       matvar_t* field = variable.get();
       for (std::size_t i = 1; i < parts.size() && field != nullptr; ++i)

@@ -9,13 +9,13 @@
 #include "ptyche/core/progress.h"
 #include "ptyche/storage/hdf5_chunks.h"
 #include "ptyche/storage/hdf5_types.h"
+#include "ptyche/storage/zip_members.h"
 
 namespace ptyche {
 namespace fs = std::filesystem;
 namespace {
 
-// Deflate packs by no more than this (RFC 1951); below the size, no harm is done.
-constexpr double kLargestPacking = 1032;
+// Below the size, too large a ratio does no harm.
 constexpr double kHarmless = 256e6;
 
 /// A dataset of images. The library is asked by one thread.
@@ -197,7 +197,7 @@ void require_stored(hid_t dataset, std::int64_t declared) {
   const H5D_layout_t layout = H5Pget_layout(created.get());
   const bool elsewhere = layout == H5D_VIRTUAL || H5Pget_external_count(created.get()) > 0;
   const auto stored = static_cast<double>(H5Dget_storage_size(dataset));
-  require(elsewhere || static_cast<double>(declared) <= kHarmless + kLargestPacking * stored,
+  require(elsewhere || static_cast<double>(declared) <= kHarmless + kLargestDeflateRatio * stored,
           "declares {} bytes of values and holds {}: damaged, or never written", declared, stored);
 }
 

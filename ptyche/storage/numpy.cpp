@@ -294,8 +294,6 @@ std::string npy_header(const at::Tensor& tensor) {
 namespace {
 
 constexpr std::string_view kEnding = ".npy";
-/// Deflate cannot shrink more than this (RFC 1951: 258 bytes in 2 bits), so a larger size is a lie.
-constexpr double kLargestDeflateRatio = 1032;
 /// Only equal bytes are packed so far: an archive that is made to fill the memory. Below the size
 /// it does no harm.
 constexpr double kBombRatio = 900, kHarmlessBytes = 256e6;

@@ -12,6 +12,9 @@
 
 namespace ptyche {
 
+/// Deflate packs by no more than this (RFC 1951: 258 bytes in 2 bits): a larger size is a lie.
+inline constexpr double kLargestDeflateRatio = 1032;
+
 struct ZipMember {
   std::string name;
   bool deflated = false;

@@ -1,7 +1,10 @@
 // Every way in which a scan file can be wrong that we know of, each with what its message must say.
+#include <fstream>
 #include <functional>
+#include <iterator>
 #include <limits>
 
+#include "ptyche/storage/arrays.h"
 #include "tests/io/scan_files.h"
 
 namespace ptyche {
@@ -163,6 +166,19 @@ TEST(BadInput, EachIsRefusedWithFileDatasetExpectedAndFound) {
       EXPECT_TRUE(contains(message, part)) << bad.name << " should say " << part << ": " << message;
     }
   }
+}
+
+TEST(BadInput, AMatlabVariableThatSaysMoreValuesThanTheFileHoldsIsNamed) {
+  const auto corpus = source_folder() / "tests/fuzz/corpus/matlab/plain";
+  std::ifstream whole(corpus, std::ios::binary);
+  std::string bytes(std::istreambuf_iterator<char>(whole), {});
+  constexpr std::size_t kLengths = 160;  // of the first variable, (2, 3, 4)
+  ASSERT_EQ(bytes[kLengths + 8], 4);
+  bytes[kLengths + 11] = 0x20;
+  const TestFolder folder;
+  write_raw(folder / "huge.mat", bytes);
+  const std::string said = message_of([&] { open_arrays(folder / "huge.mat"); });
+  EXPECT_NE(said.find("dp: the file is damaged: it says"), std::string::npos) << said;
 }
 
 TEST(BadInput, OptionsOutOfRangeAreNamed) {
