@@ -128,16 +128,17 @@ std::string view_page() { return R\"page(${page_text})page\"; }
 
 # The network that comes with the program (ptyche/model/shipped_model.h), byte by byte.
 set(shipped_network ${CMAKE_SOURCE_DIR}/ptyche/model/shipped.ptyche)
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${shipped_network})
+file(SHA256 ${shipped_network} shipped_hash)  # a compiler cache does not look into the file
 set(PTYCHE_SHIPPED_MODEL ${CMAKE_BINARY_DIR}/chunks/shipped_model.cpp)
 file(CONFIGURE OUTPUT ${PTYCHE_SHIPPED_MODEL} CONTENT "#include <string_view>
-__asm__(\".pushsection .rodata\\nptyche_shipped_begin: .incbin \\\"@shipped_network@\\\"\\n\"
+__asm__(\"# @shipped_hash@\\n.pushsection .rodata\\nptyche_shipped_begin: .incbin \\\"@shipped_network@\\\"\\n\"
         \"ptyche_shipped_end: .byte 0\\n.popsection\");
 extern \"C\" const char ptyche_shipped_begin[], ptyche_shipped_end[];
 namespace ptyche {
 std::string_view shipped_model_file() { return {ptyche_shipped_begin, ptyche_shipped_end}; }
 }  // namespace ptyche
 " @ONLY)
-set_source_files_properties(${PTYCHE_SHIPPED_MODEL} PROPERTIES OBJECT_DEPENDS ${shipped_network})
 
 # ptyche_stage(NAME LEFT): the library ptyche_NAME from ptyche/NAME/*.cpp, on top of LEFT.
 function(ptyche_stage name left)

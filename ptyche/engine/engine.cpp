@@ -25,7 +25,7 @@ std::vector<EngineCoverage> engine_coverage() {
       {.engine = Engine::reference,
        .operators = "every operator, translate and warp among them",
        .number_types = "complex64, complex128",
-       .devices = "CPU; CUDA (--device cuda), which no GPU has run yet",
+       .devices = "CPU; CUDA (--device cuda)",
        .sizes = "any even N",
        .limits = "ten times slower"}};
 }

@@ -20,10 +20,9 @@ std::string to_string(Engine engine);
 /// The option --engine of everything that computes physics.
 Field engine_field(Engine& engine);
 
-/// The option --device: where data and arithmetic are, the CPU (`auto` too: no GPU has been
-/// measured yet) or the first NVIDIA GPU, `cuda`. It decides where the data goes, and where the
-/// data is, is computed: beyond the CPU by the reference engine, whatever --engine says. The result
-/// is the same to rounding.
+/// The option --device: where data and arithmetic are, the CPU (`auto` too) or the first NVIDIA
+/// GPU, `cuda`. It decides where the data goes, and where the data is, is computed: beyond the CPU
+/// by the reference engine, whatever --engine says. The result is the same to rounding.
 Field device_field(at::Device& device);
 
 /// Throws InvalidInput that says what is missing, the build or the GPU, where this program cannot

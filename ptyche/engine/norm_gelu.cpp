@@ -1,6 +1,7 @@
 #include "ptyche/engine/norm_gelu.h"
 
 #include <ATen/Parallel.h>
+#include <ATen/core/grad_mode.h>
 #include <torch/csrc/autograd/custom_function.h>
 
 #include <cmath>
@@ -8,6 +9,7 @@
 #include <vector>
 
 #include "ptyche/engine/cpu/kernels.h"
+#include "ptyche/engine/cuda/device_kernels.h"
 
 namespace ptyche {
 namespace {
@@ -232,6 +234,10 @@ struct NormGelu : torch::autograd::Function<NormGelu> {
   }
 };
 
+bool wants_gradient(const at::Tensor& x, const at::Tensor& weight) {
+  return at::GradMode::is_enabled() && (x.requires_grad() || weight.requires_grad());
+}
+
 bool has_kernels(const at::Tensor& x, const at::Tensor& weight) {
   const bool type = x.scalar_type() == at::kFloat || x.scalar_type() == at::kBFloat16;
   return x.is_cpu() && type && x.dim() == 4 && weight.scalar_type() == at::kFloat &&
@@ -242,6 +248,8 @@ bool has_kernels(const at::Tensor& x, const at::Tensor& weight) {
 
 at::Tensor group_norm_gelu(const at::Tensor& x, std::int64_t groups, const at::Tensor& weight,
                            const at::Tensor& bias, double eps) {
+  if (!wants_gradient(x, weight) && cuda::covers_group_norm_gelu(x, groups, weight))
+    return cuda::group_norm_gelu(x, groups, weight, bias, eps);
   if (!has_kernels(x, weight)) return at::gelu(at::group_norm(x, groups, weight, bias, eps));
   return NormGelu::apply(x, groups, weight, bias, eps);
 }

@@ -12,6 +12,7 @@
 #include "ptyche/data/array.h"
 #include "ptyche/data/probe.h"
 #include "ptyche/engine/cpu/buffers.h"
+#include "ptyche/engine/cuda/device_kernels.h"
 #include "ptyche/engine/reference/reference.h"
 
 namespace ptyche {
@@ -133,6 +134,9 @@ at::Tensor single_pattern_objects(const at::Tensor& probes, const at::Tensor& me
   check(probes, measured, mask, options);
   const at::NoGradGuard no_grad;
   const at::Tensor amplitudes = measured.to(c10::toRealValueType(probes.scalar_type()));
+  if (options.engine == Engine::fused && cuda::covers_single_pattern(probes))
+    return cuda::single_pattern_objects(probes, amplitudes, mask, options.steps,
+                                        options.regularisation, kSinglePatternFloor);
   if (options.engine == Engine::reference || !probes.is_cpu())
     return reference::single_pattern_objects(probes, amplitudes, mask, options);
   require_fused_covers(probes, probes.size(-1));

@@ -45,19 +45,21 @@ at::Tensor frames_to_see(const Model& model, const Scan& scan, const InferOption
 }  // namespace
 
 std::vector<Field> fields(InferOptions& options) {
-  return {{.name = "batch",
-           .target = &options.batch,
-           .unit = "patterns",
-           .help = "patterns at a time at inference; no influence on the image",
-           .range = {1, 1e6},
-           .aliases = {"batch-size", "torch-inference-batch-size"},
-           .affects_result = false},
-          {.name = "background",
-           .target = &options.background,
-           .help = "fitted background per detector pixel, where the model has none"},
-          device_field(options.device),
-          engine_field(options.engine),
-          precision_field(options.precision)};
+  return {
+      {.name = "batch",
+       .target = &options.batch,
+       .unit = "patterns",
+       .help = "patterns at a time at inference, 0 = 64, on a GPU up to 2048; no influence on the "
+               "image",
+       .range = {0, 1e6},
+       .aliases = {"batch-size", "torch-inference-batch-size"},
+       .affects_result = false},
+      {.name = "background",
+       .target = &options.background,
+       .help = "fitted background per detector pixel, where the model has none"},
+      device_field(options.device),
+      engine_field(options.engine),
+      precision_field(options.precision)};
 }
 
 Patches infer(const Model& model, const Scan& scan, const InferOptions& options) {
@@ -71,7 +73,9 @@ Patches infer(const Model& model, const Scan& scan, const InferOptions& options)
   // Whole groups at a time.
   const std::int64_t together = model.network->patterns_per_input();
   InferOptions how = options;
-  how.batch = std::max<std::int64_t>(options.batch / together, 1) * together;
+  const std::int64_t batch =
+      options.batch > 0 ? options.batch : patterns_at_once(scan.pattern_size(), options.device);
+  how.batch = std::max<std::int64_t>(batch / together, 1) * together;
   const Model lit = on_device(at_dose_of(scan, model), options.device);
   Patches found{.patches = scan.shared() && together == 1
                                ? patches_by_ranks(lit, scan, frames, how)

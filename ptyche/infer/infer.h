@@ -12,7 +12,7 @@
 namespace ptyche {
 
 struct InferOptions {
-  std::int64_t batch = 64;  ///< patterns at a time, >= 1; no influence on the result
+  std::int64_t batch = 0;  ///< patterns at a time, 0 = patterns_at_once; no influence on the result
   at::Tensor groups = {};  ///< (n, C) int64 frames that a network which looks at C patterns at once
                            ///< is shown; undefined = around every pattern, its nearest ones
   FrameUse frames = FrameUse::used;  ///< which patterns

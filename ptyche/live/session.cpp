@@ -61,6 +61,7 @@ std::vector<Field> fields(LiveOptions& options) {
 namespace {
 
 constexpr std::size_t kMessagesAtOnce = 256;
+constexpr std::int64_t kFramesAtOnce = 64;
 constexpr std::int64_t kQueueBytes = std::int64_t{256} << 20;
 constexpr double kPublishSeconds = 0.5;
 /// A snapshot of a large canvas takes long: never more than this share of the time.
@@ -88,7 +89,7 @@ class Session {
       : options_(options),
         background_options_(background),
         basis_(basis),
-        batch_(static_cast<std::size_t>(infer.batch)),
+        batch_(static_cast<std::size_t>(infer.batch > 0 ? infer.batch : kFramesAtOnce)),
         joiner_(folder, memory_for_frames(options) - memory_for_solver(options)),
         maker_(std::move(model), infer),
         board_(board),

@@ -26,7 +26,8 @@ namespace ptyche {
 
 namespace {
 
-constexpr std::int64_t kChunk = 64;  // patterns in the stem at a time; bounds its memory
+constexpr std::int64_t kChunk = 64;                           // patterns at a time; bounds memory
+constexpr std::int64_t kPixelsThere = std::int64_t{1} << 23;  // of patterns at a time on a GPU
 
 constexpr double kWorthSaying = 0.01;  // of a dose; calibration alone can give that much
 
@@ -233,6 +234,11 @@ at::Tensor position_fractions(const Scan& scan, const at::Tensor& frames) {
   return split_positions(positions, Interpolation::probe_fourier).rest;
 }
 
+std::int64_t patterns_at_once(std::int64_t pattern_size, at::Device device) {
+  if (device.is_cpu()) return kChunk;
+  return std::clamp(kPixelsThere / (pattern_size * pattern_size), kChunk, std::int64_t{2048});
+}
+
 at::Tensor input_channels(const Model& model, const Scan& scan, const at::Tensor& frames,
                           Engine engine) {
   require(scan.pattern_size() == model.pattern_size(),
@@ -240,10 +246,10 @@ at::Tensor input_channels(const Model& model, const Scan& scan, const at::Tensor
           scan.source(), model.pattern_size(), model.pattern_size(), scan.pattern_size(),
           scan.pattern_size());
   const at::NoGradGuard no_grad;
+  const std::int64_t chunk = patterns_at_once(scan.pattern_size(), scan.counts().device());
   std::vector<at::Tensor> chunks;
-  for (std::int64_t first = 0; first < frames.size(0); first += kChunk)
-    chunks.push_back(
-        channels_of_chunk(model, scan, frames.slice(0, first, first + kChunk), engine));
+  for (std::int64_t first = 0; first < frames.size(0); first += chunk)
+    chunks.push_back(channels_of_chunk(model, scan, frames.slice(0, first, first + chunk), engine));
   const at::Tensor all = chunks.size() == 1 ? chunks.front() : at::cat(chunks);
   return all.contiguous(at::MemoryFormat::ChannelsLast);
 }
@@ -267,10 +273,11 @@ bool processor_has_fast_bfloat16() {
 
 namespace {
 
-/// Looked up once: reading what the processor has takes as long as some layers.
-bool automatic_is_bfloat16() {
+/// GPUs are (Ampere and later). The processor is looked up once: reading what it has takes as long
+/// as some layers.
+bool automatic_is_bfloat16(at::Device device) {
   static const bool fast = processor_has_fast_bfloat16();
-  return fast;
+  return device.is_cuda() || (device.is_cpu() && fast);
 }
 
 }  // namespace
@@ -278,7 +285,7 @@ bool automatic_is_bfloat16() {
 Autocast::Autocast(Precision precision, at::Device device)
     : device_(device.type()),
       active_(precision == Precision::bfloat16 ||
-              (precision == Precision::automatic && device.is_cpu() && automatic_is_bfloat16())) {
+              (precision == Precision::automatic && automatic_is_bfloat16(device))) {
   if (!active_) return;
   at::autocast::set_autocast_enabled(device_, true);
   at::autocast::set_autocast_dtype(device_, at::kBFloat16);

@@ -120,6 +120,10 @@ void require_far_field(const Scan& scan);
 /// has moved them; else the scan as it is.
 Scan placed_by(const Model& model, const Scan& scan);
 
+/// How many patterns are worked on at a time: on the CPU those that stay near its caches, on
+/// another device as many as keep it busy.
+std::int64_t patterns_at_once(std::int64_t pattern_size, at::Device device);
+
 /// The network's input for `frames` (k) int64: (k, channels, N, N) float32, channels_last.
 /// Throws InvalidInput if the scan's pattern size is not the model's.
 at::Tensor input_channels(const Model& model, const Scan& scan, const at::Tensor& frames,

@@ -2,10 +2,12 @@
 
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/core/grad_mode.h>
+#include <c10/core/impl/LocalDispatchKeySet.h>
 
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <optional>
 
 #include "ptyche/core/random.h"
 #include "ptyche/data/array.h"
@@ -122,6 +124,9 @@ at::Tensor ConvolutionLadder::forward(at::Tensor x) {
 at::Tensor half_as_large(const at::Tensor& x) { return at::max_pool2d(x, 2); }
 
 at::Tensor twice_as_large(const at::Tensor& x) {
+  // On a GPU LibTorch's autocast would make float32 of it and of all that it is added to.
+  std::optional<c10::impl::ExcludeDispatchKeyGuard> as_it_is;
+  if (x.is_cuda()) as_it_is.emplace(c10::DispatchKey::AutocastCUDA);
   return at::upsample_nearest2d(x, {2 * x.size(2), 2 * x.size(3)});
 }
 

@@ -148,7 +148,10 @@ double ProjectionKernels::pie_sweep(std::span<const std::int64_t> order,
   if (!there_) return cpu::pie_sweep(*memory_, order, options);
   const at::Tensor patterns = at::tensor(at::IntArrayRef(order.data(), order.size()), at::kLong)
                                   .to(there_->object.device());
-  return reference::pie_sweep(*there_, patterns, batch_, options);
+  // A step costs the same there for 8 patterns and for some hundred: 64 steps a pass, as `ml`.
+  constexpr std::int64_t kSteps = 64, kMostTogether = 256;
+  const std::int64_t together = std::clamp(patterns.size(0) / kSteps, batch_, kMostTogether);
+  return reference::pie_sweep(*there_, patterns, together, options);
 }
 
 double ProjectionKernels::difference_map_sweep(const cpu::DifferenceMapOptions& options) {

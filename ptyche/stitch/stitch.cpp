@@ -1,194 +1,23 @@
 #include "ptyche/stitch/stitch.h"
 
-#include <ATen/Parallel.h>
 #include <ATen/core/grad_mode.h>
 
 #include <algorithm>
 #include <cmath>
-#include <complex>
 #include <limits>
 #include <vector>
 
 #include "ptyche/core/error.h"
 #include "ptyche/data/probe.h"
-#include "ptyche/group/make_groups.h"
 #include "ptyche/physics/canvas.h"
+#include "ptyche/stitch/synchronise.h"
 
 namespace ptyche {
 namespace {
 
-using Complex = std::complex<double>;
-
-constexpr std::int64_t kNeighbours = 16;  // enough to tie a scan together in every direction
-constexpr int kIterations = 1000;
-constexpr double kStill = 1e-10;  // change of a factor: all rounds left add less than 1e-7
-
-/// How patch `other` agrees with the one that owns the link.
-struct Link {
-  std::size_t other;
-  Complex agreement;
-};
-
-struct Corner {
-  std::int64_t row, col;
-};
-
-std::vector<Corner> as_corners(const at::Tensor& corners) {
-  std::vector<Corner> list;
-  const at::Tensor whole = corners.to(at::kLong).contiguous();
-  const auto* value = whole.data_ptr<std::int64_t>();
-  for (std::int64_t i = 0; i < whole.size(0); ++i) list.push_back({value[2 * i], value[2 * i + 1]});
-  return list;
-}
-
-/// Whether patches overlap by more than half in each direction.
-bool overlap_by_half(const Corner& a, const Corner& b, std::int64_t size) {
-  return std::max(std::abs(a.row - b.row), std::abs(a.col - b.col)) < size / 2;
-}
-
-/// sum over the overlap of conj(a) b, for patches whose corners differ by (down, right).
-Complex overlap_product(const std::complex<float>* a, const std::complex<float>* b,
-                        std::int64_t size, std::int64_t down, std::int64_t right) {
-  Complex sum = 0;
-  for (std::int64_t row = std::max<std::int64_t>(down, 0);
-       row < size + std::min<std::int64_t>(down, 0); ++row) {
-    std::complex<float> line = 0;
-    for (std::int64_t col = std::max<std::int64_t>(right, 0);
-         col < size + std::min<std::int64_t>(right, 0); ++col)
-      line += std::conj(a[row * size + col]) * b[(row - down) * size + col - right];
-    sum += Complex(line);
-  }
-  return sum;
-}
-
-/// overlap_product of patches `own` (k, N, N) with those of `all` (n, N, N) that lie `offset` (k,
-/// 2) px farther: (k) complex128, on any device.
-at::Tensor overlap_products(const at::Tensor& own, const at::Tensor& all, const at::Tensor& other,
-                            const at::Tensor& offset) {
-  const std::int64_t size = own.size(-1);
-  const auto along = [&](std::int64_t axis) {
-    return at::arange(size, offset.options()) - offset.select(1, axis).unsqueeze(1);
-  };
-  const at::Tensor row = along(0).unsqueeze(2), col = along(1).unsqueeze(1);
-  const at::Tensor inside = row.ge(0) * row.lt(size) * (col.ge(0) * col.lt(size));
-  const at::Tensor index =
-      (other.view({-1, 1, 1}) * size + row.clamp(0, size - 1)) * size + col.clamp(0, size - 1);
-  const at::Tensor theirs = all.view(-1).index_select(0, index.view(-1)).view_as(own);
-  return (own.conj() * theirs * inside).sum({1, 2}, false, at::kComplexDouble);
-}
-
-/// Of every patch (k) with each of its neighbours `near` (k, 1 + neighbours), itself the first:
-/// (k, neighbours) complex128 with the host.
-at::Tensor agreements(const at::Tensor& weighted, const at::Tensor& near,
-                      const at::Tensor& places) {
-  constexpr std::int64_t kAtOnce = 256;
-  const at::Tensor whole = places.to(at::kLong);
-  std::vector<at::Tensor> columns;
-  for (std::int64_t i = 1; i < near.size(1); ++i) {
-    const at::Tensor other = near.select(1, i).to(weighted.device());
-    const at::Tensor offset = whole.index_select(0, other) - whole;
-    std::vector<at::Tensor> parts;
-    for (std::int64_t first = 0; first < other.size(0); first += kAtOnce)
-      parts.push_back(overlap_products(weighted.slice(0, first, first + kAtOnce), weighted,
-                                       other.slice(0, first, first + kAtOnce),
-                                       offset.slice(0, first, first + kAtOnce)));
-    columns.push_back(at::cat(parts));
-  }
-  return at::stack(columns, 1).cpu();
-}
-
-/// links_between by LibTorch's operations.
-std::vector<std::vector<Link>> links_there(const at::Tensor& weighted, const at::Tensor& places) {
-  const std::vector<Corner> corners = as_corners(places.cpu());
-  const at::Tensor near = nearest_points(places.cpu().to(at::kDouble),
-                                         std::min<std::int64_t>(kNeighbours + 1, places.size(0)));
-  std::vector<std::vector<Link>> links(corners.size());
-  if (near.size(1) < 2) return links;
-  const at::Tensor found = agreements(weighted, near, places);
-  for (std::int64_t k = 0; k < near.size(0); ++k)
-    for (std::int64_t i = 1; i < near.size(1); ++i) {
-      const auto other = near[k][i].item<std::int64_t>();
-      const auto own = static_cast<std::size_t>(k), theirs = static_cast<std::size_t>(other);
-      if (overlap_by_half(corners[own], corners[theirs], weighted.size(1)))
-        links[own].push_back({theirs, Complex(found[k][i - 1].item().toComplexDouble())});
-    }
-  return links;
-}
-
-/// For every patch, how its neighbours' patches agree with it.
-std::vector<std::vector<Link>> links_between(const at::Tensor& weighted, const at::Tensor& places) {
-  if (!weighted.is_cpu()) return links_there(weighted, places);
-  const std::vector<Corner> corners = as_corners(places);
-  const at::Tensor nearest = nearest_points(
-      places.to(at::kDouble), std::min<std::int64_t>(kNeighbours + 1, places.size(0)));
-  const auto near = nearest.accessor<std::int64_t, 2>();
-  const std::int64_t size = weighted.size(1);
-  const auto* data =
-      reinterpret_cast<const std::complex<float>*>(weighted.data_ptr<c10::complex<float>>());
-  std::vector<std::vector<Link>> links(corners.size());
-  at::parallel_for(
-      0, static_cast<std::int64_t>(corners.size()), 1, [&](std::int64_t first, std::int64_t last) {
-        for (auto k = static_cast<std::size_t>(first); k < static_cast<std::size_t>(last); ++k)
-          for (std::int64_t i = 1; i < near.size(1); ++i) {
-            const auto other = static_cast<std::size_t>(near[static_cast<std::int64_t>(k)][i]);
-            if (!overlap_by_half(corners[k], corners[other], size)) continue;
-            const std::int64_t down = corners[other].row - corners[k].row;
-            const std::int64_t right = corners[other].col - corners[k].col;
-            const auto pixels = static_cast<std::size_t>(size * size);
-            links[k].push_back({other, overlap_product(data + k * pixels, data + other * pixels,
-                                                       size, down, right)});
-          }
-      });
-  return links;
-}
-
-/// One round: every factor turns its patch to the weighted mean of its neighbours. Returns the
-/// largest square of a factor's change.
-double turn(const std::vector<std::vector<Link>>& links, const std::vector<Complex>& factors,
-            std::vector<Complex>& next) {
-  constexpr std::int64_t kAtOnce = 256;
-  const auto round = [&](std::int64_t first, std::int64_t last, double most) {
-    for (auto k = static_cast<std::size_t>(first); k < static_cast<std::size_t>(last); ++k) {
-      Complex pull = 0;
-      for (const Link& link : links[k]) pull += link.agreement * factors[link.other];
-      const double power = std::norm(pull);
-      next[k] = power > 0 ? pull / std::sqrt(power) : factors[k];
-      most = std::max(most, std::norm(next[k] - factors[k]));
-    }
-    return most;
-  };
-  return at::parallel_reduce(0, static_cast<std::int64_t>(links.size()), kAtOnce, 0.0, round,
-                             [](double a, double b) { return std::max(a, b); });
-}
-
-}  // namespace
-
-at::Tensor synchronise(const at::Tensor& patches, const at::Tensor& weights,
-                       const at::Tensor& corners) {
-  const at::NoGradGuard no_grad;
-  const at::Tensor weighted = (patches * weights.sqrt()).to(at::kComplexFloat).contiguous();
-  const auto links = links_between(weighted, corners);
-  std::vector<Complex> factors(links.size(), 1);
-  std::vector<Complex> next(links.size());
-  for (int iteration = 0; iteration < kIterations; ++iteration) {
-    const double moved = turn(links, factors, next);
-    factors.swap(next);
-    if (moved < kStill * kStill) break;
-  }
-  Complex mean = 0;
-  for (const Complex& factor : factors) mean += factor;
-  const Complex back = std::abs(mean) > 0 ? std::conj(mean) / std::abs(mean) : 1;
-  at::Tensor unit = at::empty({static_cast<std::int64_t>(factors.size())}, at::kComplexFloat);
-  auto* out = unit.data_ptr<c10::complex<float>>();
-  for (const Complex& factor : factors)
-    *out++ = c10::complex<float>(c10::complex<double>(factor * back));
-  return unit.to(patches.device());
-}
-
-namespace {
-
 constexpr std::int64_t kMargin = 2;
-constexpr std::int64_t kBatchPatches = 256;
+constexpr std::int64_t kBatchPatches = 256;                   // on the CPU
+constexpr std::int64_t kPixelsThere = std::int64_t{1} << 22;  // on a GPU, of a batch
 
 /// Where patches first..last lie on the canvas; under probe_fourier on whole pixels, the probe
 /// takes the rest.
@@ -231,8 +60,12 @@ struct PatchBatch {
 template <class Work>
 void each_batch(const Patches& patches, const Reconstruction& canvas, const Work& work) {
   const std::int64_t count = patches.patches.size(0);
-  for (std::int64_t first = 0; first < count; first += kBatchPatches) {
-    const std::int64_t last = std::min(first + kBatchPatches, count);
+  const std::int64_t at_once =
+      patches.patches.is_cpu()
+          ? kBatchPatches
+          : std::max(kPixelsThere / patches.patches[0].numel(), std::int64_t{16});
+  for (std::int64_t first = 0; first < count; first += at_once) {
+    const std::int64_t last = std::min(first + at_once, count);
     const CanvasLayout layout = layout_of(patches, canvas, first, last);
     work({first, patches.patches.slice(0, first, last), layout, weights_of(patches, layout)});
   }

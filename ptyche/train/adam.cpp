@@ -14,6 +14,16 @@ AdamState new_adam_state(const std::vector<at::Tensor>& parameters) {
   return state;
 }
 
+namespace {
+
+/// LibTorch's kernel for GPUs wants the strides of lengths of 1 to be the same, too.
+at::Tensor laid_out_as(const at::Tensor& parameter, const at::Tensor& gradient) {
+  if (gradient.strides() == parameter.strides()) return gradient;
+  return at::empty_like(parameter).copy_(gradient);
+}
+
+}  // namespace
+
 void adam_step(const std::vector<at::Tensor>& parameters, AdamState& state, double learning_rate,
                const AdamOptions& options) {
   const at::NoGradGuard no_grad;
@@ -21,12 +31,13 @@ void adam_step(const std::vector<at::Tensor>& parameters, AdamState& state, doub
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     if (!parameters[i].grad().defined()) continue;
     values.push_back(parameters[i]);
-    gradients.push_back(parameters[i].grad());
+    gradients.push_back(laid_out_as(parameters[i], parameters[i].grad()));
     mean.push_back(state.mean[i]);
     variance.push_back(state.variance[i]);
-    steps.push_back(state.steps[i].add_(1));
+    steps.push_back(state.steps[i]);
   }
   if (values.empty()) return;
+  at::_foreach_add_(steps, 1);
   at::_fused_adam_(values, gradients, mean, variance, {}, steps, learning_rate, options.beta1,
                    options.beta2, /*weight_decay=*/0, options.epsilon, /*amsgrad=*/false,
                    /*maximize=*/false);
@@ -35,14 +46,12 @@ void adam_step(const std::vector<at::Tensor>& parameters, AdamState& state, doub
 
 double clip_gradients(const std::vector<at::Tensor>& parameters, double limit) {
   const at::NoGradGuard no_grad;
-  std::vector<at::Tensor> norms;
+  std::vector<at::Tensor> gradients;
   for (const at::Tensor& parameter : parameters)
-    if (parameter.grad().defined()) norms.push_back(parameter.grad().norm());
-  if (norms.empty()) return 0;
-  const double norm = at::stack(norms).norm().item<double>();
-  if (norm > limit)
-    for (const at::Tensor& parameter : parameters)
-      if (parameter.grad().defined()) parameter.grad().mul_(limit / norm);
+    if (parameter.grad().defined()) gradients.push_back(parameter.grad());
+  if (gradients.empty()) return 0;
+  const double norm = at::stack(at::_foreach_norm(gradients)).norm().item<double>();
+  if (norm > limit) at::_foreach_mul_(gradients, limit / norm);
   return norm;
 }
 

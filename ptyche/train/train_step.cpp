@@ -124,7 +124,7 @@ BatchLoss loss_of(const at::Tensor& patches, const ScanState& state, const Canva
 
 void average(std::vector<at::Tensor>& means, const std::vector<at::Tensor>& values, double weight) {
   const at::NoGradGuard no_grad;
-  for (std::size_t i = 0; i < means.size(); ++i) means[i].lerp_(values[i], 1 - weight);
+  if (!means.empty()) at::_foreach_lerp_(means, values, 1 - weight);
 }
 
 /// Share of the old average that is kept: little at first, so that the start is forgotten.

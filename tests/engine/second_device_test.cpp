@@ -1,9 +1,13 @@
 // The reference engine on a device that is not the CPU.
 #include "tests/support/second_device.h"
 
+#include <ATen/core/grad_mode.h>
 #include <gtest/gtest.h>
 
+#include <utility>
+
 #include "ptyche/engine/loss.h"
+#include "ptyche/engine/norm_gelu.h"
 #include "ptyche/engine/prediction.h"
 #include "ptyche/engine/single_pattern.h"
 #include "tests/support/loss_cases.h"
@@ -44,11 +48,12 @@ TEST(SecondDeviceLoss, IsThatOfTheCpuWithItsGradients) {
             .kind = LossKind::amplitude_absolute, .half_merged = true, .merge_floor = 0.001}}) {
     const LossBatch batch = make_batch(of);
     const double mismatch = largest_mismatch(answers(of, there(batch)), answers(of, batch));
-    EXPECT_LT(mismatch, kSame) << to_string(of);
+    EXPECT_LT(mismatch, allowed(kSame)) << to_string(of);
   }
 }
 
 TEST(SecondDeviceLoss, GoesThereOnceAndComesBackAsNumbers) {
+  if (!counts_transfers()) GTEST_SKIP() << "transfers to a GPU are not counted";
   const LossCase of;
   const LossBatch batch = there(make_batch(of));
   const TransferCounts before = transfers();
@@ -66,7 +71,38 @@ TEST(SecondDeviceSinglePattern, GivesTheObjectsOfTheCpu) {
   const at::Tensor found =
       single_pattern_objects(there(probes), there(amplitudes), there(mask), options);
   EXPECT_EQ(found.device(), second_device());
-  EXPECT_LT((found.cpu() - here).abs().max().item<double>(), kSame);
+  EXPECT_LT((found.cpu() - here).abs().max().item<double>(), allowed(kSame));
+}
+
+/// What a GPU's own kernels cover, which in float differs from the CPU by rounding alone.
+TEST(SecondDeviceSinglePattern, OfTheUsualSizeGivesTheObjectsOfTheCpu) {
+  at::manual_seed(3);
+  const at::Tensor probes = at::randn({5, 1, 64, 64}, at::kComplexFloat) + 0.1;
+  const at::Tensor amplitudes = 3 * at::rand({5, 64, 64});
+  const at::Tensor mask = at::rand({64, 64}).gt(0.1);
+  const SinglePatternOptions options{.steps = {1, 2, 5}};
+  const at::Tensor here = single_pattern_objects(probes, amplitudes, mask, options);
+  const at::Tensor found =
+      single_pattern_objects(there(probes), there(amplitudes), there(mask), options);
+  EXPECT_LT((found.cpu() - here).norm().item<double>(), 1e-4 * here.norm().item<double>());
+}
+
+TEST(SecondDeviceNormGelu, GivesTheFeaturesOfTheCpu) {
+  const at::NoGradGuard no_grad;
+  at::manual_seed(4);
+  for (const std::int64_t features : {8, 24, 64})
+    for (const auto& [type, rounding] :
+         {std::pair{at::kFloat, 1e-5}, std::pair{at::kBFloat16, 1e-2}}) {
+      const at::Tensor x =
+          (2 + at::randn({3, features, 9, 11})).to(type).contiguous(at::MemoryFormat::ChannelsLast);
+      const at::Tensor weight = at::randn({features}), bias = at::randn({features});
+      const at::Tensor here = group_norm_gelu(x, 8, weight, bias, 1e-5).to(at::kFloat);
+      const at::Tensor found = group_norm_gelu(there(x), 8, there(weight), there(bias), 1e-5);
+      EXPECT_EQ(found.scalar_type(), type);
+      EXPECT_LT((found.cpu().to(at::kFloat) - here).norm().item<double>(),
+                rounding * here.norm().item<double>())
+          << features;
+    }
 }
 
 TEST(SecondDevicePrediction, GivesTheCountsOfTheCpu) {
@@ -78,7 +114,8 @@ TEST(SecondDevicePrediction, GivesTheCountsOfTheCpu) {
     const at::Tensor here = expected_intensity(object, probe, places, how, {}, FarField{});
     const at::Tensor found =
         expected_intensity(there(object), there(probe), there(places), how, {}, FarField{});
-    EXPECT_LT((found.cpu() - here).abs().max().item<double>(), kSame * here.max().item<double>());
+    EXPECT_LT((found.cpu() - here).abs().max().item<double>(),
+              allowed(kSame) * here.max().item<double>());
   }
 }
 

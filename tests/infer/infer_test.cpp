@@ -113,9 +113,9 @@ TEST(Infer, TakesOnlyPatternsOfTheUseAskedFor) {
   EXPECT_THROW(infer(model, scan, {.batch = 3, .frames = FrameUse::unseen}), InvalidInput);
 }
 
-TEST(Infer, RefusesAnEmptyBatch) {
+TEST(Infer, RefusesABatchOfLessThanNothing) {
   const Scan scan = small_scan();
-  EXPECT_THROW(infer(trained_model(scan), scan, {.batch = 0}), InvalidInput);
+  EXPECT_THROW(infer(trained_model(scan), scan, {.batch = -1}), InvalidInput);
 }
 
 TEST(Infer, TheSameObjectAtTenTimesThePhotonsGivesTheSamePatches) {

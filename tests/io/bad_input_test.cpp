@@ -6,6 +6,7 @@
 
 #include "ptyche/storage/arrays.h"
 #include "tests/io/scan_files.h"
+#include "tests/support/shared.h"
 
 namespace ptyche {
 namespace {

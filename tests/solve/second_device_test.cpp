@@ -38,14 +38,15 @@ TEST_P(OnTheSecondDevice, ASolverFindsWhatItFindsOnTheCpu) {
   options.device = second_device();
   const Reconstruction found = solve(scan, {}, options).image;
   EXPECT_TRUE(found.object.is_cpu());
-  EXPECT_LT(off_by(found.object, here.object), 1e-6);
-  EXPECT_LT(off_by(found.probe, here.probe), 1e-5);
-  EXPECT_LT(off_by(found.background, here.background), 1e-5);
-  EXPECT_LT((found.positions - here.positions).abs().max().item<double>(), 1e-6);
-  EXPECT_LT(off_by(found.intensities, here.intensities), 1e-6);
+  EXPECT_LT(off_by(found.object, here.object), allowed(1e-6));
+  EXPECT_LT(off_by(found.probe, here.probe), allowed(1e-5));
+  EXPECT_LT(off_by(found.background, here.background), allowed(1e-5));
+  EXPECT_LT((found.positions - here.positions).abs().max().item<double>(), allowed(1e-6));
+  EXPECT_LT(off_by(found.intensities, here.intensities), allowed(1e-6));
 }
 
 TEST_P(OnTheSecondDevice, TheCountsGoThereOnce) {
+  if (!counts_transfers()) GTEST_SKIP() << "transfers to a GPU are not counted";
   const Scan scan = small_scan();
   SolverOptions options = everything(GetParam());
   options.device = second_device();
@@ -73,7 +74,7 @@ TEST_P(OnTheSecondDevice, ARunGoesOnFromItsCheckpoint) {
   const SolveResult rest = solve(scan, {}, options, {.checkpoint = file, .resume = true});
   std::filesystem::remove(file);
   EXPECT_EQ(rest.end, ChainEnd::done);
-  EXPECT_LT(off_by(rest.image.object, whole), 1e-6);
+  EXPECT_LT(off_by(rest.image.object, whole), allowed(1e-6));
 }
 
 INSTANTIATE_TEST_SUITE_P(Solvers, OnTheSecondDevice,
@@ -105,8 +106,8 @@ TEST_P(ProjectionOnTheSecondDevice, FindsWhatTheKernelsFind) {
   const Reconstruction here = solve(scan, {}, options).image;
   options.device = second_device();
   const Reconstruction found = solve(scan, {}, options).image;
-  EXPECT_LT(off_by(found.object, here.object), 1e-4);
-  EXPECT_LT(off_by(found.probe, here.probe), 1e-4);
+  EXPECT_LT(off_by(found.object, here.object), allowed(1e-4));
+  EXPECT_LT(off_by(found.probe, here.probe), allowed(1e-4));
 }
 
 INSTANTIATE_TEST_SUITE_P(

@@ -5,6 +5,7 @@
 
 #include "ptyche/core/error.h"
 #include "ptyche/physics/canvas.h"
+#include "ptyche/stitch/synchronise.h"
 #include "tests/support/checks.h"
 #include "tests/support/small_scan.h"
 
@@ -67,6 +68,21 @@ TEST(Stitch, BringsPatchesOfAnyPhaseToOne) {
   const at::Tensor a = turned.masked_select(lit), b = straight.masked_select(lit);
   const at::Tensor phase = (a.conj() * b).sum();
   EXPECT_LT(relative_difference(a * (phase / phase.abs()), b), 1e-4);
+}
+
+// Rounds over neighbours alone would take millions: what one end says travels a few patches a
+// round.
+TEST(Synchronise, BringsTheEndsOfALongLineToOnePhase) {
+  constexpr std::int64_t kPatches = 3000, kSize = 8;
+  at::manual_seed(3);
+  const at::Tensor line = at::arange(kPatches, at::kDouble);
+  // Slow waves, which neighbours hardly see, and a little of each patch's own.
+  const at::Tensor angle = 3 * (line * 0.002).sin() + 0.3 * at::rand({kPatches}, at::kDouble);
+  const at::Tensor turned = at::polar(at::ones_like(angle), angle).to(at::kComplexFloat);
+  const at::Tensor patches = turned.view({-1, 1, 1}).expand({-1, kSize, kSize});
+  const at::Tensor corners = at::stack({at::zeros_like(line), 2 * line}, 1);
+  const at::Tensor together = synchronise(patches, at::ones({kSize, kSize}), corners) * turned;
+  EXPECT_LT((together - together.mean()).abs().max().item<double>(), 1e-5);
 }
 
 TEST(Stitch, IsOneWhereNoPatchLies) {

@@ -8,7 +8,7 @@
 namespace ptyche::reference {
 namespace {
 
-constexpr std::int64_t kWavesAtOnce = 64;  // patterns of the difference map
+constexpr std::int64_t kWavesAtOnce = 256;  // patterns of the difference map
 constexpr double kTiny = 1e-30;
 
 /// Patches and probes of some patterns, and where these lie.
