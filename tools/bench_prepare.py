@@ -502,8 +502,9 @@ TOLD_WITHOUT_PROBE = ("zero frequency at the corner", "centre off by 3.6 px", "a
 
 def without_probe(folder, half):
     """The scans of bench_probes that are not larger than 128 pixels: name, counts per pattern, Scan."""
+    of_probes = {"report": "report", "fourth": "later"}.get(half, "tune")
     for which in ("plain", "hard"):
-        for each in bench_probes.table("report" if half == "report" else "tune", which):
+        for each in bench_probes.table(of_probes, which):
             if each["N"] <= 128:
                 z = np.load(bench_probes.make(each, folder)[1])
                 yield each["name"], each["photons"], Scan(z["diffraction"].astype(np.int32),

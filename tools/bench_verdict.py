@@ -24,7 +24,7 @@ import numpy as np
 import bench_defaults
 from bench_lines import ROOT, STAR, cleared
 
-SEEDS = {"tune": 1404, "report": 1505, "fresh": 1606, "last": 1707, "next": 1808, "after": 1909}
+SEEDS = {"tune": 1404, "report": 1505, "fresh": 1606, "last": 1707, "next": 1808, "after": 1909, "newest": 2010}
 PLACES = ("entry_1/data_1/translation", "entry_1/sample_1/geometry_1/translation")
 COUNTS = "entry_1/data_1/data"
 PROBE = "entry_1/instrument_1/source_1/illumination"

@@ -21,6 +21,7 @@ struct Geometry {
   std::int64_t size = 0, modes = 0, patterns = 0;
   std::int64_t rows = 0, cols = 0;  ///< of the object
   bool moved_probe = false;         ///< probe_fourier
+  bool two_bytes = false;           ///< counts are whole numbers below 65536, and kept as such
   const T* probe = nullptr;         ///< (modes, N, N, 2)
   const bool* mask = nullptr;       ///< (N, N)
   const T* transfer = nullptr;      ///< as KernelContext's
@@ -48,6 +49,9 @@ struct ProjectionMemory {
   void store_object(T* to) const;
   void store_probe(T* to);
 
+  /// Those of a pattern, put into the thread's scratch where they are kept as counts.
+  const T* amplitudes_of(std::int64_t pattern, const ThreadScratch<T>& own) const;
+
   std::int64_t plane() const { return context.size * context.stride; }
   /// Numbers of all modes' planes: of a probe, and of the exit waves of one pattern.
   std::int64_t mode_numbers() const { return 2 * context.modes * plane(); }
@@ -57,11 +61,12 @@ struct ProjectionMemory {
   KernelContext<T> context;              ///< with the probe
   std::vector<PatchPosition> positions;  ///< (patterns)
   Scratch<T> memory, pattern_memory;
-  T* amplitudes = nullptr;     ///< (patterns) planes at the detector
-  T* waves = nullptr;          ///< (patterns, modes, 2) row-major planes
-  std::vector<double> misfit;  ///< (patterns) of the last pass, for those that ask
-  std::vector<double> noise;   ///< (patterns) the misfit that photon noise alone leaves
-  Planes<T> object, sums;      ///< sums over patterns: re, im, weight
+  T* amplitudes = nullptr;          ///< (patterns) planes at the detector, or instead of them:
+  std::uint16_t* counts = nullptr;  ///< their squares, with Geometry::two_bytes
+  T* waves = nullptr;               ///< (patterns, modes, 2) row-major planes
+  std::vector<double> misfit;       ///< (patterns) of the last pass, for those that ask
+  std::vector<double> noise;        ///< (patterns) the misfit that photon noise alone leaves
+  Planes<T> object, sums;           ///< sums over patterns: re, im, weight
   std::deque<ThreadScratch<T>> threads;
   std::vector<PatternUpdate<T>> updates;  ///< (batch)
 

@@ -47,6 +47,16 @@ std::vector<cpu::PatchPosition> positions_of(const SolverProblem& problem,
   return positions;
 }
 
+/// Whether the counts are kept in two bytes, whose roots are taken anew in each pass: where four
+/// would be much memory. A pass is some percent slower then.
+bool fit_two_bytes(const SolverProblem& problem) {
+  constexpr double kMuchMemory = 64e6;
+  const at::ScalarType type = problem.scan.counts().scalar_type();
+  const double bytes = static_cast<double>(problem.patterns()) * sizeof(float) *
+                       static_cast<double>(problem.pattern_size() * problem.pattern_size());
+  return (type == at::kByte || type == at::kShort) && bytes > kMuchMemory;
+}
+
 cpu::Geometry<float> geometry_of(const SolverProblem& problem, const at::Tensor& object,
                                  const at::Tensor& probe, const at::Tensor& transfer) {
   cpu::Geometry<float> geometry;
@@ -59,6 +69,7 @@ cpu::Geometry<float> geometry_of(const SolverProblem& problem, const at::Tensor&
   geometry.probe = numbers(probe);
   geometry.mask = numbers<bool>(problem.mask);
   geometry.transfer = transfer.defined() ? numbers(transfer) : nullptr;
+  geometry.two_bytes = fit_two_bytes(problem);
   return geometry;
 }
 
@@ -70,10 +81,11 @@ bool fits(const cpu::ProjectionMemory<float>& memory, const SolverState& state) 
 }  // namespace
 
 void require_projection_memory(std::int64_t patterns, std::int64_t size, std::int64_t modes,
-                               bool keep_waves) {
-  const std::int64_t numbers_per_pixel = keep_waves ? 1 + 2 * modes : 1;
-  const double needed = static_cast<double>(patterns) * static_cast<double>(size * size) *
-                        static_cast<double>(numbers_per_pixel * sizeof(float));
+                               bool keep_waves, bool two_bytes) {
+  const double bytes_of_pixel =
+      (two_bytes ? 2 : 4) + (keep_waves ? 8 * static_cast<double>(modes) : 0);
+  const double needed =
+      static_cast<double>(patterns) * static_cast<double>(size * size) * bytes_of_pixel;
   require_room(needed,
                fmt::format("{} of {} patterns of {} x {} pixels with {} probe modes",
                            keep_waves ? "exit waves and amplitudes" : "the amplitudes", patterns,
@@ -95,7 +107,8 @@ void ProjectionKernels::renew(const SolverProblem& problem, const SolverState& s
   at::Tensor transfer = detector_transfer(problem.pattern_size(), problem.propagation);
   if (transfer.defined()) transfer = transfer.to(at::kComplexFloat);
   const cpu::Geometry<float> geometry = geometry_of(problem, object, probe, transfer);
-  require_projection_memory(geometry.patterns, geometry.size, geometry.modes, keep_waves_);
+  require_projection_memory(geometry.patterns, geometry.size, geometry.modes, keep_waves_,
+                            geometry.two_bytes);
   const auto threads = static_cast<int>(std::min<std::int64_t>(at::get_num_threads(), kMaxThreads));
   memory_ = std::make_unique<cpu::ProjectionMemory<float>>(geometry, numbers(object), keep_waves_,
                                                            batch_, threads);

@@ -12,10 +12,10 @@
 
 namespace ptyche {
 
-/// Throws InvalidInput that names the need where amplitudes, and with keep_waves the exit waves, of
-/// so many patterns do not fit into the memory that is free now.
+/// Throws InvalidInput that names the need where amplitudes (or counts of two bytes), and with
+/// keep_waves the exit waves, of so many patterns do not fit into the memory that is free now.
 void require_projection_memory(std::int64_t patterns, std::int64_t size, std::int64_t modes,
-                               bool keep_waves);
+                               bool keep_waves, bool two_bytes = false);
 
 /// The engine's state of one solver, kept from pass to pass with the amplitudes that it holds.
 class ProjectionKernels {

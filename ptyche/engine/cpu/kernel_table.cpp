@@ -23,6 +23,8 @@ constexpr Kernels<T> make_kernels(const char* name) {
           .single_patch_forward = &single_patch_forward<T>,
           .single_patch_backward = &single_patch_backward<T>,
           .load_amplitudes = &load_amplitudes<T>,
+          .pack_counts = &pack_counts<T>,
+          .unpack_amplitudes = &unpack_amplitudes<T>,
           .pie = &pie<T>,
           .difference_map_step = &difference_map_step<T>,
           .sum_probe = &sum_probe<T>,

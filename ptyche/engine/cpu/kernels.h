@@ -261,6 +261,8 @@ struct Kernels {
 
   /// Counts (N, N) in FFT order -> their square roots, at the detector.
   void (*load_amplitudes)(const KernelContext<T>&, const T* counts, T* to) = nullptr;
+  void (*pack_counts)(const KernelContext<T>&, const T* amplitudes, std::uint16_t* to) = nullptr;
+  void (*unpack_amplitudes)(const KernelContext<T>&, const std::uint16_t* counts, T* to) = nullptr;
   /// ePIE and rPIE: the update of one pattern.
   void (*pie)(const KernelContext<T>&, const PatchPosition&, const T* amplitudes,
               const Planes<T>& object, const PieStep<T>&, ThreadScratch<T>&,

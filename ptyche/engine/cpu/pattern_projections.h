@@ -29,6 +29,25 @@ void load_amplitudes(const KernelContext<T>& context, const T* counts, T* to) {
     store(to + i, root<T>(load(to + i)));
 }
 
+/// Amplitudes (a plane at the detector) -> the whole numbers whose roots they are, below 65536.
+template <class T>
+void pack_counts(const KernelContext<T>& context, const T* amplitudes, std::uint16_t* to) {
+  for (std::int64_t i = 0; i < context.size * context.stride; ++i)
+    to[i] = amplitudes[i] > 0  // not under the mask, where anything may stand
+                ? static_cast<std::uint16_t>(
+                      static_cast<std::int32_t>(amplitudes[i] * amplitudes[i] + T(0.5)))
+                : std::uint16_t{0};
+}
+
+/// The way back: the same roots to the last bit.
+template <class T>
+void unpack_amplitudes(const KernelContext<T>& context, const std::uint16_t* counts, T* to) {
+  for (std::int64_t i = 0; i < context.size * context.stride; ++i)
+    to[i] = static_cast<T>(static_cast<std::int32_t>(counts[i]));
+  for (std::int64_t i = 0; i < context.size * context.stride; i += kLanes<T>)
+    store(to + i, root<T>(load(to + i)));
+}
+
 /// sqrt(n / I) - 1 where pixels count, else 0, and the misfit of the amplitudes.
 template <class T>
 inline Vector<T> amplitude_excess(const KernelContext<T>& context, Vector<T> intensity, T factor,

@@ -24,7 +24,8 @@ template <class T>
 std::int64_t pattern_numbers(const KernelContext<T>& context, const Geometry<T>& geometry,
                              bool keep_waves) {
   const std::int64_t plane = context.size * context.stride;
-  return geometry.patterns * plane * (keep_waves ? 1 + 2 * context.modes : 1);
+  const std::int64_t counts = geometry.two_bytes ? plane / 2 : plane;  // of four bytes
+  return geometry.patterns * (counts + (keep_waves ? 2 * context.modes * plane : 0));
 }
 
 }  // namespace
@@ -39,7 +40,10 @@ ProjectionMemory<T>::ProjectionMemory(const Geometry<T>& geometry, const T* obje
       pattern_memory(pattern_numbers(context, geometry, keep_waves)) {
   context.floor = static_cast<T>(kProjectionFloor);
   context.load_mask(geometry.mask);
-  amplitudes = pattern_memory.take(geometry.patterns * plane());
+  if (geometry.two_bytes)
+    counts = reinterpret_cast<std::uint16_t*>(pattern_memory.take(geometry.patterns * plane() / 2));
+  else
+    amplitudes = pattern_memory.take(geometry.patterns * plane());
   if (keep_waves) waves = pattern_memory.take(geometry.patterns * mode_numbers());
   take_canvases(geometry.rows, geometry.cols);
   for (int thread = 0; thread < thread_count; ++thread) threads.emplace_back(context).clear();
@@ -67,11 +71,26 @@ void ProjectionMemory<T>::take_update() {
 }
 
 template <class T>
-void ProjectionMemory<T>::load_counts(std::int64_t first, std::int64_t count, const T* counts) {
+void ProjectionMemory<T>::load_counts(std::int64_t first, std::int64_t count, const T* from) {
 #pragma omp parallel for num_threads(thread_count())
-  for (std::int64_t i = 0; i < count; ++i)
-    kernels.load_amplitudes(context, counts + i * context.size * context.size,
-                            amplitudes + (first + i) * plane());
+  for (std::int64_t i = 0; i < count; ++i) {
+    const T* const pattern = from + i * context.size * context.size;
+    if (!counts) {
+      kernels.load_amplitudes(context, pattern, amplitudes + (first + i) * plane());
+      continue;
+    }
+    T* const roots = threads[static_cast<std::size_t>(omp_get_thread_num())].counts;
+    kernels.load_amplitudes(context, pattern, roots);
+    kernels.pack_counts(context, roots, counts + (first + i) * plane());
+  }
+}
+
+template <class T>
+const T* ProjectionMemory<T>::amplitudes_of(std::int64_t pattern,
+                                            const ThreadScratch<T>& own) const {
+  if (!counts) return amplitudes + pattern * plane();
+  kernels.unpack_amplitudes(context, counts + pattern * plane(), own.counts);
+  return own.counts;
 }
 
 template <class T>
@@ -187,7 +206,7 @@ void do_batch(ProjectionMemory<float>& state, std::span<const std::int64_t> patt
     const std::int64_t pattern = patterns[static_cast<std::size_t>(i)];
     PatternUpdate<float>& update = state.updates[static_cast<std::size_t>(i)];
     state.kernels.pie(state.context, state.positions[static_cast<std::size_t>(pattern)],
-                      state.amplitudes + pattern * state.plane(), state.object, how, own, update);
+                      state.amplitudes_of(pattern, own), state.object, how, own, update);
     misfit[i] = update.misfit;
   }
   const ObjectStep<float> step{static_cast<float>(options.object_step),
@@ -233,7 +252,8 @@ void measure_noise(ProjectionMemory<float>& state) {
   state.noise.assign(state.positions.size(), 0);
 #pragma omp parallel for num_threads(state.thread_count())
   for (std::int64_t pattern = 0; pattern < patterns; ++pattern) {
-    const float* amplitudes = state.amplitudes + pattern * state.plane();
+    const float* amplitudes =
+        state.amplitudes_of(pattern, state.threads[static_cast<std::size_t>(omp_get_thread_num())]);
     std::int64_t counted = 0;
     for (std::int64_t i = 0; i < state.plane(); ++i)
       counted += amplitudes[i] > 0 && state.context.mask[i] > 0 ? 1 : 0;
@@ -257,10 +277,9 @@ void do_batch(ProjectionMemory<float>& state, Patterns patterns,
     const auto at = static_cast<std::size_t>(pattern);
     DifferenceMapCoefficients<float> trusting = how;
     trusting.trust = within_noise ? trust(state.misfit[at], state.noise[at]) : 1.0F;
-    state.kernels.difference_map_step(state.context, state.positions[at],
-                                      state.amplitudes + pattern * state.plane(), state.object,
-                                      trusting, state.waves + pattern * state.mode_numbers(), own,
-                                      state.updates[i]);
+    state.kernels.difference_map_step(
+        state.context, state.positions[at], state.amplitudes_of(pattern, own), state.object,
+        trusting, state.waves + pattern * state.mode_numbers(), own, state.updates[i]);
     state.misfit[at] = state.updates[i].misfit;
   }
   const RowBlocks blocks = row_blocks(state, patterns);
