@@ -14,6 +14,7 @@ import os
 import pathlib
 import subprocess
 import sys
+import time
 
 import h5py
 import numpy as np
@@ -32,11 +33,21 @@ class Cost:
         pid = os.posix_spawn(command[0], [str(word) for word in command], os.environ,
                              file_actions=[(os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0),
                                            (os.POSIX_SPAWN_OPEN, 2, os.devnull, os.O_WRONLY, 0)])
-        _, status, usage = os.wait4(pid, 0)
+        self.memory = 0  # ru_maxrss begins with that of this program
+        while True:
+            try:
+                said = pathlib.Path(f"/proc/{pid}/status").read_text()
+                self.memory = max([self.memory, *(int(line.split()[1]) * 1024 for line in said.splitlines()
+                                                  if line.startswith("VmHWM"))])
+            except OSError:
+                pass
+            done, status, usage = os.wait4(pid, os.WNOHANG)
+            if done:
+                break
+            time.sleep(.01)
         if os.waitstatus_to_exitcode(status) not in (0, 4):
             sys.exit(f"{' '.join(map(str, command))}: exit code {os.waitstatus_to_exitcode(status)}")
         self.seconds = usage.ru_utime + usage.ru_stime
-        self.memory = usage.ru_maxrss * 1024
 
 
 def scan_of(options, patterns):

@@ -58,16 +58,18 @@ at::Tensor patches_by_batches(const Model& model, const Scan& scan, const at::Te
                               const InferOptions& options) {
   const at::NoGradGuard no_grad;
   const Autocast autocast(options.precision, options.device);
-  std::vector<at::Tensor> patches;
+  at::Tensor all;  // made once: all at the end out of those of batches would be twice the memory
   Progress progress("infer", frames.size(0), "patterns");
   for (std::int64_t first = 0; first < frames.size(0); first += options.batch) {
     if (interrupted()) throw Interrupted("stopped during inference; the model file is complete");
     const at::Tensor batch = frames.slice(0, first, first + options.batch);
-    patches.push_back(
-        patches_of(model, scan, batch, input_channels(model, scan, batch, options.engine)));
+    const at::Tensor own =
+        patches_of(model, scan, batch, input_channels(model, scan, batch, options.engine));
+    if (!all.defined()) all = at::empty({frames.size(0), own.size(1), own.size(2)}, own.options());
+    all.slice(0, first, first + batch.size(0)).copy_(own);
     progress.step(first + batch.size(0), first + batch.size(0), "");
   }
-  return at::cat(patches);
+  return all;
 }
 
 at::Tensor patches_by_ranks(const Model& model, const Scan& scan, const at::Tensor& frames,

@@ -46,16 +46,19 @@ bool overlap_by_half(const Corner& a, const Corner& b, std::int64_t size) {
   return std::max(std::abs(a.row - b.row), std::abs(a.col - b.col)) < size / 2;
 }
 
-/// sum over the overlap of conj(a) b, for patches whose corners differ by (down, right).
+/// sum over the overlap of conj(a) b, each times its weight's root, for patches whose corners
+/// differ by (down, right).
 Complex overlap_product(const std::complex<float>* a, const std::complex<float>* b,
-                        std::int64_t size, std::int64_t down, std::int64_t right) {
+                        const float* root, std::int64_t size, std::int64_t down,
+                        std::int64_t right) {
   Complex sum = 0;
   for (std::int64_t row = std::max<std::int64_t>(down, 0);
        row < size + std::min<std::int64_t>(down, 0); ++row) {
     std::complex<float> line = 0;
     for (std::int64_t col = std::max<std::int64_t>(right, 0);
          col < size + std::min<std::int64_t>(right, 0); ++col)
-      line += std::conj(a[row * size + col]) * b[(row - down) * size + col - right];
+      line += root[row * size + col] * root[(row - down) * size + col - right] *
+              (std::conj(a[row * size + col]) * b[(row - down) * size + col - right]);
     sum += Complex(line);
   }
   return sum;
@@ -63,48 +66,52 @@ Complex overlap_product(const std::complex<float>* a, const std::complex<float>*
 
 /// overlap_product of patches `own` (k, N, N) with those of `all` (n, N, N) that lie `offset` (k,
 /// 2) px farther: (k) complex128, on any device.
-at::Tensor overlap_products(const at::Tensor& own, const at::Tensor& all, const at::Tensor& other,
-                            const at::Tensor& offset) {
+at::Tensor overlap_products(const at::Tensor& own, const at::Tensor& all, const at::Tensor& roots,
+                            const at::Tensor& other, const at::Tensor& offset) {
   const std::int64_t size = own.size(-1);
   const auto along = [&](std::int64_t axis) {
     return at::arange(size, offset.options()) - offset.select(1, axis).unsqueeze(1);
   };
   const at::Tensor row = along(0).unsqueeze(2), col = along(1).unsqueeze(1);
   const at::Tensor inside = row.ge(0) * row.lt(size) * (col.ge(0) * col.lt(size));
-  const at::Tensor index =
-      (other.view({-1, 1, 1}) * size + row.clamp(0, size - 1)) * size + col.clamp(0, size - 1);
+  const at::Tensor pixel = row.clamp(0, size - 1) * size + col.clamp(0, size - 1);
+  const at::Tensor index = other.view({-1, 1, 1}) * (size * size) + pixel;
   const at::Tensor theirs = all.view(-1).index_select(0, index.view(-1)).view_as(own);
-  return (own.conj() * theirs * inside).sum({1, 2}, false, at::kComplexDouble);
+  const at::Tensor root = roots.reshape(-1).index_select(0, pixel.view(-1)).view_as(own) * roots;
+  return (own.conj() * theirs * (root * inside)).sum({1, 2}, false, at::kComplexDouble);
 }
 
 /// links_between by LibTorch's operations, on the device of the patches.
-Links links_there(const at::Tensor& weighted, const at::Tensor& near, const at::Tensor& places) {
+Links links_there(const at::Tensor& patches, const at::Tensor& roots, const at::Tensor& near,
+                  const at::Tensor& places) {
   constexpr std::int64_t kAtOnce = 256;
-  const at::Tensor whole = places.to(weighted.device(), at::kLong).contiguous();
-  const at::Tensor others = near.to(weighted.device());
-  if (cuda::has_kernels(weighted.device()))
-    return {others, cuda::overlap_products(weighted, whole, others)};
+  const at::Tensor whole = places.to(patches.device(), at::kLong).contiguous();
+  const at::Tensor others = near.to(patches.device());
+  if (cuda::has_kernels(patches.device()))
+    return {others, cuda::overlap_products(patches, roots, whole, others)};
   std::vector<at::Tensor> columns;
   for (std::int64_t i = 0; i < near.size(1); ++i) {
     const at::Tensor other = others.select(1, i).contiguous();
     const at::Tensor offset = whole.index_select(0, other) - whole;
     std::vector<at::Tensor> parts;
     for (std::int64_t first = 0; first < other.size(0); first += kAtOnce)
-      parts.push_back(overlap_products(weighted.slice(0, first, first + kAtOnce), weighted,
+      parts.push_back(overlap_products(patches.slice(0, first, first + kAtOnce), patches, roots,
                                        other.slice(0, first, first + kAtOnce),
                                        offset.slice(0, first, first + kAtOnce)));
-    const at::Tensor close = offset.abs().amax(1).lt(weighted.size(1) / 2);
+    const at::Tensor close = offset.abs().amax(1).lt(patches.size(1) / 2);
     columns.push_back(at::cat(parts) * close);
   }
   return {others, at::stack(columns, 1)};
 }
 
 /// The same by the processor.
-Links links_here(const at::Tensor& weighted, const at::Tensor& near, const at::Tensor& places) {
+Links links_here(const at::Tensor& patches, const at::Tensor& roots, const at::Tensor& near,
+                 const at::Tensor& places) {
   const std::vector<Corner> corners = as_corners(places);
-  const std::int64_t size = weighted.size(1), pixels = size * size, count = near.size(1);
+  const std::int64_t size = patches.size(1), pixels = size * size, count = near.size(1);
   const auto* data =
-      reinterpret_cast<const std::complex<float>*>(weighted.data_ptr<c10::complex<float>>());
+      reinterpret_cast<const std::complex<float>*>(patches.const_data_ptr<c10::complex<float>>());
+  const auto* root = roots.const_data_ptr<float>();
   const auto* other = near.const_data_ptr<std::int64_t>();
   Links links{near, at::zeros(near.sizes(), at::kComplexDouble)};
   auto* found = links.agreement.mutable_data_ptr<c10::complex<double>>();
@@ -114,7 +121,7 @@ Links links_here(const at::Tensor& weighted, const at::Tensor& near, const at::T
       const Corner &a = corners[static_cast<std::size_t>(own)],
                    &b = corners[static_cast<std::size_t>(other[i])];
       if (overlap_by_half(a, b, size))
-        found[i] = overlap_product(data + own * pixels, data + other[i] * pixels, size,
+        found[i] = overlap_product(data + own * pixels, data + other[i] * pixels, root, size,
                                    b.row - a.row, b.col - a.col);
     }
   });
@@ -122,13 +129,13 @@ Links links_here(const at::Tensor& weighted, const at::Tensor& near, const at::T
 }
 
 /// For every patch, how its neighbours' patches agree with it.
-Links links_between(const at::Tensor& weighted, const at::Tensor& places) {
+Links links_between(const at::Tensor& patches, const at::Tensor& roots, const at::Tensor& places) {
   const at::Tensor nearest = nearest_points(
       places.cpu().to(at::kDouble), std::min<std::int64_t>(kNeighbours + 1, places.size(0)));
   const at::Tensor near = nearest.slice(1, 1).contiguous();
   if (near.size(1) == 0) return {near, at::zeros(near.sizes(), at::kComplexDouble)};
-  return weighted.is_cpu() ? links_here(weighted, near, places)
-                           : links_there(weighted, near, places);
+  return patches.is_cpu() ? links_here(patches, roots, near, places)
+                          : links_there(patches, roots, near, places);
 }
 
 /// Patches, or blocks of them, and how they agree: those of node k are first[k] to first[k + 1].
@@ -376,8 +383,10 @@ std::vector<Complex> settled(const Level& level) {
 at::Tensor synchronise(const at::Tensor& patches, const at::Tensor& weights,
                        const at::Tensor& corners) {
   const at::NoGradGuard no_grad;
-  const at::Tensor weighted = (patches * weights.sqrt()).to(at::kComplexFloat).contiguous();
-  const std::vector<Complex> factors = settled(finest(links_between(weighted, corners), corners));
+  const at::Tensor known = patches.to(at::kComplexFloat).contiguous();
+  const at::Tensor roots = weights.sqrt().to(at::kFloat).contiguous();
+  const std::vector<Complex> factors =
+      settled(finest(links_between(known, roots, corners), corners));
   const Complex mean = std::accumulate(factors.begin(), factors.end(), Complex(0));
   const Complex back = std::abs(mean) > 0 ? std::conj(mean) / std::abs(mean) : 1;
   at::Tensor unit = at::empty({static_cast<std::int64_t>(factors.size())}, at::kComplexFloat);

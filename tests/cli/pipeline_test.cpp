@@ -277,7 +277,7 @@ TEST_F(Pipeline, AnImageByTheProgramsNetworkSaysHowSureItIsInProductScoresAndRep
   EXPECT_EQ(file_bytes(out("plain") + "/scores.json").find("trust"), std::string::npos);
 }
 
-TEST_F(Pipeline, AProbeThatInferKeepsBeginsTheNextSolveOfTheSameInstrument) {
+TEST_F(PipelineSlow, AProbeThatInferKeepsBeginsTheNextSolveOfTheSameInstrument) {
   setenv("PTYCHE_PROBES", out("kept").c_str(), 1);
   const std::string optics = " --energy 8000 --distance 2 --detector-pixel 75e-6";
   const std::string small = " --N 32 --frames 64 --step 3 --probe-diameter 12" + optics;

@@ -56,6 +56,8 @@ class VerdictCommand : public testing::Test {
   }
 };
 
+using VerdictCommandSlow = VerdictCommand;
+
 TEST_F(VerdictCommand, ComesFirstAndSaysGoodWithTheExpectedError) {
   const Outcome done = run("reconstruct", "scan.cxi", "good");
   EXPECT_EQ(done.code, 0) << done.error;
@@ -81,7 +83,7 @@ TEST_F(VerdictCommand, NoiseIsWrittenAndEndsWithCodeFour) {
   }
 }
 
-TEST_F(VerdictCommand, ARefinementThatFitsNoiseIsUndone) {
+TEST_F(VerdictCommandSlow, ARefinementThatFitsNoiseIsUndone) {
   const Scan scan = simulate(sample_options());
   ScanFields fields = scan.fields();
   const at::Tensor mean = 0.03 * scan.counts().to(at::kDouble).mean(0, true);

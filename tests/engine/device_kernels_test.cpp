@@ -74,16 +74,17 @@ TEST(DeviceKernels, OverlapProductsAreThoseOfTheOverlaps) {
   const at::Tensor corners = at::tensor({0, 0, 3, 5, -2, 4, 9, 1}, at::kLong).view({4, 2});
   const at::Tensor others =
       at::tensor({1, 2, 3, 2, 3, 0, 0, 3, 1, 1, 0, 2}, at::kLong).view({4, 3});
+  const at::Tensor roots = at::rand({kSize, kSize});
   at::Tensor found = at::full({4, 3}, 7, at::kComplexDouble);
   run_blocks(12, 256, [&] {
-    overlap_products(numbers<float2>(patches), numbers<long long>(corners),
+    overlap_products(numbers<float2>(patches), numbers<float>(roots), numbers<long long>(corners),
                      numbers<long long>(others), 3, kSize, numbers<double2>(found));
   });
   const auto row = [&](std::int64_t k) { return corners[k][0].item<std::int64_t>() + 10; };
   const auto col = [&](std::int64_t k) { return corners[k][1].item<std::int64_t>() + 10; };
   const auto on_canvas = [&](std::int64_t k) {
     at::Tensor canvas = at::zeros({40, 40}, at::kComplexDouble);
-    canvas.narrow(0, row(k), kSize).narrow(1, col(k), kSize).copy_(patches[k]);
+    canvas.narrow(0, row(k), kSize).narrow(1, col(k), kSize).copy_(patches[k] * roots);
     return canvas;
   };
   for (std::int64_t k = 0; k < 4; ++k)

@@ -41,7 +41,7 @@ TEST(PositionSearch, TurnsBackWhatNoShadowTells) {
   }
 }
 
-TEST(PositionSearch, WithoutAProbeEachOrientationHasASearchOfItsOwn) {
+TEST(PositionSearchSlow, WithoutAProbeEachOrientationHasASearchOfItsOwn) {
   const Scan right = simulate({.probe = "defocused",
                                .pattern_size = 32,
                                .frames = 100,

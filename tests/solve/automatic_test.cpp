@@ -156,7 +156,7 @@ TEST(Automatic, TriesBatchesWhereEvenUsedPatternsContradictTheImage) {
   EXPECT_EQ(result.options.positions, PositionFreedom::jitter);
 }
 
-TEST(Automatic, GoesOnFromAnImageThatASolverHasMadeWithoutWaitingUntilItIsStill) {
+TEST(AutomaticSlow, GoesOnFromAnImageThatASolverHasMadeWithoutWaitingUntilItIsStill) {
   const auto from_a_solved_one = [](const Scan& scan) {
     const Reconstruction start = solve(scan, {}, {.chain = {{"rpie", 8}, {"lbfgs", 24}}}).image;
     return solve_automatically(scan, start, {.start_is_solved = true});
@@ -183,7 +183,7 @@ TEST(Automatic, HoldsInItsLastPassesThePositionsThatItHasFound) {
   EXPECT_EQ(moves.index_select(0, scan.frames_with(FrameUse::held_out)).max().item<double>(), 0);
 }
 
-TEST(Automatic, LeavesOutPatternsThatBelongElsewhereAndOnlyThose) {
+TEST(AutomaticSlow, LeavesOutPatternsThatBelongElsewhereAndOnlyThose) {
   const Scan& scan = leaves();
   const at::Tensor wrong = at::tensor({24, 38, 55, 71}, at::kLong);
   const AutomaticResult result = solve_automatically(with_exchanged(scan, wrong), {});

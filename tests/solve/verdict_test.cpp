@@ -171,7 +171,7 @@ TEST(Verdict, FailsPatternsInAnotherOrder) {
   EXPECT_FALSE(verdict.reasons.empty());
 }
 
-TEST(Verdict, AddsTheDistanceFromAConvergedImage) {
+TEST(VerdictSlow, AddsTheDistanceFromAConvergedImage) {
   const Scan scan = sample_scan();
   const auto verdict_after = [&](std::int64_t passes) {
     SolverOptions options{.chain = {{"ml", passes}}};

@@ -150,13 +150,14 @@ at::Tensor group_norm_gelu(const at::Tensor& x, std::int64_t groups, const at::T
   return y;
 }
 
-at::Tensor overlap_products(const at::Tensor& patches, const at::Tensor& corners,
-                            const at::Tensor& others) {
+at::Tensor overlap_products(const at::Tensor& patches, const at::Tensor& roots,
+                            const at::Tensor& corners, const at::Tensor& others) {
   constexpr unsigned kThreads = 256;
   at::Tensor products = at::empty(others.sizes(), patches.options().dtype(at::kComplexDouble));
   launch(patches.device(), "overlap_products", others.numel(), kThreads, patches.const_data_ptr(),
-         corners.const_data_ptr(), others.const_data_ptr(), static_cast<int>(others.size(1)),
-         static_cast<int>(patches.size(1)), products.mutable_data_ptr());
+         roots.const_data_ptr(), corners.const_data_ptr(), others.const_data_ptr(),
+         static_cast<int>(others.size(1)), static_cast<int>(patches.size(1)),
+         products.mutable_data_ptr());
   return products;
 }
 
