@@ -50,6 +50,8 @@ Scan drawn_from(const SimulateVerbOptions& options) {
 
 Scan simulated(const SimulateVerbOptions& options) {
   if (!options.universe.empty()) return drawn_from(options);
+  if (options.number != 0)
+    throw UsageError("--number: expected --universe beside it, the file whose scan it is");
   if (options.like.empty()) return simulate(options.simulate);
   require_options_of_like(options.simulate);
   ReadOptions read;

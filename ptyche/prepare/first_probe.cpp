@@ -267,6 +267,32 @@ FirstProbe automatic(const Scan& scan, bool library, const KeepProbe& keep,
   return {scan};
 }
 
+FirstProbe chosen(const Scan& scan, const ProbeChoice& choice, const KeepProbe& keep,
+                  const std::optional<ExamineOptions>& positions) {
+  if (choice.probe == "scan") return {scan};
+  const bool library = choice.probe == "library";
+  if (library || choice.probe == "auto") return automatic(scan, library, keep, positions);
+  const at::Tensor probe = is_kind(choice.probe)
+                               ? probe_of_optics(choice.probe, choice.optics, scan)
+                               : probe_of_file(choice.probe, scan);
+  return {with_context("--probe", [&] { return calibrated(scan, probe); })};
+}
+
+/// Where patterns do not overlap. The file's probe is asked, too: a solve that nothing holds makes
+/// a wider one of it.
+void doubt_overlap(const Scan& scan, FirstProbe& first) {
+  const double step = median_step_px(
+      first.scan.positions().index_select(0, first.scan.frames_with(FrameUse::used)));
+  double diameter = probe_diameter_px(first.scan.probe());
+  if (scan.probe_given()) diameter = std::min(diameter, probe_diameter_px(scan.probe()));
+  if (step <= diameter) return;
+  const std::string why = fmt::format(
+      "no pattern overlaps another (the next one is {:.1f} px away, the probe {:.1f} px wide): "
+      "nothing ties the parts of the image together, and no test here can see it",
+      step, diameter);
+  first.doubt = first.doubt.empty() ? why : first.doubt + "; " + why;
+}
+
 }  // namespace
 
 std::vector<Field> fields(ProbeChoice& choice) {
@@ -283,13 +309,9 @@ std::vector<Field> fields(ProbeChoice& choice) {
 FirstProbe with_first_probe(const Scan& scan, const ProbeChoice& choice, const KeepProbe& keep,
                             const std::optional<ExamineOptions>& positions) {
   require_used_optics(choice);
-  if (choice.probe == "scan") return {scan};
-  const bool library = choice.probe == "library";
-  if (library || choice.probe == "auto") return automatic(scan, library, keep, positions);
-  const at::Tensor probe = is_kind(choice.probe)
-                               ? probe_of_optics(choice.probe, choice.optics, scan)
-                               : probe_of_file(choice.probe, scan);
-  return {with_context("--probe", [&] { return calibrated(scan, probe); })};
+  FirstProbe first = chosen(scan, choice, keep, positions);
+  if (first.scan.probe_given() || first.found) doubt_overlap(scan, first);
+  return first;
 }
 
 at::Tensor read_any_probe(const std::filesystem::path& named) {

@@ -34,13 +34,13 @@ struct NpyType {
   at::ScalarType bits;
 };
 constexpr std::array kTypes = {
-    NpyType{'b', 1, at::kBool},          NpyType{'u', 1, at::kByte},
-    NpyType{'i', 1, at::kChar},          NpyType{'u', 2, at::kShort},
-    NpyType{'i', 2, at::kShort},         NpyType{'u', 4, at::kInt},
-    NpyType{'i', 4, at::kInt},           NpyType{'u', 8, at::kLong},
-    NpyType{'i', 8, at::kLong},          NpyType{'f', 4, at::kFloat},
-    NpyType{'f', 8, at::kDouble},        NpyType{'c', 8, at::kComplexFloat},
-    NpyType{'c', 16, at::kComplexDouble}};
+    NpyType{'b', 1, at::kBool},         NpyType{'u', 1, at::kByte},
+    NpyType{'i', 1, at::kChar},         NpyType{'u', 2, at::kShort},
+    NpyType{'i', 2, at::kShort},        NpyType{'u', 4, at::kInt},
+    NpyType{'i', 4, at::kInt},          NpyType{'u', 8, at::kLong},
+    NpyType{'i', 8, at::kLong},         NpyType{'f', 2, at::kHalf},
+    NpyType{'f', 4, at::kFloat},        NpyType{'f', 8, at::kDouble},
+    NpyType{'c', 8, at::kComplexFloat}, NpyType{'c', 16, at::kComplexDouble}};
 
 std::optional<at::ScalarType> bits_type(char kind, std::int64_t bytes) {
   for (const NpyType& type : kTypes) {
@@ -115,7 +115,7 @@ void parse_descr(const std::string& descr, NpyHeader& header) {
   header.item_bytes = std::stoll(descr.substr(2));
   header.big_endian = descr[0] == '>';
   require(bits_type(header.kind, header.item_bytes).has_value(),
-          "expected bool, 8 to 64 bit integers, float32, float64, complex64 or complex128, found "
+          "expected bool, 8 to 64 bit integers, float16 to float64, complex64 or complex128, found "
           "type {}",
           descr);
 }
@@ -170,6 +170,7 @@ FileArray as_values(at::Tensor flat, const NpyHeader& header) {
     swap_bytes(data, bytes, header.kind == 'c' ? header.item_bytes / 2 : header.item_bytes);
   }
   if (header.kind == 'u' && header.item_bytes > 1) flat = from_unsigned_bits(flat);
+  if (flat.scalar_type() == at::kHalf) flat = flat.to(at::kFloat);
   const bool integer = header.kind == 'u' || header.kind == 'i';
   return {in_numpy_shape(flat, header),
           integer ? integer_ceiling(header.item_bytes, header.kind == 'i') : 0};
@@ -216,7 +217,8 @@ std::optional<StackShape> stack_shape(const NpyHeader& header, bool last_axis) {
   const std::vector<std::int64_t>& lengths = header.shape;
   const bool real = header.kind == 'u' || header.kind == 'i' || header.kind == 'f';
   const bool images = lengths.size() == 3 || (lengths.size() == 4 && !last_axis);
-  if (!real || !images || header.fortran_order) return std::nullopt;
+  const bool half = header.kind == 'f' && header.item_bytes == 2;  // its values are made float32
+  if (!real || half || !images || header.fortran_order) return std::nullopt;
   for (const std::int64_t length : lengths)
     if (length == 0) return std::nullopt;
   StackShape shape;

@@ -153,6 +153,7 @@ TEST_F(Pipeline, SplitsScansSimulatesLikeThemAndComparesModels) {
   EXPECT_EQ(like.code, 0) << like.error;
   EXPECT_EQ(run_ptyche("simulate --like '" + scan() + "' -o '" + out("no.npz") + "' --N 48").code,
             2);
+  EXPECT_EQ(run_ptyche("simulate -o '" + out("no.npz") + "' --number 3").code, 2);
   ASSERT_EQ(run_ptyche("train '" + scan() + "' -o '" + out("of models") + "'" + small()).code, 0);
   const Outcome compared = run_ptyche("compare-models '" + scan() + "' '" + out("of models") +
                                       "' '" + scan() + "' -o '" + out("models") + "' --threads 1");

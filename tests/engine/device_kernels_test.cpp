@@ -44,26 +44,29 @@ TEST(DeviceKernels, SinglePatternGivesTheObjectsOfTheEngine) {
 TEST(DeviceKernels, GroupNormAndGeluGiveTheFeaturesOfTheCpu) {
   const at::NoGradGuard no_grad;
   at::manual_seed(2);
-  for (const auto& [features, groups] :
-       {std::pair{8, 8}, std::pair{24, 8}, std::pair{64, 8}, std::pair{512, 4}})
+  struct Layer {
+    int features, groups;
+  };
+  for (const Layer layer : {Layer{8, 8}, Layer{24, 8}, Layer{64, 8}, Layer{512, 4}})
     for (const at::ScalarType type : {at::kFloat, at::kBFloat16}) {
-      const at::Tensor x =
-          (20 + at::randn({2, features, 7, 9})).to(type).contiguous(at::MemoryFormat::ChannelsLast);
-      const at::Tensor weight = at::randn({features}), bias = at::randn({features});
+      const at::Tensor x = (20 + at::randn({2, layer.features, 7, 9}))
+                               .to(type)
+                               .contiguous(at::MemoryFormat::ChannelsLast);
+      const at::Tensor weight = at::randn({layer.features}), bias = at::randn({layer.features});
       const at::Tensor found = at::empty_like(x);
       run_blocks(2, kNormThreads, [&] {
         if (type == at::kFloat)
           group_norm_gelu_float(numbers<float>(x), numbers<float>(weight), numbers<float>(bias), 63,
-                                features, groups, 1e-5F, numbers<float>(found));
+                                layer.features, layer.groups, 1e-5F, numbers<float>(found));
         else
           group_norm_gelu_bfloat16(numbers<Bfloat16>(x), numbers<float>(weight),
-                                   numbers<float>(bias), 63, features, groups, 1e-5F,
+                                   numbers<float>(bias), 63, layer.features, layer.groups, 1e-5F,
                                    numbers<Bfloat16>(found));
       });
-      const at::Tensor expected = group_norm_gelu(x, groups, weight, bias, 1e-5);
+      const at::Tensor expected = group_norm_gelu(x, layer.groups, weight, bias, 1e-5);
       EXPECT_LT(off_by(found.to(at::kFloat), expected.to(at::kFloat)),
                 type == at::kFloat ? 1e-5 : 4e-3)
-          << features;
+          << layer.features;
     }
 }
 

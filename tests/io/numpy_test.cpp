@@ -47,6 +47,12 @@ TEST(Npy, SwapsTheTwoPartsOfAComplexNumberEach) {
   EXPECT_EQ(at::imag(value).item<float>(), -2);
 }
 
+TEST(Npy, NumbersOfTwoBytesAreReadAsFloat32) {
+  const std::string little("\x00\x3e\x00\xc0\xff\x7b", 6);  // 1.5, -2, the largest
+  const at::Tensor found = read(npy(dictionary("<f2", "(3,)"), little)).values;
+  EXPECT_TRUE(at::equal(found, at::tensor({1.5F, -2.0F, 65504.0F})));
+}
+
 TEST(Npy, FortranOrderRunsDownTheColumns) {
   const at::Tensor array = read(npy(dictionary("|u1", "(2, 3)", true), "\1\2\3\4\5\6")).values;
   EXPECT_TRUE(at::equal(array, at::tensor({1, 3, 5, 2, 4, 6}).to(at::kByte).reshape({2, 3})));
@@ -91,7 +97,7 @@ TEST(Npy, RefusesWhatItCannotHold) {
       {npy(dictionary("|O", "(1,)"), "pickled!"), "Python objects"},
       {npy(dictionary("<U3", "(1,)"), std::string(12, 'x')), "type <U3"},
       {npy(dictionary("|S3", "(1,)"), "abc"), "type |S3"},
-      {npy(dictionary("<f2", "(1,)"), "ab"), "type <f2"},
+      {npy(dictionary("<f3", "(1,)"), "abc"), "type <f3"},
       {npy("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (1,), }", "abcd"), "descr"},
       {npy(dictionary("<f4", "(2,)"), "abcd"), "expected 8 bytes"},
       {npy(dictionary("<f4", "(-1,)"), "abcd"), "(-1,)"},

@@ -286,5 +286,19 @@ TEST(FirstProbe, ScanKeepsTheFilesAndAutoOfAFileWithoutOneHasTheCountsPower) {
               1, 1e-3);
 }
 
+// Each pattern alone is explained by many patches, and from every start by much the same one.
+TEST(FirstProbe, DoubtsAnImageOfPatternsThatDoNotOverlap) {
+  SimulateOptions options;
+  options.pattern_size = 32;
+  options.frames = 16;
+  options.probe_diameter_px = 10;
+  options.jitter = 0;
+  for (const auto& [step, doubted] : {std::pair{13.0, true}, std::pair{9.0, false}}) {
+    options.step_px = step;
+    const std::string doubt = with_first_probe(simulate(options), {.probe = "scan"}).doubt;
+    EXPECT_EQ(doubt.find("no pattern overlaps another") != std::string::npos, doubted) << doubt;
+  }
+}
+
 }  // namespace
 }  // namespace ptyche
