@@ -11,6 +11,7 @@
 #include "ptyche/core/error.h"
 #include "ptyche/storage/frame_stack.h"
 #include "ptyche/storage/hdf5.h"
+#include "ptyche/storage/hdf5_chunk_index.h"
 #include "ptyche/storage/hdf5_filters.h"
 
 namespace ptyche {
@@ -319,6 +320,67 @@ std::optional<ChunkBytes> place_of(hid_t dataset, const Storage& storage, const 
   return place;
 }
 
+/// The chunk's number, the last axis counting fastest.
+std::size_t chunk_number(const Storage& storage, const Lengths& offset) {
+  std::int64_t number = 0;
+  for (std::size_t axis = 0; axis < offset.size(); ++axis) {
+    const std::int64_t each = storage.chunk[axis];
+    number = number * ((storage.shape[axis] + each - 1) / each) + offset[axis] / each;
+  }
+  return static_cast<std::size_t>(number);
+}
+
+bool is_chunk(const Storage& storage, const Lengths& offset) {
+  for (std::size_t axis = 0; axis < offset.size(); ++axis)
+    if (offset[axis] < 0 || offset[axis] >= storage.shape[axis] ||
+        offset[axis] % storage.chunk[axis] != 0)
+      return false;
+  return true;
+}
+
+/// All chunks by their numbers, by the file's own index; nothing where the library has to be asked,
+/// which is also believed where it says of the first or the last chunk something else.
+std::optional<std::vector<ChunkBytes>> places_by_tree(hid_t dataset, const Storage& storage) {
+  constexpr std::size_t kMostChunks = std::size_t{1} << 22;
+  std::int64_t count = 1;
+  for (std::size_t axis = 0; axis < storage.shape.size(); ++axis)
+    count *= (storage.shape[axis] + storage.chunk[axis] - 1) / storage.chunk[axis];
+  const auto chunks =
+      chunks_by_tree(dataset, *storage.file, storage.base, storage.shape.size(), kMostChunks);
+  if (!chunks || chunks->empty() || count > static_cast<std::int64_t>(kMostChunks))
+    return std::nullopt;
+  std::vector<ChunkBytes> places(static_cast<std::size_t>(count));
+  for (const IndexedChunk& chunk : *chunks) {
+    if (!is_chunk(storage, chunk.offset)) return std::nullopt;
+    require(chunk.bytes <= most_packed(storage),
+            "damaged chunk: at most {} bytes expected, found {}", most_packed(storage),
+            chunk.bytes);
+    places[chunk_number(storage, chunk.offset)] = {chunk.at + storage.base, chunk.bytes,
+                                                   chunk.skipped};
+  }
+  for (const IndexedChunk* chunk : {&chunks->front(), &chunks->back()}) {
+    const auto said = place_of(dataset, storage, chunk->offset);
+    if (!said || said->at != chunk->at + storage.base || said->bytes != chunk->bytes)
+      return std::nullopt;
+  }
+  return places;
+}
+
+/// Where these chunks lie; nothing where the library must read them.
+std::optional<std::vector<ChunkPlace>> places_of(hid_t dataset, const Storage& storage,
+                                                 const std::vector<Lengths>& offsets) {
+  constexpr std::size_t kFew = 64;  // the library is quick enough
+  const auto all = offsets.size() > kFew ? places_by_tree(dataset, storage) : std::nullopt;
+  std::vector<ChunkPlace> places;
+  for (const Lengths& offset : offsets) {
+    const auto place = all ? std::optional((*all)[chunk_number(storage, offset)])
+                           : place_of(dataset, storage, offset);
+    if (!place) return std::nullopt;
+    places.push_back({offset, *place});
+  }
+  return places;
+}
+
 void read_chunks(const std::vector<ChunkPlace>& places, const Storage& storage,
                  const Scatter& scatter) {
   on_all_cores(static_cast<std::int64_t>(places.size()), [&](std::int64_t i) {
@@ -376,29 +438,15 @@ bool read_past_library(hid_t dataset, hid_t memory_type, const std::vector<std::
     const auto type = type_of_bytes(storage->element_bytes);
     return type && read_contiguous(*storage, block, *type, to);
   }
-  std::vector<ChunkPlace> places;
-  for (const Lengths& offset : offsets_of(*storage, block)) {
-    const auto packed = place_of(dataset, *storage, offset);
-    if (!packed) return false;
-    places.push_back({offset, *packed});
-  }
-  read_chunks(places, *storage, Scatter(*storage, block, static_cast<std::uint8_t*>(to)));
+  const auto places = places_of(dataset, *storage, offsets_of(*storage, block));
+  if (!places) return false;
+  read_chunks(*places, *storage, Scatter(*storage, block, static_cast<std::uint8_t*>(to)));
   return true;
 }
 
 struct ChunkTable::Chunks {
   Storage storage;
   std::vector<ChunkBytes> places;  // in the order of the chunks' numbers
-
-  /// The chunk's number, the last axis counting fastest.
-  std::size_t number(const Lengths& offset) const {
-    std::int64_t number = 0;
-    for (std::size_t axis = 0; axis < offset.size(); ++axis) {
-      const std::int64_t each = storage.chunk[axis];
-      number = number * ((storage.shape[axis] + each - 1) / each) + offset[axis] / each;
-    }
-    return static_cast<std::size_t>(number);
-  }
 };
 
 std::shared_ptr<const ChunkTable> ChunkTable::of(hid_t dataset, hid_t memory_type,
@@ -409,11 +457,9 @@ std::shared_ptr<const ChunkTable> ChunkTable::of(hid_t dataset, hid_t memory_typ
   const std::vector<Lengths> offsets = offsets_of(*storage, ImageBlock::whole(shape));
   if (offsets.size() > kMostChunks) return nullptr;
   auto chunks = std::make_unique<Chunks>(Chunks{std::move(*storage), {}});
-  for (const Lengths& offset : offsets) {
-    const auto place = place_of(dataset, chunks->storage, offset);
-    if (!place) return nullptr;
-    chunks->places.push_back(*place);
-  }
+  const auto places = places_of(dataset, chunks->storage, offsets);
+  if (!places) return nullptr;
+  for (const ChunkPlace& place : *places) chunks->places.push_back(place.packed);
   return std::shared_ptr<const ChunkTable>(new ChunkTable(std::move(chunks)));
 }
 
@@ -432,7 +478,7 @@ std::int64_t ChunkTable::images_together() const {
 void ChunkTable::read(const ImageBlock& block, void* to) const {
   std::vector<ChunkPlace> places;
   for (Lengths& offset : offsets_of(chunks_->storage, block)) {
-    const ChunkBytes packed = chunks_->places[chunks_->number(offset)];
+    const ChunkBytes packed = chunks_->places[chunk_number(chunks_->storage, offset)];
     places.push_back({std::move(offset), packed});
   }
   read_chunks(places, chunks_->storage,
