@@ -162,7 +162,7 @@ TEST_F(Pipeline, SplitsScansSimulatesLikeThemAndComparesModels) {
     EXPECT_GT(fs::file_size(fs::path(out("models")) / name), 50u) << name;
 }
 
-TEST_F(Pipeline, BenchSaysHowFastBothEnginesAre) {
+TEST_F(PipelineSlow, BenchSaysHowFastBothEnginesAre) {
   const std::string file = out("speed.json");
   const Outcome done = run_ptyche("bench engines --N 32 --seconds 0 --json '" + file + "'");
   ASSERT_EQ(done.code, 0) << done.error;

@@ -67,7 +67,7 @@ TEST(PositionSearch, BringsBackPositionsThatAreTwiceTooFarApart) {
   EXPECT_LT(apart(first.scan.positions(), scan_in_focus().positions()), 1e-9);
 }
 
-TEST(PositionSearch, LeavesRightPositionsAndThoseThatFitNothing) {
+TEST(PositionSearchSlow, LeavesRightPositionsAndThoseThatFitNothing) {
   EXPECT_FALSE(prepared(scan_in_focus()).turn);
   ScanFields fields = fields_of(scan_in_focus());
   at::manual_seed(3);
@@ -126,7 +126,7 @@ TEST(PositionSearch, WarnsOfPositionsThatAreTooFarApartForTheProbeOfTheFile) {
   EXPECT_EQ(prepared(wrong, keep).doubt, doubt) << "kept for a run that goes on";
 }
 
-TEST(PositionSearch, DoesNotActAgainstAnOption) {
+TEST(PositionSearchSlow, DoesNotActAgainstAnOption) {
   const Scan wrong = turned(scan_in_focus(), -1, 0, 0, 1);
   EXPECT_FALSE(prepared(wrong, {}, {.given = {"flip-y"}}).turn);
   const auto finding = finding_of(try_positions(wrong), {.given = {"flip-y"}});

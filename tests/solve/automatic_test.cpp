@@ -117,7 +117,7 @@ TEST(Automatic, SparesTheEdgesOfASampleThatHasThem) {
   EXPECT_LT(edges->held_out_deviance, std::prev(edges)->held_out_deviance);
 }
 
-TEST(Automatic, TriesAndKeepsTheSameOnOneThreadAndSideBySideOnSeveral) {
+TEST(AutomaticSlow, TriesAndKeepsTheSameOnOneThreadAndSideBySideOnSeveral) {
   const int threads = at::get_num_threads();
   const auto on = [&](int number) {
     at::set_num_threads(number);
