@@ -150,13 +150,9 @@ void run(const Setting& setting) {
   for (const Precision precision : {Precision::float32, Precision::bfloat16})
     for (const Engine engine : {Engine::reference, Engine::fused})
       time_inference(setting, scan, precision, engine);
-  const Scan part = scan.frames() > 4000 ? simulate([&] {
-    SimulateOptions options;
-    options.pattern_size = setting.size;
-    options.frames = 4000;
-    return options;
-  }())
-                                         : scan;
+  Setting few = setting;
+  few.patterns = std::min<std::int64_t>(setting.patterns, 4000);
+  const Scan part = scan_of(few);
   for (const std::int64_t groups : {std::int64_t{0}, std::int64_t{8}, std::int64_t{64}})
     time_training(setting, part, groups, Precision::bfloat16);
   for (const std::int64_t modes : {1, 3})

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The verdict of `ptyche reconstruct` beside the truth that it does not know.
 
-  bench_verdict.py [--half tune|report|sixth] [--only TEXT] [--rows FILE.json] [PTYCHE]
+  bench_verdict.py [--half tune|report|fresh|last|next|after|newest|sixth] [--only TEXT] [--rows FILE.json] [PTYCHE]
 
 Simulated scans without a fault (objects, probes, doses, overlaps, small errors drawn independently) and
 failures of all kinds. A result is right up to an error over contrast of .3 and a failure above .5.

@@ -42,9 +42,9 @@ struct KeepProbe {
 /// the positions are tried (position_search.h), and where one explains clearly more it is taken,
 /// unless these options say how the axes lie; where a probe of the file is put aside that fits
 /// positions of another scale, that is warned of, and `doubt` says it, as it does where no pattern
-/// overlaps another. Throws InvalidInput for a
-/// file without a probe of the patterns' size, for optics whose numbers are missing or whose probe
-/// does not fit the window, and where find_probe does.
+/// overlaps another. Throws InvalidInput for a file without a probe of the patterns' size, for
+/// optics whose numbers are missing or whose probe does not fit the window, and where find_probe
+/// does.
 FirstProbe with_first_probe(const Scan& scan, const ProbeChoice& choice, const KeepProbe& keep = {},
                             const std::optional<ExamineOptions>& positions = {});
 

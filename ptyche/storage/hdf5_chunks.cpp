@@ -3,6 +3,7 @@
 #include <libdeflate.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <memory>
 #include <optional>
@@ -338,17 +339,19 @@ bool is_chunk(const Storage& storage, const Lengths& offset) {
   return true;
 }
 
+constexpr std::size_t kMostChunks = std::size_t{1} << 22;  // whose places are kept
+
 /// All chunks by their numbers, by the file's own index; nothing where the library has to be asked,
 /// which is also believed where it says of the first or the last chunk something else.
 std::optional<std::vector<ChunkBytes>> places_by_tree(hid_t dataset, const Storage& storage) {
-  constexpr std::size_t kMostChunks = std::size_t{1} << 22;
-  std::int64_t count = 1;
+  double count = 1;
   for (std::size_t axis = 0; axis < storage.shape.size(); ++axis)
-    count *= (storage.shape[axis] + storage.chunk[axis] - 1) / storage.chunk[axis];
+    count *= std::ceil(static_cast<double>(storage.shape[axis]) /
+                       static_cast<double>(storage.chunk[axis]));
+  if (count > static_cast<double>(kMostChunks)) return std::nullopt;
   const auto chunks =
       chunks_by_tree(dataset, *storage.file, storage.base, storage.shape.size(), kMostChunks);
-  if (!chunks || chunks->empty() || count > static_cast<std::int64_t>(kMostChunks))
-    return std::nullopt;
+  if (!chunks || chunks->empty()) return std::nullopt;
   std::vector<ChunkBytes> places(static_cast<std::size_t>(count));
   for (const IndexedChunk& chunk : *chunks) {
     if (!is_chunk(storage, chunk.offset)) return std::nullopt;
@@ -451,7 +454,6 @@ struct ChunkTable::Chunks {
 
 std::shared_ptr<const ChunkTable> ChunkTable::of(hid_t dataset, hid_t memory_type,
                                                  const std::vector<std::int64_t>& shape) {
-  constexpr std::size_t kMostChunks = std::size_t{1} << 22;
   auto storage = storage_of(dataset, memory_type, shape);
   if (!storage || storage->contiguous_at >= 0) return nullptr;
   const std::vector<Lengths> offsets = offsets_of(*storage, ImageBlock::whole(shape));

@@ -261,6 +261,7 @@ struct Kernels {
 
   /// Counts (N, N) in FFT order -> their square roots, at the detector.
   void (*load_amplitudes)(const KernelContext<T>&, const T* counts, T* to) = nullptr;
+  /// These as the whole numbers below 65536 whose roots they are, and the way back.
   void (*pack_counts)(const KernelContext<T>&, const T* amplitudes, std::uint16_t* to) = nullptr;
   void (*unpack_amplitudes)(const KernelContext<T>&, const std::uint16_t* counts, T* to) = nullptr;
   /// ePIE and rPIE: the update of one pattern.
