@@ -1,5 +1,7 @@
 #include "ptyche/group/make_groups.h"
 
+#include <ATen/Parallel.h>
+
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -230,24 +232,29 @@ using Tree = nanoflann::KDTreeSingleIndexAdaptor<nanoflann::L2_Simple_Adaptor<do
 
 }  // namespace
 
+constexpr std::int64_t kPointsAtOnce = 256;  // of a thread
+
 at::Tensor nearest_points(const at::Tensor& points, std::int64_t count) {
   const at::Tensor packed = points.contiguous();
   const auto all = static_cast<std::size_t>(packed.size(0));
   const PointCloud cloud{packed.data_ptr<double>(), all};
   const Tree tree(2, cloud);
   at::Tensor found = at::empty({packed.size(0), count}, at::kLong);
-  std::vector<std::size_t> indices(static_cast<std::size_t>(count));
-  std::vector<double> distances(indices.size());
-  for (std::size_t point = 0; point < all; ++point) {
-    tree.knnSearch(cloud.points + 2 * point, indices.size(), indices.data(), distances.data());
-    // Several patterns at one position: the search may put another one first, or leave this one
-    // out.
-    auto self = std::find(indices.begin(), indices.end(), point);
-    if (self == indices.end()) *--self = point;
-    std::iter_swap(indices.begin(), self);
-    std::copy(indices.begin(), indices.end(),
-              found.data_ptr<std::int64_t>() + point * indices.size());
-  }
+  auto* const listed = found.mutable_data_ptr<std::int64_t>();
+  at::parallel_for(0, packed.size(0), kPointsAtOnce, [&](std::int64_t begin, std::int64_t end) {
+    std::vector<std::size_t> indices(static_cast<std::size_t>(count));
+    std::vector<double> distances(indices.size());
+    for (auto point = static_cast<std::size_t>(begin); point < static_cast<std::size_t>(end);
+         ++point) {
+      tree.knnSearch(cloud.points + 2 * point, indices.size(), indices.data(), distances.data());
+      // Several patterns at one position: the search may put another one first, or leave this one
+      // out.
+      auto self = std::find(indices.begin(), indices.end(), point);
+      if (self == indices.end()) *--self = point;
+      std::iter_swap(indices.begin(), self);
+      std::copy(indices.begin(), indices.end(), listed + point * indices.size());
+    }
+  });
   return found;
 }
 

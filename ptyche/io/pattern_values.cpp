@@ -12,15 +12,8 @@
 #include <type_traits>
 
 #include "ptyche/core/error.h"
+#include "ptyche/core/wide_registers.h"
 #include "ptyche/data/array.h"
-
-// The wide registers of a processor, where it has them.
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && \
-    !defined(__SANITIZE_ADDRESS__)
-#define PTYCHE_WIDE __attribute__((target_clones("avx2", "default")))
-#else
-#define PTYCHE_WIDE
-#endif
 
 namespace ptyche {
 namespace {

@@ -16,8 +16,8 @@ namespace ptyche {
 namespace {
 
 constexpr std::int64_t kMargin = 2;
-constexpr std::int64_t kBatchPatches = 256;                   // on the CPU
-constexpr std::int64_t kPixelsThere = std::int64_t{1} << 22;  // on a GPU, of a batch
+constexpr std::int64_t kBatchPatches = 256;                           // on the CPU
+constexpr std::int64_t kStitchedPixelsThere = std::int64_t{1} << 24;  // on a GPU, of a batch
 
 /// Where patches first..last lie on the canvas; under probe_fourier on whole pixels, the probe
 /// takes the rest.
@@ -63,7 +63,7 @@ void each_batch(const Patches& patches, const Reconstruction& canvas, const Work
   const std::int64_t at_once =
       patches.patches.is_cpu()
           ? kBatchPatches
-          : std::max(kPixelsThere / patches.patches[0].numel(), std::int64_t{16});
+          : std::max(kStitchedPixelsThere / patches.patches[0].numel(), std::int64_t{16});
   for (std::int64_t first = 0; first < count; first += at_once) {
     const std::int64_t last = std::min(first + at_once, count);
     const CanvasLayout layout = layout_of(patches, canvas, first, last);

@@ -6,68 +6,114 @@
 #include <algorithm>
 #include <cmath>
 #include <complex>
-#include <limits>
-#include <numbers>
 #include <numeric>
 #include <utility>
 #include <vector>
 
+#include "ptyche/core/wide_registers.h"
 #include "ptyche/engine/cuda/device_kernels.h"
 #include "ptyche/group/make_groups.h"
+#include "ptyche/stitch/neighbour_graph.h"
 
 namespace ptyche {
 namespace {
 
 using Complex = std::complex<double>;
+using Factors = std::vector<Complex>;
 
 constexpr std::int64_t kNeighbours = 16;  // enough to tie a scan together in every direction
 
-/// How patches agree with their neighbours.
-///   other      (k, m) int64, the neighbours of every patch
-///   agreement  (k, m) complex128, 0 where they overlap by less than half
-struct Links {
-  at::Tensor other, agreement;
-};
-
-struct Corner {
-  std::int64_t row, col;
-};
-
-std::vector<Corner> as_corners(const at::Tensor& corners) {
-  std::vector<Corner> list;
-  const at::Tensor whole = corners.to(at::kLong).contiguous();
-  const auto* value = whole.data_ptr<std::int64_t>();
+std::vector<Place> as_places(const at::Tensor& corners) {
+  std::vector<Place> list;
+  const at::Tensor whole = corners.to(at::kCPU, at::kLong).contiguous();
+  const auto* value = whole.const_data_ptr<std::int64_t>();
   for (std::int64_t i = 0; i < whole.size(0); ++i) list.push_back({value[2 * i], value[2 * i + 1]});
   return list;
 }
 
 /// Whether patches overlap by more than half in each direction.
-bool overlap_by_half(const Corner& a, const Corner& b, std::int64_t size) {
+bool overlap_by_half(const Place& a, const Place& b, std::int64_t size) {
   return std::max(std::abs(a.row - b.row), std::abs(a.col - b.col)) < size / 2;
+}
+
+/// Patches of which one is among the nearest of the other, and which overlap by half: (m, 2) int64,
+/// each pair once, with the patch of the lower number first.
+at::Tensor pairs_of(const std::vector<Place>& places, const at::Tensor& corners,
+                    std::int64_t size) {
+  const auto count = static_cast<std::int64_t>(places.size());
+  const at::Tensor nearest = nearest_points(corners.to(at::kCPU, at::kDouble),
+                                            std::min<std::int64_t>(kNeighbours + 1, count));
+  const std::int64_t near = nearest.size(1);
+  const auto* list = nearest.const_data_ptr<std::int64_t>();
+  std::vector<std::int64_t> pairs;
+  for (std::int64_t own = 0; own < count; ++own)
+    for (std::int64_t i = 1; i < near; ++i) {
+      const std::int64_t other = list[own * near + i];
+      const auto* const theirs = list + other * near;
+      const bool twice = other < own && std::find(theirs + 1, theirs + near, own) != theirs + near;
+      if (twice || !overlap_by_half(places[static_cast<std::size_t>(own)],
+                                    places[static_cast<std::size_t>(other)], size))
+        continue;
+      pairs.insert(pairs.end(), {std::min(own, other), std::max(own, other)});
+    }
+  return at::tensor(pairs, at::kLong).view({-1, 2});
+}
+
+/// Of two rows of patches, which lie on each other, the sum of conj(a) b, each times its weight's
+/// root. Real and imaginary parts alternate.
+PTYCHE_WIDE Complex product_of_rows(const float* a, const float* b, const float* root_a,
+                                    const float* root_b, std::int64_t count) {
+  float re = 0, im = 0;
+#pragma omp simd reduction(+ : re, im)
+  for (std::int64_t i = 0; i < count; ++i) {
+    const float root = root_a[i] * root_b[i];
+    re += root * (a[2 * i] * b[2 * i] + a[2 * i + 1] * b[2 * i + 1]);
+    im += root * (a[2 * i] * b[2 * i + 1] - a[2 * i + 1] * b[2 * i]);
+  }
+  return {re, im};
 }
 
 /// sum over the overlap of conj(a) b, each times its weight's root, for patches whose corners
 /// differ by (down, right).
-Complex overlap_product(const std::complex<float>* a, const std::complex<float>* b,
-                        const float* root, std::int64_t size, std::int64_t down,
-                        std::int64_t right) {
+Complex overlap_product(const float* a, const float* b, const float* root, std::int64_t size,
+                        std::int64_t down, std::int64_t right) {
+  const std::int64_t col = std::max<std::int64_t>(right, 0), width = size - std::abs(right);
   Complex sum = 0;
   for (std::int64_t row = std::max<std::int64_t>(down, 0);
        row < size + std::min<std::int64_t>(down, 0); ++row) {
-    std::complex<float> line = 0;
-    for (std::int64_t col = std::max<std::int64_t>(right, 0);
-         col < size + std::min<std::int64_t>(right, 0); ++col)
-      line += root[row * size + col] * root[(row - down) * size + col - right] *
-              (std::conj(a[row * size + col]) * b[(row - down) * size + col - right]);
-    sum += Complex(line);
+    const std::int64_t own = row * size + col, other = own - down * size - right;
+    sum += product_of_rows(a + 2 * own, b + 2 * other, root + own, root + other, width);
   }
   return sum;
 }
 
-/// overlap_product of patches `own` (k, N, N) with those of `all` (n, N, N) that lie `offset` (k,
-/// 2) px farther: (k) complex128, on any device.
-at::Tensor overlap_products(const at::Tensor& own, const at::Tensor& all, const at::Tensor& roots,
-                            const at::Tensor& other, const at::Tensor& offset) {
+/// overlap_product of every pair: (m) complex128.
+at::Tensor products_here(const at::Tensor& patches, const at::Tensor& roots,
+                         const at::Tensor& pairs, const std::vector<Place>& places) {
+  constexpr std::int64_t kPairsAtOnce = 16;
+  const std::int64_t size = patches.size(1), values = 2 * size * size;
+  const auto* data = reinterpret_cast<const float*>(patches.const_data_ptr());
+  const auto* root = roots.const_data_ptr<float>();
+  const auto* pair = pairs.const_data_ptr<std::int64_t>();
+  at::Tensor products = at::empty({pairs.size(0)}, at::kComplexDouble);
+  auto* found = reinterpret_cast<Complex*>(products.mutable_data_ptr());
+  at::parallel_for(0, pairs.size(0), kPairsAtOnce, [&](std::int64_t i, std::int64_t last) {
+    for (; i < last; ++i) {
+      const std::int64_t own = pair[2 * i], other = pair[2 * i + 1];
+      const Place &a = places[static_cast<std::size_t>(own)],
+                  &b = places[static_cast<std::size_t>(other)];
+      found[i] = overlap_product(data + own * values, data + other * values, root, size,
+                                 b.row - a.row, b.col - a.col);
+    }
+  });
+  return products;
+}
+
+/// The same by LibTorch's operations, of patches `own` (k, N, N) with those of `all` (n, N, N) that
+/// lie `offset` (k, 2) px farther.
+at::Tensor products_by_operations(const at::Tensor& own, const at::Tensor& all,
+                                  const at::Tensor& roots, const at::Tensor& other,
+                                  const at::Tensor& offset) {
   const std::int64_t size = own.size(-1);
   const auto along = [&](std::int64_t axis) {
     return at::arange(size, offset.options()) - offset.select(1, axis).unsqueeze(1);
@@ -81,301 +127,162 @@ at::Tensor overlap_products(const at::Tensor& own, const at::Tensor& all, const 
   return (own.conj() * theirs * (root * inside)).sum({1, 2}, false, at::kComplexDouble);
 }
 
-/// links_between by LibTorch's operations, on the device of the patches.
-Links links_there(const at::Tensor& patches, const at::Tensor& roots, const at::Tensor& near,
-                  const at::Tensor& places) {
+/// overlap_product of every pair, on the device of the patches.
+at::Tensor products_there(const at::Tensor& patches, const at::Tensor& roots,
+                          const at::Tensor& pairs, const at::Tensor& corners) {
   constexpr std::int64_t kAtOnce = 256;
-  const at::Tensor whole = places.to(patches.device(), at::kLong).contiguous();
-  const at::Tensor others = near.to(patches.device());
+  const at::Tensor whole = corners.to(patches.device(), at::kLong).contiguous();
+  const at::Tensor listed = pairs.to(patches.device());
   if (cuda::has_kernels(patches.device()))
-    return {others, cuda::overlap_products(patches, roots, whole, others)};
-  std::vector<at::Tensor> columns;
-  for (std::int64_t i = 0; i < near.size(1); ++i) {
-    const at::Tensor other = others.select(1, i).contiguous();
-    const at::Tensor offset = whole.index_select(0, other) - whole;
-    std::vector<at::Tensor> parts;
-    for (std::int64_t first = 0; first < other.size(0); first += kAtOnce)
-      parts.push_back(overlap_products(patches.slice(0, first, first + kAtOnce), patches, roots,
-                                       other.slice(0, first, first + kAtOnce),
-                                       offset.slice(0, first, first + kAtOnce)));
-    const at::Tensor close = offset.abs().amax(1).lt(patches.size(1) / 2);
-    columns.push_back(at::cat(parts) * close);
+    return cuda::overlap_products(patches, roots, whole, listed);
+  std::vector<at::Tensor> parts;
+  for (const at::Tensor& some : listed.split(kAtOnce)) {
+    const at::Tensor own = some.select(1, 0), other = some.select(1, 1);
+    parts.push_back(
+        products_by_operations(patches.index_select(0, own), patches, roots, other,
+                               whole.index_select(0, other) - whole.index_select(0, own)));
   }
-  return {others, at::stack(columns, 1)};
+  return at::cat(parts);
 }
 
-/// The same by the processor.
-Links links_here(const at::Tensor& patches, const at::Tensor& roots, const at::Tensor& near,
-                 const at::Tensor& places) {
-  const std::vector<Corner> corners = as_corners(places);
-  const std::int64_t size = patches.size(1), pixels = size * size, count = near.size(1);
-  const auto* data =
-      reinterpret_cast<const std::complex<float>*>(patches.const_data_ptr<c10::complex<float>>());
-  const auto* root = roots.const_data_ptr<float>();
-  const auto* other = near.const_data_ptr<std::int64_t>();
-  Links links{near, at::zeros(near.sizes(), at::kComplexDouble)};
-  auto* found = links.agreement.mutable_data_ptr<c10::complex<double>>();
-  at::parallel_for(0, near.size(0), 1, [&](std::int64_t first, std::int64_t last) {
-    for (std::int64_t i = first * count; i < last * count; ++i) {
-      const std::int64_t own = i / count;
-      const Corner &a = corners[static_cast<std::size_t>(own)],
-                   &b = corners[static_cast<std::size_t>(other[i])];
-      if (overlap_by_half(a, b, size))
-        found[i] = overlap_product(data + own * pixels, data + other[i] * pixels, root, size,
-                                   b.row - a.row, b.col - a.col);
+/// Patches and how they agree with their neighbours.
+///   links  the weight of each is to be found with the factors
+struct Agreements {
+  NeighbourGraph links;
+  Factors agreement;             // of every link
+  std::vector<double> strength;  // of a patch, the sum of its agreements' sizes
+};
+
+Agreements agreements_of(std::int64_t count, const at::Tensor& pairs, const at::Tensor& products) {
+  const at::Tensor here = products.cpu().contiguous();
+  const auto* pair = pairs.const_data_ptr<std::int64_t>();
+  const auto* product = reinterpret_cast<const Complex*>(here.const_data_ptr());
+  Agreements all;
+  std::vector<std::int64_t>& first = all.links.first;
+  first.assign(static_cast<std::size_t>(count) + 1, 0);
+  for (std::int64_t i = 0; i < pairs.numel(); ++i) ++first[static_cast<std::size_t>(pair[i]) + 1];
+  std::partial_sum(first.begin(), first.end(), first.begin());
+  all.links.other.resize(static_cast<std::size_t>(pairs.numel()));
+  all.links.weight.resize(all.links.other.size());
+  all.agreement.resize(all.links.other.size());
+  all.strength.assign(static_cast<std::size_t>(count), 0);
+  std::vector<std::int64_t> end(first.begin(), first.end() - 1);
+  for (std::int64_t i = 0; i < pairs.numel(); ++i) {
+    const auto own = static_cast<std::size_t>(pair[i]);
+    const auto place = static_cast<std::size_t>(end[own]++);
+    all.links.other[place] = static_cast<std::int32_t>(pair[i ^ 1]);
+    all.agreement[place] = i % 2 == 0 ? product[i / 2] : std::conj(product[i / 2]);
+    all.strength[own] += std::abs(product[i / 2]);
+  }
+  return all;
+}
+
+/// sum over patch k's links of agreement times the other's factor.
+Complex pull_on(const Agreements& all, const Factors& factors, std::size_t k) {
+  Complex pull = 0;
+  for (auto i = static_cast<std::size_t>(all.links.first[k]);
+       i < static_cast<std::size_t>(all.links.first[k + 1]); ++i)
+    pull += all.agreement[i] * factors[static_cast<std::size_t>(all.links.other[i])];
+  return pull;
+}
+
+Complex unit(Complex pull, Complex otherwise) {
+  const double size = std::abs(pull);
+  return size > 0 ? pull / size : otherwise;
+}
+
+/// Each patch as those that had their factor before it would have it: from one patch outwards, to
+/// the neighbours of those that have theirs.
+Factors grown(const Agreements& all) {
+  Factors factors(all.strength.size());  // 0: not yet
+  std::vector<char> waits(factors.size());
+  std::vector<std::size_t> queue;
+  for (std::size_t seed = 0; seed < factors.size(); ++seed) {
+    if (waits[seed] != 0) continue;
+    queue.assign(1, seed);
+    waits[seed] = 1;
+    for (std::size_t at = 0; at < queue.size(); ++at) {
+      const std::size_t k = queue[at];
+      factors[k] = unit(pull_on(all, factors, k), 1);
+      for (auto i = all.links.first[k]; i < all.links.first[k + 1]; ++i) {
+        const auto other = static_cast<std::size_t>(all.links.other[static_cast<std::size_t>(i)]);
+        if (!std::exchange(waits[other], 1)) queue.push_back(other);
+      }
     }
-  });
-  return links;
-}
-
-/// For every patch, how its neighbours' patches agree with it.
-Links links_between(const at::Tensor& patches, const at::Tensor& roots, const at::Tensor& places) {
-  const at::Tensor nearest = nearest_points(
-      places.cpu().to(at::kDouble), std::min<std::int64_t>(kNeighbours + 1, places.size(0)));
-  const at::Tensor near = nearest.slice(1, 1).contiguous();
-  if (near.size(1) == 0) return {near, at::zeros(near.sizes(), at::kComplexDouble)};
-  return patches.is_cpu() ? links_here(patches, roots, near, places)
-                          : links_there(patches, roots, near, places);
-}
-
-/// Patches, or blocks of them, and how they agree: those of node k are first[k] to first[k + 1].
-struct Level {
-  std::vector<std::int64_t> first, other;
-  std::vector<Complex> agreement;
-  std::vector<double> strength;  ///< of a node, the sum of its agreements' sizes
-  std::vector<Corner> places;
-
-  std::int64_t count() const { return static_cast<std::int64_t>(places.size()); }
-};
-
-constexpr std::int64_t kNodesAtOnce = 1024;  // of a thread
-
-void measure_strength(Level& level) {
-  level.strength.assign(level.places.size(), 0);
-  for (std::size_t k = 0; k < level.places.size(); ++k)
-    for (auto i = static_cast<std::size_t>(level.first[k]);
-         i < static_cast<std::size_t>(level.first[k + 1]); ++i)
-      level.strength[k] += std::sqrt(std::norm(level.agreement[i]));
-}
-
-/// A link of a patch with another one that is among its nearest, or that it is among the nearest
-/// of: what each asks of the other is the same then.
-struct Pair {
-  std::int64_t own, other;
-  Complex agreement;
-};
-
-std::vector<Pair> pairs_of(const Links& links) {
-  const at::Tensor other = links.other.cpu().contiguous();
-  const at::Tensor agreement = links.agreement.cpu().contiguous();
-  const std::int64_t near = other.size(1);
-  const auto* numbers = other.const_data_ptr<std::int64_t>();
-  const auto* values =
-      reinterpret_cast<const Complex*>(agreement.const_data_ptr<c10::complex<double>>());
-  std::vector<Pair> pairs;
-  for (std::int64_t i = 0; i < other.numel(); ++i) {
-    if (values[i] == Complex(0)) continue;
-    const std::int64_t own = i / near, there = numbers[i];
-    pairs.push_back({own, there, values[i]});
-    const auto* const theirs = numbers + there * near;
-    if (std::find(theirs, theirs + near, own) == theirs + near)
-      pairs.push_back({there, own, std::conj(values[i])});
   }
-  return pairs;
+  return factors;
 }
 
-Level finest(const Links& links, const at::Tensor& corners) {
-  const std::vector<Pair> pairs = pairs_of(links);
-  Level level;
-  level.places = as_corners(corners.cpu());
-  level.first.assign(level.places.size() + 1, 0);
-  for (const Pair& pair : pairs) ++level.first[static_cast<std::size_t>(pair.own) + 1];
-  std::partial_sum(level.first.begin(), level.first.end(), level.first.begin());
-  level.other.resize(pairs.size());
-  level.agreement.resize(pairs.size());
-  std::vector<std::int64_t> end(level.first.begin(), level.first.end() - 1);
-  for (const Pair& pair : pairs) {
-    const auto at = static_cast<std::size_t>(end[static_cast<std::size_t>(pair.own)]++);
-    level.other[at] = pair.other;
-    level.agreement[at] = pair.agreement;
-  }
-  measure_strength(level);
-  return level;
-}
+constexpr std::int64_t kPatchesOfThread = 512;  // of a thread
 
-/// One round: every factor towards the weighted mean of its neighbours, damped, so that
-/// an error that alternates from patch to patch dies away, too.
-void turn(const Level& level, const std::vector<Complex>& factors, std::vector<Complex>& next) {
+/// Rounds of the power method: every factor towards the weighted mean of its neighbours, damped, so
+/// that an error that alternates from patch to patch dies away, too.
+void turn(const Agreements& all, Factors& factors, int rounds) {
   constexpr double kDamping = 0.5;
-  at::parallel_for(0, level.count(), kNodesAtOnce, [&](std::int64_t begin, std::int64_t end) {
-    for (auto k = static_cast<std::size_t>(begin); k < static_cast<std::size_t>(end); ++k) {
-      Complex pull = 0;
-      for (auto i = static_cast<std::size_t>(level.first[k]);
-           i < static_cast<std::size_t>(level.first[k + 1]); ++i)
-        pull += level.agreement[i] * factors[static_cast<std::size_t>(level.other[i])];
-      pull += kDamping * level.strength[k] * factors[k];
-      const double size = std::sqrt(std::norm(pull));
-      next[k] = size > 0 ? pull / size : factors[k];
-    }
-  });
-}
-
-void turn(const Level& level, std::vector<Complex>& factors, int rounds) {
-  std::vector<Complex> next(factors.size());
+  Factors next(factors.size());
   for (int round = 0; round < rounds; ++round) {
-    turn(level, factors, next);
+    at::parallel_for(
+        0, static_cast<std::int64_t>(factors.size()), kPatchesOfThread,
+        [&](std::int64_t begin, std::int64_t end) {
+          for (auto k = static_cast<std::size_t>(begin); k < static_cast<std::size_t>(end); ++k)
+            next[k] = unit(pull_on(all, factors, k) + kDamping * all.strength[k] * factors[k],
+                           factors[k]);
+        });
     factors.swap(next);
   }
 }
 
-/// Nodes that lie together.
-struct Blocks {
-  std::vector<std::int64_t> of_node;
-  std::int64_t count = 0;
-};
-
-/// Square cells, so many times as wide as nodes are apart.
-Blocks blocks_of(const Level& level, double width) {
-  Corner low = level.places.front(), high = low;
-  for (const Corner& place : level.places) {
-    low = {std::min(low.row, place.row), std::min(low.col, place.col)};
-    high = {std::max(high.row, place.row), std::max(high.col, place.col)};
-  }
-  const auto rows = static_cast<double>(high.row - low.row + 1);
-  const auto cols = static_cast<double>(high.col - low.col + 1);
-  const auto nodes = static_cast<double>(level.count());
-  // A line of nodes has next to no area.
-  const double apart = std::max({std::sqrt(rows * cols / nodes), rows / nodes, cols / nodes});
-  const double side = std::max(1.0, width * apart);
-  const auto across = static_cast<std::int64_t>(cols / side) + 1;
-  std::vector<std::int64_t> cells;
-  for (const Corner& place : level.places)
-    cells.push_back(static_cast<std::int64_t>(static_cast<double>(place.row - low.row) / side) *
-                        across +
-                    static_cast<std::int64_t>(static_cast<double>(place.col - low.col) / side));
-  std::vector<std::int64_t> known = cells;
-  std::ranges::sort(known);
-  known.erase(std::unique(known.begin(), known.end()), known.end());
-  Blocks blocks{.of_node = {}, .count = static_cast<std::int64_t>(known.size())};
-  for (const std::int64_t cell : cells)
-    blocks.of_node.push_back(std::ranges::lower_bound(known, cell) - known.begin());
-  return blocks;
+/// Slope of what is maximised along each factor's angle, and, as the links' weights, its bend;
+/// bends of links that disagree by more than a quarter turn are 0.
+std::vector<double> slopes_and_bends(Agreements& all, const Factors& factors) {
+  std::vector<double> slopes(factors.size());
+  at::parallel_for(
+      0, static_cast<std::int64_t>(factors.size()), kPatchesOfThread,
+      [&](std::int64_t begin, std::int64_t end) {
+        for (auto k = static_cast<std::size_t>(begin); k < static_cast<std::size_t>(end); ++k)
+          for (auto i = static_cast<std::size_t>(all.links.first[k]);
+               i < static_cast<std::size_t>(all.links.first[k + 1]); ++i) {
+            const Complex agreement = std::conj(factors[k]) * all.agreement[i] *
+                                      factors[static_cast<std::size_t>(all.links.other[i])];
+            slopes[k] += agreement.imag();
+            all.links.weight[i] = std::max(agreement.real(), 0.0);
+          }
+      });
+  return slopes;
 }
 
-/// The blocks' nodes, one block after another, and where each block's begin.
-struct Members {
-  std::vector<std::int64_t> first, node;
-};
-
-Members members_of(const Blocks& blocks) {
-  Members members{.first = std::vector<std::int64_t>(static_cast<std::size_t>(blocks.count) + 1),
-                  .node = std::vector<std::int64_t>(blocks.of_node.size())};
-  for (const std::int64_t block : blocks.of_node)
-    ++members.first[static_cast<std::size_t>(block) + 1];
-  std::partial_sum(members.first.begin(), members.first.end(), members.first.begin());
-  std::vector<std::int64_t> end(members.first.begin(), members.first.end() - 1);
-  for (std::size_t k = 0; k < blocks.of_node.size(); ++k)
-    members.node[static_cast<std::size_t>(end[static_cast<std::size_t>(blocks.of_node[k])]++)] =
-        static_cast<std::int64_t>(k);
-  return members;
-}
-
-/// Blocks that are turned as a whole, their nodes as they are turned now.
-Level coarser(const Level& fine, const Blocks& blocks, const std::vector<Complex>& factors) {
-  const Members members = members_of(blocks);
-  Level coarse;
-  coarse.first.push_back(0);
-  std::vector<Complex> sum(static_cast<std::size_t>(blocks.count));
-  std::vector<std::int64_t> met;
-  for (std::size_t block = 0; block < static_cast<std::size_t>(blocks.count); ++block) {
-    Corner centre{0, 0};
-    met.clear();
-    const std::int64_t begin = members.first[block], end = members.first[block + 1];
-    for (std::int64_t m = begin; m < end; ++m) {
-      const auto own = static_cast<std::size_t>(members.node[static_cast<std::size_t>(m)]);
-      centre = {centre.row + fine.places[own].row, centre.col + fine.places[own].col};
-      for (auto i = static_cast<std::size_t>(fine.first[own]);
-           i < static_cast<std::size_t>(fine.first[own + 1]); ++i) {
-        const auto other = static_cast<std::size_t>(fine.other[i]);
-        const std::int64_t there = blocks.of_node[other];
-        if (static_cast<std::size_t>(there) == block) continue;
-        if (std::ranges::find(met, there) == met.end()) met.push_back(there);
-        sum[static_cast<std::size_t>(there)] +=
-            std::conj(factors[own]) * fine.agreement[i] * factors[other];
-      }
+/// The factors at which all comes to rest: after rounds among neighbours, Newton's steps for the
+/// slow waves that these would take as many rounds for as the scan is wide.
+Factors settled(Agreements& all, const std::vector<Place>& places) {
+  constexpr int kMostSteps = 10, kRounds = 5;  // patches of noise do not come to rest
+  constexpr double kPrecision = 1e-3;          // of a step
+  constexpr double kStill = 1e-4;              // radians; what is left then is kPrecision of it
+  Factors factors = grown(all);
+  GraphLevels levels;
+  for (int step = 0; step < kMostSteps; ++step) {
+    turn(all, factors, kRounds);
+    const std::vector<double> slopes = slopes_and_bends(all, factors);
+    if (step == 0) levels = levels_of(all.links, places);
+    const std::vector<double> angles = solve_on_graph(all.links, levels, slopes, kPrecision);
+    double largest = 0;
+    for (std::size_t k = 0; k < factors.size(); ++k) {
+      factors[k] *= std::polar(1.0, angles[k]);
+      largest = std::max(largest, std::abs(angles[k]));
     }
-    coarse.places.push_back({centre.row / (end - begin), centre.col / (end - begin)});
-    for (const std::int64_t there : met) {
-      coarse.other.push_back(there);
-      coarse.agreement.push_back(std::exchange(sum[static_cast<std::size_t>(there)], 0));
-    }
-    coarse.first.push_back(static_cast<std::int64_t>(coarse.other.size()));
-  }
-  measure_strength(coarse);
-  return coarse;
-}
-
-/// The nodes of each block by its factor's angle, times the step that is best along these angles:
-/// blocks that turn as a whole are stiffer than the nodes, so that their angles are too small.
-void turn_blocks(const Level& level, const Blocks& blocks, const std::vector<Complex>& of_blocks,
-                 std::vector<Complex>& factors) {
-  std::vector<double> angles;
-  double largest = 0;
-  for (const std::int64_t block : blocks.of_node) {
-    angles.push_back(std::arg(of_blocks[static_cast<std::size_t>(block)]));
-    largest = std::max(largest, std::abs(angles.back()));
-  }
-  double slope = 0, bend = 0;
-  for (std::size_t k = 0; k < factors.size(); ++k)
-    for (auto i = static_cast<std::size_t>(level.first[k]);
-         i < static_cast<std::size_t>(level.first[k + 1]); ++i) {
-      const auto other = static_cast<std::size_t>(level.other[i]);
-      const double difference = angles[other] - angles[k];
-      const double apart = std::abs(difference) <= std::numbers::pi
-                               ? difference
-                               : difference - std::copysign(2 * std::numbers::pi, difference);
-      const Complex agreement = std::conj(factors[k]) * level.agreement[i] * factors[other];
-      slope -= agreement.imag() * apart;
-      bend += agreement.real() * apart * apart;
-    }
-  // Beyond half a turn an angle is no longer told from its opposite.
-  const double most = std::max(1.0, std::numbers::pi / std::max(largest, 1e-9));
-  const double step = bend > 0 ? std::clamp(slope / bend, 1.0, most) : 1;
-  for (std::size_t k = 0; k < factors.size(); ++k) factors[k] *= std::polar(1.0, step * angles[k]);
-}
-
-/// What rounds alone would take as long as the scan is wide for: blocks of nodes are turned as a
-/// whole, and blocks of blocks (multigrid with aggregates: Brandt, Math. Comput. 31, 333 (1977)).
-void cycle(const Level& level, std::vector<Complex>& factors) {
-  constexpr int kRounds = 3, kLastRounds = 60;
-  constexpr std::int64_t kFewNodes = 24;
-  constexpr double kWidthOfBlock = 3;
-  if (level.count() <= kFewNodes) return turn(level, factors, kLastRounds);
-  turn(level, factors, kRounds);
-  const Blocks blocks = blocks_of(level, kWidthOfBlock);
-  if (blocks.count * 2 > level.count()) return turn(level, factors, kLastRounds);
-  const Level coarse = coarser(level, blocks, factors);
-  std::vector<Complex> of_blocks(static_cast<std::size_t>(blocks.count), 1);
-  for (int time = 0; time < 2; ++time) cycle(coarse, of_blocks);
-  turn_blocks(level, blocks, of_blocks, factors);
-  turn(level, factors, kRounds);
-}
-
-/// The factors at which the cycles come to rest.
-std::vector<Complex> settled(const Level& level) {
-  constexpr int kMostCycles = 100, kFirstRounds = 20;
-  constexpr double kStill = 1e-6;  // largest change of a factor by a cycle; the rest adds as much
-  std::vector<Complex> factors(static_cast<std::size_t>(level.count()), 1);
-  turn(level, factors, kFirstRounds);
-  for (int time = 0; time < kMostCycles; ++time) {
-    const std::vector<Complex> before = factors;
-    cycle(level, factors);
-    double moved = 0;
-    for (std::size_t k = 0; k < factors.size(); ++k)
-      moved = std::max(moved, std::norm(factors[k] - before[k]));
-    if (moved < kStill * kStill) break;
+    if (largest < kStill) break;
   }
   return factors;
+}
+
+/// Whose mean has phase 0.
+at::Tensor with_mean_phase_0(const Factors& factors) {
+  const Complex mean = std::accumulate(factors.begin(), factors.end(), Complex(0));
+  const Complex back = std::conj(unit(mean, 1));
+  at::Tensor turned = at::empty({static_cast<std::int64_t>(factors.size())}, at::kComplexFloat);
+  auto* out = turned.mutable_data_ptr<c10::complex<float>>();
+  for (const Complex& factor : factors)
+    *out++ = c10::complex<float>(c10::complex<double>(factor * back));
+  return turned;
 }
 
 }  // namespace
@@ -383,17 +290,15 @@ std::vector<Complex> settled(const Level& level) {
 at::Tensor synchronise(const at::Tensor& patches, const at::Tensor& weights,
                        const at::Tensor& corners) {
   const at::NoGradGuard no_grad;
+  const std::vector<Place> places = as_places(corners);
+  const at::Tensor pairs = pairs_of(places, corners, patches.size(1));
+  if (pairs.size(0) == 0) return at::ones({patches.size(0)}, patches.options());
   const at::Tensor known = patches.to(at::kComplexFloat).contiguous();
   const at::Tensor roots = weights.sqrt().to(at::kFloat).contiguous();
-  const std::vector<Complex> factors =
-      settled(finest(links_between(known, roots, corners), corners));
-  const Complex mean = std::accumulate(factors.begin(), factors.end(), Complex(0));
-  const Complex back = std::abs(mean) > 0 ? std::conj(mean) / std::abs(mean) : 1;
-  at::Tensor unit = at::empty({static_cast<std::int64_t>(factors.size())}, at::kComplexFloat);
-  auto* out = unit.data_ptr<c10::complex<float>>();
-  for (const Complex& factor : factors)
-    *out++ = c10::complex<float>(c10::complex<double>(factor * back));
-  return unit.to(patches.device());
+  Agreements all = agreements_of(patches.size(0), pairs,
+                                 known.is_cpu() ? products_here(known, roots, pairs, places)
+                                                : products_there(known, roots, pairs, corners));
+  return with_mean_phase_0(settled(all, places)).to(patches.device());
 }
 
 }  // namespace ptyche

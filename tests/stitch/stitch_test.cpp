@@ -3,6 +3,8 @@
 #include <ATen/CPUGeneratorImpl.h>
 #include <gtest/gtest.h>
 
+#include <numbers>
+
 #include "ptyche/core/error.h"
 #include "ptyche/physics/canvas.h"
 #include "ptyche/stitch/synchronise.h"
@@ -83,6 +85,31 @@ TEST(Synchronise, BringsTheEndsOfALongLineToOnePhase) {
   const at::Tensor corners = at::stack({at::zeros_like(line), 2 * line}, 1);
   const at::Tensor together = synchronise(patches, at::ones({kSize, kSize}), corners) * turned;
   EXPECT_LT((together - together.mean()).abs().max().item<double>(), 1e-5);
+}
+
+// Neighbours that agree can still go round in circles, which no wave of phase undoes, where all
+// factors begin alike.
+TEST(Synchronise, BringsAFieldOfPatchesOfAnyPhaseToOneInSpiteOfNoise) {
+  constexpr std::int64_t kPatches = 2500, kSize = 8;
+  at::manual_seed(3);
+  const at::Tensor angle = 2 * std::numbers::pi * at::rand({kPatches}, at::kDouble);
+  const at::Tensor turned = at::polar(at::ones_like(angle), angle).to(at::kComplexFloat);
+  const at::Tensor patches =
+      turned.view({-1, 1, 1}) + at::randn({kPatches, kSize, kSize}, at::kComplexFloat);
+  const at::Tensor corners = at::rand({kPatches, 2}, at::kDouble).mul(70).round();
+  const at::Tensor together = synchronise(patches, at::ones({kSize, kSize}), corners) * turned;
+  EXPECT_GT(together.mean().abs().item<double>(), 0.98);
+}
+
+TEST(Synchronise, LeavesAPatchThatLiesAloneAsItIs) {
+  const at::Tensor patches = at::polar(at::ones({3, 8, 8}), at::full({3, 8, 8}, 0.5));
+  const at::Tensor corners = at::tensor({0., 0., 1., 1., 50., 50.}).view({3, 2});
+  const at::Tensor factors = synchronise(patches, at::ones({8, 8}), corners);
+  EXPECT_LT((factors - 1).abs().max().item<double>(), 1e-6);
+  EXPECT_TRUE(synchronise(patches.slice(0, 2), at::ones({8, 8}), corners.slice(0, 2))
+                  .eq(1)
+                  .all()
+                  .item<bool>());
 }
 
 TEST(Stitch, IsOneWhereNoPatchLies) {

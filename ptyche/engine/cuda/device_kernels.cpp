@@ -151,13 +151,13 @@ at::Tensor group_norm_gelu(const at::Tensor& x, std::int64_t groups, const at::T
 }
 
 at::Tensor overlap_products(const at::Tensor& patches, const at::Tensor& roots,
-                            const at::Tensor& corners, const at::Tensor& others) {
+                            const at::Tensor& corners, const at::Tensor& pairs) {
   constexpr unsigned kThreads = 256;
-  at::Tensor products = at::empty(others.sizes(), patches.options().dtype(at::kComplexDouble));
-  launch(patches.device(), "overlap_products", others.numel(), kThreads, patches.const_data_ptr(),
-         roots.const_data_ptr(), corners.const_data_ptr(), others.const_data_ptr(),
-         static_cast<int>(others.size(1)), static_cast<int>(patches.size(1)),
-         products.mutable_data_ptr());
+  const at::Tensor listed = pairs.contiguous();
+  at::Tensor products = at::empty({pairs.size(0)}, patches.options().dtype(at::kComplexDouble));
+  launch(patches.device(), "overlap_products", pairs.size(0), kThreads, patches.const_data_ptr(),
+         roots.const_data_ptr(), corners.const_data_ptr(), listed.const_data_ptr(),
+         static_cast<int>(patches.size(1)), products.mutable_data_ptr());
   return products;
 }
 

@@ -298,33 +298,31 @@ extern "C" __global__ void __launch_bounds__(kNormThreads)
   norm_gelu(images, weight, bias, pixels, features, groups, eps, results);
 }
 
-/// sum over the overlap of conj(own) theirs, each times its weight's root, of patches (n, N, N)
-/// with their neighbours: a block of 256 threads per pair.
+/// sum over the overlap of conj(a) b, each times its weight's root, of pairs of patches (n, N, N):
+/// a block of 256 threads per pair.
 ///   roots      (N, N)
 ///   corners    (n, 2) whole pixels
-///   others     (n, near) the neighbours
-///   products   (n, near); 0 where the two overlap by less than half in a direction
+///   pairs      (m, 2) the patches' numbers
+///   products   (m)
 extern "C" __global__ void __launch_bounds__(256)
     overlap_products(const float2* patches, const float* roots, const long long* corners,
-                     const long long* others, int near, int side, double2* products) {
+                     const long long* pairs, int side, double2* products) {
   __shared__ double re[256], im[256];
-  const long long pair = blockIdx.x, own = pair / near, other = others[pair];
+  const long long own = pairs[2 * blockIdx.x], other = pairs[2 * blockIdx.x + 1];
   const int down = static_cast<int>(corners[2 * other] - corners[2 * own]);
   const int right = static_cast<int>(corners[2 * other + 1] - corners[2 * own + 1]);
-  const bool close = max(abs(down), abs(right)) < side / 2;
   const int rows = side - abs(down), cols = side - abs(right);
   const int own_corner = max(down, 0) * side + max(right, 0);
   const int other_corner = max(-down, 0) * side + max(-right, 0);
   const float2* const a = patches + own * side * side + own_corner;
   const float2* const b = patches + other * side * side + other_corner;
   float2 sum = make_float2(0, 0);
-  if (close)
-    for (int i = static_cast<int>(threadIdx.x); i < rows * cols; i += 256) {
-      const int pixel = i / cols * side + i % cols;
-      const float root = roots[own_corner + pixel] * roots[other_corner + pixel];
-      const float2 product = conj(a[pixel]) * b[pixel];
-      sum = sum + make_float2(root * product.x, root * product.y);
-    }
+  for (int i = static_cast<int>(threadIdx.x); i < rows * cols; i += 256) {
+    const int pixel = i / cols * side + i % cols;
+    const float root = roots[own_corner + pixel] * roots[other_corner + pixel];
+    const float2 product = conj(a[pixel]) * b[pixel];
+    sum = sum + make_float2(root * product.x, root * product.y);
+  }
   re[threadIdx.x] = sum.x;
   im[threadIdx.x] = sum.y;
   for (int half = 128; half > 0; half /= 2) {
@@ -334,5 +332,5 @@ extern "C" __global__ void __launch_bounds__(256)
       im[threadIdx.x] += im[threadIdx.x + half];
     }
   }
-  if (threadIdx.x == 0) products[pair] = make_double2(re[0], im[0]);
+  if (threadIdx.x == 0) products[blockIdx.x] = make_double2(re[0], im[0]);
 }

@@ -24,14 +24,14 @@ bool covers_group_norm_gelu(const at::Tensor& x, std::int64_t groups, const at::
 at::Tensor group_norm_gelu(const at::Tensor& x, std::int64_t groups, const at::Tensor& weight,
                            const at::Tensor& bias, double eps);
 
-/// sum over the overlap of conj(own) theirs, each times its weight's root, of patches with their
-/// neighbours, 0 where they overlap by less than half in a direction.
+/// sum over the overlap of conj(a) b, each times its weight's root, of pairs of patches a and b
+/// that overlap.
 ///   patches  (n, N, N) complex64
 ///   roots    (N, N) float32
 ///   corners  (n, 2) int64, whole pixels
-///   others   (n, near) int64, the neighbours' numbers
-/// Returns (n, near) complex128.
+///   pairs    (m, 2) int64, their numbers
+/// Returns (m) complex128.
 at::Tensor overlap_products(const at::Tensor& patches, const at::Tensor& roots,
-                            const at::Tensor& corners, const at::Tensor& others);
+                            const at::Tensor& corners, const at::Tensor& pairs);
 
 }  // namespace ptyche::cuda
