@@ -53,7 +53,7 @@ const Ranks& ranks();
 
 /// Arrays between two ranks; undefined ones stay undefined. None means the end of the work.
 using RankMessage = std::vector<at::Tensor>;
-inline constexpr std::size_t kMostArrays = 12;  ///< of a message, of at most kMostAxes axes
+inline constexpr std::size_t kMostArrays = 24;  ///< of a message, of at most kMostAxes axes
 inline constexpr std::int64_t kMostAxes = 4;
 
 /// A text as an array of a message, (letters) uint8, and back.

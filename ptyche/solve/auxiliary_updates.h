@@ -55,6 +55,11 @@ class AuxiliaryUpdates {
   void save(Hdf5File& file, const std::string& group) const;
   void load(const Hdf5File& file, const std::string& group, const SolverState& state);
 
+  /// Where ranks make the steps of a pass together: what each of them goes on from, and what it has
+  /// gathered, (n, 2) for the patterns of its problem.
+  ComplexAdam& background() { return background_; }
+  at::Tensor& position_gradient() { return position_gradient_; }
+
  private:
   BatchOptions options_;
   ComplexAdam background_;

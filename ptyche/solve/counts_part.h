@@ -28,7 +28,8 @@ struct CountsPart {
 Scan scan_of_counts(at::Tensor counts);
 
 /// What is asked of a rank. Each is a function below, on either side of the way between them;
-/// `read` is read_by_ranks.h's, those from `pie` on are shared_projections.h's,
+/// `read` is read_by_ranks.h's, those from `pie` on are shared_projections.h's, `ml_steps` is
+/// shared_ml.h's,
 /// `infer` and `train` those of their stages (RankWork).
 enum class Question : std::int64_t {
   settle,
@@ -48,6 +49,7 @@ enum class Question : std::int64_t {
   kept_waves,
   put_waves,
   forget_waves,
+  ml_steps,
   infer,
   train
 };

@@ -56,20 +56,29 @@ std::vector<at::Tensor> JointWork::exchange(const at::Tensor& own) {
   return all;
 }
 
-at::Tensor JointWork::sum(const at::Tensor& own) {
-  at::Tensor sum = own.clone();
-  const std::vector<at::Tensor> all = arrays_of_all(own);
-  for (std::size_t rank = 1; rank < all.size(); ++rank) sum += all[rank];
-  for (int rank = 1; rank < ranks().all; ++rank) send_to(rank, {sum});
-  return sum;
+at::Tensor JointWork::reply(const at::Tensor& own, const Reply& reply) {
+  const std::vector<at::Tensor> replies = reply(arrays_of_all(own));
+  for (int rank = 1; rank < ranks().all; ++rank)
+    send_to(rank, {replies[static_cast<std::size_t>(rank)]});
+  return replies.front();
 }
 
-void JointWork::finish() {
-  if (!begun_) return;
+at::Tensor JointWork::sum(const at::Tensor& own) {
+  return reply(own, [](const std::vector<at::Tensor>& all) {
+    at::Tensor sum = all.front().clone();
+    for (std::size_t rank = 1; rank < all.size(); ++rank) sum += all[rank];
+    return std::vector<at::Tensor>(all.size(), sum);
+  });
+}
+
+std::vector<RankMessage> JointWork::finish() {
+  std::vector<RankMessage> answers(waiting_.size());
+  if (!begun_) return answers;
   for (int rank = 1; rank < ranks().all; ++rank) {
-    next_of(rank);
+    answers[static_cast<std::size_t>(rank)] = next_of(rank);
     waiting_[static_cast<std::size_t>(rank)] = false;
   }
+  return answers;
 }
 
 namespace {
@@ -92,16 +101,17 @@ std::vector<at::Tensor> exchange_with_rank_0(const at::Tensor& own) {
   return all;
 }
 
-at::Tensor sum_with_rank_0(const at::Tensor& own) {
+at::Tensor reply_of_rank_0(const at::Tensor& own) {
   send_to(0, {no_failure(), own});
   return next_from_rank_0();
 }
 
-RankMessage joint_answer(const std::function<void()>& work) {
+RankMessage joint_answer(const std::function<RankMessage()>& work) {
   const Silence rank_0_says_it;
   try {
-    work();
-    return {no_failure()};
+    RankMessage answer = work();
+    answer.insert(answer.begin(), no_failure());
+    return answer;
   } catch (const Abandoned&) {
     return {};
   } catch (const std::exception& error) {

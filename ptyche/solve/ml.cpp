@@ -3,9 +3,10 @@
 // the false minima in which whole passes get stuck when they start from a flat object.
 #include <memory>
 
-#include "ptyche/solve/adam.h"
-#include "ptyche/solve/auxiliary_updates.h"
+#include "ptyche/core/ranks.h"
 #include "ptyche/solve/illumination.h"
+#include "ptyche/solve/ml_steps.h"
+#include "ptyche/solve/shared_ml.h"
 #include "ptyche/solve/slow_waves.h"
 
 namespace ptyche {
@@ -44,29 +45,19 @@ class Ml : public Solver {
  public:
   using Options = MlOptions;
   explicit Ml(const Options& options)
-      : options_(options), auxiliary_(options.batches), slow_(options.slow_momentum) {}
+      : options_(options),
+        memory_{.auxiliary = AuxiliaryUpdates(options.batches)},
+        slow_(options.slow_momentum) {}
 
   double pass(const SolverProblem& problem, SolverState& state, const Pass& pass) override {
-    const SolverOptions& common = problem.options;
-    const double factor = pass.step_factor(common.last_step);
-    // The first pass finds an object for the probe that was given.
-    const bool move_probe = !common.fixed_probe && pass.total > 0;
-    const double slope_prior = prior_of(problem, state);
-    double loss = 0;
+    const double factor = pass.step_factor(problem.options.last_step);
     slow_.before_pass(state);
-    const std::int64_t size = batch_of(options_.batches, problem, kStepsPerPass);
-    for (const at::Tensor& batch : shuffled_batches(problem, size, pass)) {
-      SolverGradient slope = gradient(problem, state, batch, options_.batches.gradient);
-      loss += slope.loss;
-      if (slope_prior > 0)
-        add_smoothness(state.object, {.slope = slope_prior}, share_of(problem, batch),
-                       slope.object);
-      adam_step(state.object, slope.object, object_, options_.object_step * factor);
-      if (move_probe) step_probe(state, slope.probe, options_.probe_step * factor);
-      auxiliary_.after_batch(problem, state, batch, slope, pass.total > 0 ? factor : 0);
-      constrain(problem, state);
-    }
-    auxiliary_.after_pass(problem, state, pass, factor);
+    const MlPass steps = steps_of(problem, state, pass, factor);
+    const std::vector<MlBatch> batches = batches_of(problem, pass);
+    const bool together = problem.shares && ranks().several();
+    const double loss = together ? ml_steps_by_ranks(problem, state, batches, steps, memory_)
+                                 : ml_steps(problem, state, batches, steps, memory_);
+    memory_.auxiliary.after_pass(problem, state, pass, factor);
     slow_.after_pass(state);
     return loss;
   }
@@ -75,39 +66,49 @@ class Ml : public Solver {
   GradientOptions gradient_options() const override { return options_.batches.gradient; }
 
   void save(Hdf5File& file, const std::string& group) const override {
-    write_adam(file, group + "/object", object_);
-    write_adam(file, group + "/probe", probe_);
-    auxiliary_.save(file, group);
+    write_adam(file, group + "/object", memory_.object);
+    write_adam(file, group + "/probe", memory_.probe);
+    memory_.auxiliary.save(file, group);
     slow_.save(file, group);
   }
 
   void load(const Hdf5File& file, const std::string& group, const SolverState& state) override {
-    object_ = read_adam(file, group + "/object", state.object);
-    probe_ = read_adam(file, group + "/probe", state.probe);
-    auxiliary_.load(file, group, state);
+    memory_.object = read_adam(file, group + "/object", state.object);
+    memory_.probe = read_adam(file, group + "/probe", state.probe);
+    memory_.auxiliary.load(file, group, state);
     slow_.load(file, group, state);
   }
 
  private:
+  MlPass steps_of(const SolverProblem& problem, const SolverState& state, const Pass& pass,
+                  double factor) const {
+    // The first pass finds an object for the probe that was given.
+    const bool first = pass.total == 0;
+    return {.object_step = options_.object_step * factor,
+            .probe_step = first || problem.options.fixed_probe ? 0 : options_.probe_step * factor,
+            .slope_prior = prior_of(problem, state),
+            .auxiliary = first ? 0 : factor,
+            .gradient = options_.batches.gradient};
+  }
+
+  /// Every batch brings its share of the prior.
+  std::vector<MlBatch> batches_of(const SolverProblem& problem, const Pass& pass) const {
+    const std::int64_t size = batch_of(options_.batches, problem, kStepsPerPass);
+    const auto all = static_cast<double>(problem.patterns());
+    std::vector<MlBatch> batches;
+    for (const at::Tensor& patterns : shuffled_batches(problem, size, pass))
+      batches.push_back({patterns, static_cast<double>(patterns.size(0)) / all});
+    return batches;
+  }
+
   /// The prior's slope, or 0 where the photons outweigh it.
   double prior_of(const SolverProblem& problem, const SolverState& state) const {
     const double slope = options_.object_slope;
     return smoothness_matters(slope, mean_light(problem, state)) ? slope : 0;
   }
 
-  /// Every batch brings its share of the prior.
-  static double share_of(const SolverProblem& problem, const at::Tensor& batch) {
-    return static_cast<double>(batch.size(0)) / static_cast<double>(problem.patterns());
-  }
-
-  void step_probe(SolverState& state, const at::Tensor& slope, double share) {
-    const double peak = state.probe[0].abs().max().item<double>();
-    adam_step(state.probe, slope, probe_, share * peak);
-  }
-
   Options options_;
-  ComplexAdam object_, probe_;
-  AuxiliaryUpdates auxiliary_;
+  MlMemory memory_;
   SlowMomentum slow_;
 };
 

@@ -70,6 +70,7 @@ RankMessage read_own_part(CountsPart& part, const RankMessage& question) {
         options_of(question),
         {.own = ranks().own, .all = ranks().all, .exchange = exchange_with_rank_0}, readers());
     part.scan = scan_of_counts(std::move(read.fields.counts));
+    return RankMessage{};
   });
 }
 

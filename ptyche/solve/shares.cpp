@@ -9,6 +9,7 @@
 #include "ptyche/io/together.h"
 #include "ptyche/solve/counts_part.h"
 #include "ptyche/solve/read_by_ranks.h"
+#include "ptyche/solve/shared_ml.h"
 
 namespace ptyche {
 namespace {
@@ -277,7 +278,9 @@ void serve_rank_0(const std::map<Question, RankWork>& others) {
   for (RankMessage question = receive_from(0); !question.empty(); question = receive_from(0)) {
     const Question asked = asked_in(question);
     const auto other = others.find(asked);
-    RankWork work = asked == Question::read ? read_own_part : answer;
+    RankWork work = answer;
+    if (asked == Question::read) work = read_own_part;
+    if (asked == Question::ml_steps) work = ml_steps_with_rank_0;
     if (other != others.end()) work = other->second;
     const RankMessage reply = answered(part, question, work);
     if (!reply.empty()) send_to(0, reply);
