@@ -41,13 +41,27 @@ at::Tensor in_window(const ObjectWindow& window, const at::Tensor& canvas) {
 // patterns in the order of the batches, [2] how many of each batch, [3] the batches' shares, [4]
 // totals, [5] shared pixels, [6] to [11] moments of object, probe and background, [12] their steps.
 
-/// A rank's patterns, by their numbers in its part, and how many of them each batch takes.
+/// A rank's patterns in the order of the batches, by their numbers in its part, and how many of
+/// them each batch takes.
 struct OwnOrder {
   std::vector<std::int64_t> patterns, of_batch;
 };
 
-/// By piece: the patterns in the order of the batches, as many to each as to every other one, so
-/// that no rank waits for one that happens to have more of a batch.
+/// Whether batches are so large that it does not matter which patterns make one.
+bool are_large(const std::vector<MlBatch>& batches, std::size_t ranks) {
+  constexpr std::int64_t kManyOfARank = 64;
+  return batches.front().patterns.size(0) >= kManyOfARank * static_cast<std::int64_t>(ranks);
+}
+
+/// As many patterns to each batch as to every other, so that no rank waits for one that happens to
+/// have more of it.
+void spread_evenly(OwnOrder& order) {
+  const std::size_t all = order.patterns.size(), steps = order.of_batch.size();
+  for (std::size_t step = 0; step < steps; ++step)
+    order.of_batch[step] = static_cast<std::int64_t>(all * (step + 1) / steps - all * step / steps);
+}
+
+/// By piece.
 std::vector<OwnOrder> orders_of(const std::vector<RankPiece>& pieces, std::int64_t patterns,
                                 const std::vector<MlBatch>& batches) {
   at::Tensor piece_of = at::zeros({patterns}, at::kLong), row_of = at::zeros_like(piece_of);
@@ -59,16 +73,17 @@ std::vector<OwnOrder> orders_of(const std::vector<RankPiece>& pieces, std::int64
              *row = row_of.const_data_ptr<std::int64_t>();
   std::vector<OwnOrder> orders(pieces.size());
   for (const MlBatch& batch : batches) {
+    for (OwnOrder& order : orders) order.of_batch.push_back(0);
     const at::Tensor listed = batch.patterns.contiguous();
     const auto* pattern = listed.const_data_ptr<std::int64_t>();
-    for (std::int64_t i = 0; i < listed.size(0); ++i)
-      orders[static_cast<std::size_t>(owner[pattern[i]])].patterns.push_back(row[pattern[i]]);
+    for (std::int64_t i = 0; i < listed.size(0); ++i) {
+      OwnOrder& order = orders[static_cast<std::size_t>(owner[pattern[i]])];
+      order.patterns.push_back(row[pattern[i]]);
+      ++order.of_batch.back();
+    }
   }
-  const std::size_t steps = batches.size();
-  for (OwnOrder& order : orders)
-    for (std::size_t step = 0; step < steps; ++step)
-      order.of_batch.push_back(static_cast<std::int64_t>(
-          order.patterns.size() * (step + 1) / steps - order.patterns.size() * step / steps));
+  if (are_large(batches, pieces.size()))
+    for (OwnOrder& order : orders) spread_evenly(order);
   return orders;
 }
 
