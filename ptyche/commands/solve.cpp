@@ -16,6 +16,7 @@
 #include "ptyche/commands/checked_scan.h"
 #include "ptyche/commands/command_line.h"
 #include "ptyche/commands/kept_probes.h"
+#include "ptyche/commands/memory_plan.h"
 #include "ptyche/commands/option_lists.h"
 #include "ptyche/commands/parse.h"
 #include "ptyche/commands/result_arrays.h"
@@ -206,6 +207,7 @@ void run_solve(const SolveVerbOptions& options, const std::string& options_json)
     first.scan = turned_like(first.scan, start->positions);
   if (options.half_sets) require_halves(first.scan);
   first.scan = shared_by_ranks(first.scan);
+  tell_memory_plan(first.scan, PlannedWork::solve);
   const std::filesystem::path checkpoint = options.output / checkpoint_name(options);
   auto [result, how, scan] = solved(first.scan, start, options, record, checkpoint);
   how.doubt = first.doubt;

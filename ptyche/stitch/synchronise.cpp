@@ -128,11 +128,16 @@ Links links_here(const at::Tensor& patches, const at::Tensor& roots, const at::T
   return links;
 }
 
-/// For every patch, how its neighbours' patches agree with it.
-Links links_between(const at::Tensor& patches, const at::Tensor& roots, const at::Tensor& places) {
+/// The nearest patches of each: (k, m) int64.
+at::Tensor near_patches(const at::Tensor& places) {
   const at::Tensor nearest = nearest_points(
       places.cpu().to(at::kDouble), std::min<std::int64_t>(kNeighbours + 1, places.size(0)));
-  const at::Tensor near = nearest.slice(1, 1).contiguous();
+  return nearest.slice(1, 1).contiguous();
+}
+
+/// For every patch, how its neighbours' patches agree with it.
+Links links_between(const at::Tensor& patches, const at::Tensor& roots, const at::Tensor& places) {
+  const at::Tensor near = near_patches(places);
   if (near.size(1) == 0) return {near, at::zeros(near.sizes(), at::kComplexDouble)};
   return patches.is_cpu() ? links_here(patches, roots, near, places)
                           : links_there(patches, roots, near, places);
@@ -361,11 +366,10 @@ void cycle(const Level& level, std::vector<Complex>& factors) {
   turn(level, factors, kRounds);
 }
 
-/// The factors at which the cycles come to rest.
-std::vector<Complex> settled(const Level& level) {
+/// The factors at which the cycles come to rest, from some that are near them.
+std::vector<Complex> settled(const Level& level, std::vector<Complex> factors) {
   constexpr int kMostCycles = 100, kFirstRounds = 20;
   constexpr double kStill = 1e-6;  // largest change of a factor by a cycle; the rest adds as much
-  std::vector<Complex> factors(static_cast<std::size_t>(level.count()), 1);
   turn(level, factors, kFirstRounds);
   for (int time = 0; time < kMostCycles; ++time) {
     const std::vector<Complex> before = factors;
@@ -378,6 +382,17 @@ std::vector<Complex> settled(const Level& level) {
   return factors;
 }
 
+/// Unit factors (n) complex64 whose mean has phase 0.
+at::Tensor as_factors(const std::vector<Complex>& factors) {
+  const Complex mean = std::accumulate(factors.begin(), factors.end(), Complex(0));
+  const Complex back = std::abs(mean) > 0 ? std::conj(mean) / std::abs(mean) : 1;
+  at::Tensor unit = at::empty({static_cast<std::int64_t>(factors.size())}, at::kComplexFloat);
+  auto* out = unit.data_ptr<c10::complex<float>>();
+  for (const Complex& factor : factors)
+    *out++ = c10::complex<float>(c10::complex<double>(factor * back));
+  return unit;
+}
+
 }  // namespace
 
 at::Tensor synchronise(const at::Tensor& patches, const at::Tensor& weights,
@@ -385,15 +400,181 @@ at::Tensor synchronise(const at::Tensor& patches, const at::Tensor& weights,
   const at::NoGradGuard no_grad;
   const at::Tensor known = patches.to(at::kComplexFloat).contiguous();
   const at::Tensor roots = weights.sqrt().to(at::kFloat).contiguous();
-  const std::vector<Complex> factors =
-      settled(finest(links_between(known, roots, corners), corners));
-  const Complex mean = std::accumulate(factors.begin(), factors.end(), Complex(0));
-  const Complex back = std::abs(mean) > 0 ? std::conj(mean) / std::abs(mean) : 1;
-  at::Tensor unit = at::empty({static_cast<std::int64_t>(factors.size())}, at::kComplexFloat);
-  auto* out = unit.data_ptr<c10::complex<float>>();
-  for (const Complex& factor : factors)
-    *out++ = c10::complex<float>(c10::complex<double>(factor * back));
-  return unit.to(patches.device());
+  const std::vector<Complex> ones(static_cast<std::size_t>(corners.size(0)), 1);
+  return as_factors(settled(finest(links_between(known, roots, corners), corners), ones))
+      .to(patches.device());
+}
+
+// Patches that come and go.
+
+struct PhasesInOrder::Parts {
+  at::Tensor roots, corners;
+  std::vector<Corner> places;
+  Links links;
+  const std::int64_t* other = nullptr;          ///< of each link
+  Complex* agreement = nullptr;                 ///< of each link
+  std::int64_t near = 0;                        ///< neighbours of each
+  std::vector<std::int64_t> first_of, seen_by;  ///< of each, which links (their numbers) lead to it
+  std::vector<std::int64_t> needed_until;       ///< the last of its neighbours
+  std::vector<std::int64_t> here;               ///< that have come and not left
+  std::int64_t end = 0;                         ///< number of the first that has not come
+  std::vector<Complex> factors;
+
+  std::int64_t count() const { return static_cast<std::int64_t>(places.size()); }
+
+  /// Calls visit(the other patch, how it agrees) with all that overlap a patch.
+  template <class Visit>
+  void each_neighbour(std::int64_t patch, const Visit& visit) const {
+    for (std::int64_t link = patch * near; link < (patch + 1) * near; ++link)
+      visit(other[link], agreement[link]);
+    for (std::int64_t i = first_of[static_cast<std::size_t>(patch)];
+         i < first_of[static_cast<std::size_t>(patch) + 1]; ++i) {
+      const std::int64_t link = seen_by[static_cast<std::size_t>(i)];
+      visit(link / near, std::conj(agreement[link]));
+    }
+  }
+
+  void list_links();
+  void measure(const at::Tensor& patches, const std::vector<std::int64_t>& slots, std::int64_t from,
+               std::int64_t link) const;
+  Complex towards_neighbours(std::int64_t patch, double damping) const;
+  void settle_new(std::int64_t from);
+};
+
+/// Which links lead to each patch, and until when it is needed.
+void PhasesInOrder::Parts::list_links() {
+  const std::int64_t all = count() * near;
+  first_of.assign(places.size() + 1, 0);
+  for (std::int64_t link = 0; link < all; ++link)
+    ++first_of[static_cast<std::size_t>(other[link]) + 1];
+  std::partial_sum(first_of.begin(), first_of.end(), first_of.begin());
+  std::vector<std::int64_t> next(first_of.begin(), first_of.end() - 1);
+  seen_by.resize(static_cast<std::size_t>(all));
+  needed_until.resize(places.size());
+  std::iota(needed_until.begin(), needed_until.end(), 0);
+  for (std::int64_t link = 0; link < all; ++link) {
+    const std::int64_t own = link / near, there = other[link];
+    seen_by[static_cast<std::size_t>(next[static_cast<std::size_t>(there)]++)] = link;
+    for (const auto& [patch, with] : {std::pair{own, there}, std::pair{there, own}}) {
+      std::int64_t& until = needed_until[static_cast<std::size_t>(patch)];
+      until = std::max(until, with);
+    }
+  }
+}
+
+/// A link, once, when the later of its two patches, from number `from` on, has come.
+void PhasesInOrder::Parts::measure(const at::Tensor& patches,
+                                   const std::vector<std::int64_t>& slots, std::int64_t from,
+                                   std::int64_t link) const {
+  const std::int64_t own = link / near, there = other[link], size = patches.size(-1);
+  const Corner &a = places[static_cast<std::size_t>(own)],
+               &b = places[static_cast<std::size_t>(there)];
+  if (std::max(own, there) < from || std::max(own, there) >= end || !overlap_by_half(a, b, size))
+    return;
+  const auto* data =
+      reinterpret_cast<const std::complex<float>*>(patches.const_data_ptr<c10::complex<float>>());
+  agreement[link] =
+      overlap_product(data + slots[static_cast<std::size_t>(own)] * size * size,
+                      data + slots[static_cast<std::size_t>(there)] * size * size,
+                      roots.const_data_ptr<float>(), size, b.row - a.row, b.col - a.col);
+}
+
+/// The unit factor between a patch's own, damped, and the one that its neighbours ask for.
+Complex PhasesInOrder::Parts::towards_neighbours(std::int64_t patch, double damping) const {
+  Complex pull = 0;
+  double strength = 0;
+  each_neighbour(patch, [&](std::int64_t other, const Complex& agreement) {
+    pull += agreement * factors[static_cast<std::size_t>(other)];
+    strength += std::sqrt(std::norm(agreement));
+  });
+  const Complex own = factors[static_cast<std::size_t>(patch)];
+  pull += damping * strength * own;
+  const double size = std::sqrt(std::norm(pull));
+  return size > 0 ? pull / size : (own == Complex(0) ? Complex(1) : own);
+}
+
+/// First those that have come from number `from` on, one after the other, then all that are here
+/// together, those that have left being held.
+void PhasesInOrder::Parts::settle_new(std::int64_t from) {
+  constexpr int kRounds = 40;
+  constexpr double kDamping = 0.5;
+  for (std::int64_t patch = from; patch < end; ++patch)
+    factors[static_cast<std::size_t>(patch)] = towards_neighbours(patch, 0);
+  std::vector<Complex> next(here.size());
+  for (int round = 0; round < kRounds; ++round) {
+    at::parallel_for(0, static_cast<std::int64_t>(here.size()), kNodesAtOnce / 8,
+                     [&](std::int64_t begin, std::int64_t last) {
+                       for (auto i = static_cast<std::size_t>(begin);
+                            i < static_cast<std::size_t>(last); ++i)
+                         next[i] = towards_neighbours(here[i], kDamping);
+                     });
+    for (std::size_t i = 0; i < here.size(); ++i)
+      factors[static_cast<std::size_t>(here[i])] = next[i];
+  }
+}
+
+PhasesInOrder::PhasesInOrder(const at::Tensor& weights, const at::Tensor& corners)
+    : parts_(std::make_unique<Parts>()) {
+  Parts& own = *parts_;
+  own.roots = weights.sqrt().to(at::kFloat).contiguous();
+  own.corners = corners;
+  own.places = as_corners(corners);
+  own.links.other = near_patches(corners);
+  own.near = own.links.other.size(1);
+  own.links.agreement = at::zeros(own.links.other.sizes(), at::kComplexDouble);
+  own.other = own.links.other.const_data_ptr<std::int64_t>();
+  own.agreement =
+      reinterpret_cast<Complex*>(own.links.agreement.mutable_data_ptr<c10::complex<double>>());
+  own.factors.resize(own.places.size());
+  own.list_links();
+}
+
+PhasesInOrder::~PhasesInOrder() = default;
+
+std::vector<std::int64_t> PhasesInOrder::come(const at::Tensor& patches,
+                                              const std::vector<std::int64_t>& slots,
+                                              std::int64_t end) {
+  Parts& own = *parts_;
+  const std::int64_t from = std::exchange(own.end, end);
+  for (std::int64_t patch = from; patch < end; ++patch) own.here.push_back(patch);
+  at::parallel_for(from, end, 1, [&](std::int64_t begin, std::int64_t last) {
+    for (std::int64_t patch = begin; patch < last; ++patch) {
+      for (std::int64_t link = patch * own.near; link < (patch + 1) * own.near; ++link)
+        own.measure(patches, slots, from, link);
+      for (std::int64_t i = own.first_of[static_cast<std::size_t>(patch)];
+           i < own.first_of[static_cast<std::size_t>(patch) + 1]; ++i) {
+        const std::int64_t link = own.seen_by[static_cast<std::size_t>(i)];
+        if (link / own.near < from) own.measure(patches, slots, from, link);
+      }
+    }
+  });
+  own.settle_new(from);
+  const auto stay = std::stable_partition(
+      own.here.begin(), own.here.end(),
+      [&](std::int64_t patch) { return own.needed_until[static_cast<std::size_t>(patch)] >= end; });
+  std::vector<std::int64_t> leave(stay, own.here.end());
+  own.here.erase(stay, own.here.end());
+  return leave;
+}
+
+const std::vector<std::complex<double>>& PhasesInOrder::first_factors() const {
+  return parts_->factors;
+}
+
+at::Tensor PhasesInOrder::last_factors() const {
+  return as_factors(settled(finest(parts_->links, parts_->corners), parts_->factors));
+}
+
+std::int64_t PhasesInOrder::most_at_once(std::int64_t together) const {
+  const std::vector<std::int64_t>& until = parts_->needed_until;
+  std::vector<std::int64_t> leaving(until.size() + 1);
+  for (const std::int64_t last : until) ++leaving[static_cast<std::size_t>(last)];
+  std::int64_t here = 0, most = 0;
+  for (std::size_t i = 0; i < until.size(); ++i) {
+    most = std::max(most, ++here);
+    here -= leaving[i];
+  }
+  return std::min<std::int64_t>(most + together, static_cast<std::int64_t>(until.size()));
 }
 
 }  // namespace ptyche
