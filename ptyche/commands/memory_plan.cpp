@@ -16,8 +16,9 @@ namespace ptyche {
 namespace {
 
 constexpr double kComplexBytes = 8;
-constexpr double kSolverCanvases = 36;  // L-BFGS with ten pairs, and the sums of two threads
-constexpr double kStitchCanvases = 6;   // sums of patches, and what they agree on
+// With the sums of two threads; ten pairs of steps and slopes are the history.
+constexpr double kSolverCanvases = 16, kHistoryCanvases = 20;
+constexpr double kStitchCanvases = 6;  // sums of patches, and what they agree on
 constexpr double kPatchesTogether_px = 1 << 22, kLinesOfPatches = 6;
 constexpr double kActivations = 200;  // float32 numbers of a pixel in training, with gradients
 constexpr double kTrainingBatch = 64;
@@ -25,7 +26,10 @@ constexpr double kShareOfRoom = 0.75;  // that one array may take (core/memory.h
 
 PlannedArray work_arrays(const ScanExtent& scan, PlannedWork work) {
   const double canvas = kComplexBytes * scan.canvas_px;
-  if (work == PlannedWork::solve) return {"canvases of the solver", kSolverCanvases * canvas};
+  if (work == PlannedWork::solve)
+    return {"canvases of the solver", (kSolverCanvases + kHistoryCanvases) * canvas};
+  if (work == PlannedWork::solve_without_history)
+    return {"canvases of the solver", kSolverCanvases * canvas};
   const double all = kComplexBytes * scan.patterns * scan.pattern_px;
   const double lines =
       kComplexBytes *

@@ -10,8 +10,8 @@
 
 namespace ptyche {
 
-/// Who will work on the scan.
-enum class PlannedWork { solve, infer, train };
+/// Who will work on the scan; the default's last solver, L-BFGS, keeps a history, others do not.
+enum class PlannedWork { solve, solve_without_history, infer, train };
 
 /// Sizes that the memory of a scan follows from.
 struct ScanExtent {
@@ -29,9 +29,9 @@ struct PlannedArray {
 };
 
 /// What the work takes beside the counts, as measured (docs/scale.md): solvers keep canvases of
-/// the object's size, at most 36 with ten pairs of L-BFGS's history; inference the patches of some
-/// lines of the scan; training network inputs. The counts are on disk where they take more than
-/// three quarters of `limit` less what is the program's own.
+/// the object's size, at most 36 with ten pairs of L-BFGS's history, 16 without; inference the
+/// patches of some lines of the scan; training network inputs. The counts are on disk where they
+/// take more than three quarters of `limit` less what is the program's own.
 std::vector<PlannedArray> memory_plan(const ScanExtent& scan, PlannedWork work, double limit);
 
 /// "counts 2.5 GB (on disk), canvases of the solver 0.3 GB, the program 400 MB: 700 MB of 8.0 GB
