@@ -5,15 +5,16 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
+#include "ptyche/commands/memory_plan.h"
+#include "ptyche/core/memory.h"
 #include "ptyche/data/array.h"
 #include "ptyche/data/probe.h"
 #include "ptyche/group/make_groups.h"
 #include "ptyche/io/prepare.h"
 #include "ptyche/nn/patch_network.h"
-#include "ptyche/nn/physics_stem.h"
 #include "ptyche/stitch/stitch.h"
-#include "ptyche/train/train_step.h"
 
 namespace ptyche {
 namespace {
@@ -68,21 +69,27 @@ std::array<std::int64_t, 2> canvas_of(const Described& one) {
   return {length(0), length(1)};
 }
 
-/// Network inputs and counts that training keeps, or the largest batch where it keeps none; every
-/// pattern's patch; the object.
-double reconstruction_bytes(const Described& one, const std::array<std::int64_t, 2>& canvas) {
+ScanExtent extent_of(const Described& one, const std::array<std::int64_t, 2>& canvas) {
   const Scan& scan = one.scan;
-  const auto pixels = static_cast<double>(scan.pattern_size() * scan.pattern_size());
-  const auto used =
-      static_cast<double>(one.whole() ? scan.frames_with(FrameUse::used).size(0) : one.frames());
-  const double cache = 4 * pixels * used * static_cast<double>(stem_channels(StemOptions{}) + 1);
-  const double batch = 4 * pixels * 64 * 200;  // activations and their gradients
-  const double patches = 8 * pixels * used;
-  const double object = static_cast<double>(kCanvasBytesPerPixel) * static_cast<double>(canvas[0]) *
-                        static_cast<double>(canvas[1]);
-  const double counts = static_cast<double>(scan.counts().nbytes()) /
-                        static_cast<double>(scan.frames()) * static_cast<double>(one.frames());
-  return counts + std::min(cache, kCacheBytes) + batch + patches + object;
+  const auto size = static_cast<double>(scan.pattern_size());
+  const auto frames = static_cast<double>(one.frames());
+  return {.patterns =
+              one.whole() ? static_cast<double>(scan.frames_with(FrameUse::used).size(0)) : frames,
+          .pattern_px = size * size,
+          .counts_bytes = static_cast<double>(scan.counts().nbytes()) /
+                          static_cast<double>(scan.frames()) * frames,
+          .canvas_px = static_cast<double>(canvas[0]) * static_cast<double>(canvas[1])};
+}
+
+/// What each kind of work takes.
+std::vector<Fact> memory_facts(const ScanExtent& scan) {
+  const double limit = memory_limit();
+  std::vector<Fact> facts;
+  for (const auto& [name, work] : {std::pair{"memory to solve", PlannedWork::solve},
+                                   std::pair{"memory to infer", PlannedWork::infer},
+                                   std::pair{"memory to train", PlannedWork::train}})
+    facts.push_back({name, plan_text(memory_plan(scan, work, limit), limit)});
+  return facts;
 }
 
 std::vector<Fact> facts_of(const Described& one) {
@@ -93,7 +100,7 @@ std::vector<Fact> facts_of(const Described& one) {
   const double pixel = scan.geometry().object_pixel_m;
   const bool given = scan.fields().probe_given;
   const std::string of_some = one.whole() ? "" : fmt::format(" (of {} patterns)", scan.frames());
-  return {
+  std::vector<Fact> facts{
       {"content", "scan"},
       {"patterns", fmt::format("{} of {} x {} px, {}", one.frames(), scan.pattern_size(),
                                scan.pattern_size(), type_name(scan.counts().scalar_type()))},
@@ -118,9 +125,9 @@ std::vector<Fact> facts_of(const Described& one) {
       {"dose",
        fmt::format("{:.1f} photons per object pixel", counts.mean_per_pattern / (step * step))},
       {"truth", scan.truth().defined() ? "in the file" : "none"},
-      {"memory", fmt::format("about {:.1f} GB to reconstruct",
-                             reconstruction_bytes(one, canvas) / 1e9 + 0.5)},
   };
+  for (Fact& fact : memory_facts(extent_of(one, canvas))) facts.push_back(std::move(fact));
+  return facts;
 }
 
 }  // namespace

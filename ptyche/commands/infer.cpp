@@ -6,6 +6,7 @@
 
 #include "ptyche/commands/command_line.h"
 #include "ptyche/commands/kept_probes.h"
+#include "ptyche/commands/memory_plan.h"
 #include "ptyche/commands/option_lists.h"
 #include "ptyche/commands/parse.h"
 #include "ptyche/commands/ptychopinn_words.h"
@@ -116,11 +117,11 @@ ScanToInfer scan_to_infer(const InferVerbOptions& options, const Model& model) {
 
 /// The trust in an image by the program's network, to whose errors it is calibrated; a warning
 /// where the scan is unlike those that the network knows.
-std::optional<Trust> trusted(const Patches& patches, const Reconstruction& image, const Scan& scan,
-                             const at::Tensor& first, const Model& model,
+std::optional<Trust> trusted(const Agreement& agreement, const Reconstruction& image,
+                             const Scan& scan, const at::Tensor& first, const Model& model,
                              const InferOptions& options) {
   try {
-    Trust trust = measured_trust(patches, image, scan, first, model, options);
+    Trust trust = measured_trust(agreement, image, scan, first, model, options);
     if (trust.alarmed())
       warn(
           "the scan is unlike those that the network knows ({:.1f}, alarm above 1), so neither "
@@ -153,11 +154,11 @@ void run_infer(InferVerbOptions options, const std::string& options_json) {
   Model model = model_for(scan, trained, source_of(options.probe));
   model.stem_background = lit.background;
   const Scan placed = placed_by(model, scan);
-  const Patches patches = infer(model, placed, options.infer);
-  Reconstruction image = image_of(patches, placed, options.infer);
-  Scores scores{.seconds = watch.seconds()};
+  tell_memory_plan(placed, PlannedWork::infer);
   const bool judged = options.model.empty() && !options.no_trust;
-  if (judged) scores.trust = trusted(patches, image, placed, first, model, options.infer);
+  auto [image, agreement] = inferred_image(model, placed, options.infer, judged);
+  Scores scores{.seconds = watch.seconds()};
+  if (judged) scores.trust = trusted(agreement, image, placed, first, model, options.infer);
   record.stamp(image, model, {});
   write_image(options.output, image, placed, scores, {});
   if (options.arrays) write_arrays(options.output, image);

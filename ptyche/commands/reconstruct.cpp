@@ -8,6 +8,7 @@
 #include "ptyche/commands/checked_scan.h"
 #include "ptyche/commands/command_line.h"
 #include "ptyche/commands/kept_probes.h"
+#include "ptyche/commands/memory_plan.h"
 #include "ptyche/commands/option_lists.h"
 #include "ptyche/commands/parse.h"
 #include "ptyche/commands/result_arrays.h"
@@ -155,6 +156,7 @@ void reconstruct_by_solvers(const ReconstructOptions& options, const std::string
       prepared_scan(options.scan, options.no_check, options.probe, kept_in(options.output, resume));
   if (options.half_sets) require_halves(first.scan);
   first.scan = shared_by_ranks(first.scan);
+  tell_memory_plan(first.scan, PlannedWork::solve);
   const AutomaticResult result = run_automatically(first.scan, {}, automatic_options(options),
                                                    options.output, resume, record, options.arrays);
   const Scan scan = scan_of_result(first.scan, result);
@@ -193,6 +195,7 @@ void reconstruct_by_training(ReconstructOptions options, const std::string& opti
   const FirstProbe first = prepared_scan(options.scan, options.no_check, options.probe,
                                          kept_in(options.output, options.train.resume));
   const Scan scan = shared_by_ranks(first.scan);
+  tell_memory_plan(scan, PlannedWork::train);
   if (options.half_sets) require_halves(scan);
   const Groups groups = groups_for(scan, options);
   const Model model = train(scan, groups, options.train);

@@ -16,6 +16,7 @@
 #include "ptyche/commands/checked_scan.h"
 #include "ptyche/commands/command_line.h"
 #include "ptyche/commands/kept_probes.h"
+#include "ptyche/commands/memory_plan.h"
 #include "ptyche/commands/option_lists.h"
 #include "ptyche/commands/parse.h"
 #include "ptyche/commands/result_arrays.h"
@@ -188,6 +189,14 @@ ProbeChoice probe_choice(const SolveVerbOptions& options) {
   return choice;
 }
 
+/// Without a chain the default's.
+PlannedWork work_of(const Chain& chain) {
+  const bool history = chain.empty() || std::ranges::any_of(chain, [](const ChainLink& link) {
+                         return link.solver == "lbfgs";
+                       });
+  return history ? PlannedWork::solve : PlannedWork::solve_without_history;
+}
+
 void run_solve(const SolveVerbOptions& options, const std::string& options_json) {
   const Stopwatch stopwatch;
   const RunRecord record(options_json, options.solver.seed);
@@ -206,6 +215,7 @@ void run_solve(const SolveVerbOptions& options, const std::string& options_json)
     first.scan = turned_like(first.scan, start->positions);
   if (options.half_sets) require_halves(first.scan);
   first.scan = shared_by_ranks(first.scan);
+  tell_memory_plan(first.scan, work_of(options.solver.chain));
   const std::filesystem::path checkpoint = options.output / checkpoint_name(options);
   auto [result, how, scan] = solved(first.scan, start, options, record, checkpoint);
   how.doubt = first.doubt;

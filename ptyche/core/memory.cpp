@@ -19,9 +19,10 @@
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <deque>
 #include <fstream>
+#include <functional>
 #include <limits>
-#include <map>
 #include <mutex>
 #include <new>
 #include <thread>
@@ -188,19 +189,35 @@ std::vector<Field> fields(MemoryOptions& options) {
 
 namespace {
 
-constexpr std::size_t kLarge = std::size_t{1} << 20;     // smaller arrays are the C library's
-constexpr std::size_t kSpilled = std::size_t{16} << 20;  // smaller ones never go to disk
-constexpr std::size_t kGrain = std::size_t{256} << 10;   // sizes are multiples of this
+constexpr std::size_t kLarge = std::size_t{1} << 20;  // smaller arrays are the C library's
+// Smaller ones never go to disk: what solvers compute on at a time comes and goes too often.
+constexpr std::size_t kSpilled = std::size_t{20} << 20;
+constexpr std::size_t kGrain = std::size_t{256} << 10;  // sizes are multiples of this
 constexpr double kPoolShare = 1.0 / 16;  // of the limit, that freed arrays may keep for the next
 constexpr double kMostPool = 1e9;
-constexpr double kTooLarge = 1.25;  // a kept array serves requests down to its size over this
-constexpr double kLeftOver = 0.75;  // of what is left, the most that one array may take
+constexpr std::int64_t kStale = 300;  // arrays asked for since one was freed
+constexpr double kTooLarge = 1.25;    // a kept array serves requests down to its size over this
+constexpr double kLeftOver = 0.75;    // of what is left, the most that one array may take
 constexpr auto kBetweenLooks = std::chrono::milliseconds(5);
 
 /// A large array: in a file where `file` is one, else in memory.
 struct Block {
   std::size_t bytes = 0;
   int file = -1;
+};
+
+/// An array in memory that nobody has any more.
+struct FreedArray {
+  std::size_t bytes = 0;
+  void* data = nullptr;
+  std::int64_t when = 0;  ///< by the time of Freed
+};
+
+/// Those that are kept for the next of their size.
+struct Freed {
+  std::deque<FreedArray> arrays;    ///< the oldest first
+  double bytes = 0, most_used = 0;  ///< of them; of arrays in use, the most at once so far
+  std::int64_t time = 0;            ///< how many arrays have been asked for
 };
 
 /// The one decision of a process about its memory: like LibTorch's allocator, which it feeds, it
@@ -211,8 +228,7 @@ struct Memory {
   std::mutex guards;             ///< what follows
   fs::path scratch;
   std::unordered_map<void*, Block> blocks;  ///< large arrays, by where they begin
-  std::multimap<std::size_t, void*> pool;   ///< freed arrays in memory, by size
-  double pooled = 0;                        ///< their bytes
+  Freed freed;
   std::atomic<bool> told = false, watched = false;
   at::Allocator* usual = c10::GetDefaultCPUAllocator();  ///< of small arrays
 };
@@ -222,42 +238,56 @@ Memory& memory() {
   return *one;
 }
 
+void unmap(std::deque<FreedArray>::iterator kept) {
+  memory().freed.bytes -= static_cast<double>(kept->bytes);
+  munmap(kept->data, kept->bytes);
+  memory().freed.arrays.erase(kept);
+}
+
+/// Gives back what nobody has asked for in a long time, where the process would else have more than
+/// it ever had in use, and the newest of what is too much at all: in a loop whose arrays do not all
+/// fit, some would else never be kept until their turn comes. The guards are held.
+void shrink_pool() {
+  auto& [pool, pooled, most_used, time] = memory().freed;
+  const double used = memory().used, most = std::min(kMostPool, kPoolShare * memory().limit);
+  most_used = std::max(most_used, used);
+  while (!pool.empty() && time - pool.front().when > kStale && used + pooled > most_used)
+    unmap(pool.begin());
+  while (!pool.empty() && pooled > most) unmap(std::prev(pool.end()));
+}
+
 /// What training frees it asks for again in the next step, and new pages cost more than what is
 /// done with them. (The C library of Debian 12 does not find the hole of an aligned array again and
 /// takes new memory each time.)
 void keep_or_unmap(void* data, std::size_t bytes) {
-  const auto size = static_cast<double>(bytes);
-  {
-    const std::lock_guard lock(memory().guards);
-    if (memory().pooled + size <= std::min(kMostPool, kPoolShare * memory().limit)) {
-      memory().pool.emplace(bytes, data);
-      memory().pooled += size;
-      return;
-    }
-  }
-  munmap(data, bytes);
+  const std::lock_guard lock(memory().guards);
+  memory().freed.arrays.push_back({bytes, data, memory().freed.time});
+  memory().freed.bytes += static_cast<double>(bytes);
+  shrink_pool();
 }
 
-/// A kept array of about that size, whose real size comes back in `bytes`, or nullptr.
+/// The least kept array of about that size, whose real size comes back in `bytes`, or nullptr.
 void* kept_array(std::size_t& bytes) {
   const std::lock_guard lock(memory().guards);
-  const auto found = memory().pool.lower_bound(bytes);
-  if (found == memory().pool.end() ||
-      static_cast<double>(found->first) > kTooLarge * static_cast<double>(bytes))
-    return nullptr;
-  void* const data = found->second;
-  bytes = found->first;
-  memory().pooled -= static_cast<double>(bytes);
-  memory().pool.erase(found);
+  auto& pool = memory().freed.arrays;
+  ++memory().freed.time;
+  const auto most = static_cast<std::size_t>(kTooLarge * static_cast<double>(bytes));
+  auto best = pool.end();
+  for (auto it = pool.begin(); it != pool.end(); ++it)
+    if (it->bytes >= bytes && it->bytes <= most && (best == pool.end() || it->bytes < best->bytes))
+      best = it;
+  if (best == pool.end()) return nullptr;
+  void* const data = best->data;
+  bytes = best->bytes;
+  memory().freed.bytes -= static_cast<double>(bytes);
+  pool.erase(best);
   return data;
 }
 
 /// All that is kept, given back: it is of the wrong sizes.
 void empty_pool() {
   const std::lock_guard lock(memory().guards);
-  for (const auto& [bytes, data] : memory().pool) munmap(data, bytes);
-  memory().pool.clear();
-  memory().pooled = 0;
+  while (!memory().freed.arrays.empty()) unmap(memory().freed.arrays.begin());
 }
 
 /// The block that begins there, which is forgotten; one of no bytes where there is none.
@@ -301,7 +331,10 @@ void* array_in_memory(std::size_t wanted) {
   }
   if (!data) throw std::bad_alloc();
   memory().used += static_cast<double>(bytes);
-  return remembered(data, {bytes, -1});
+  const std::lock_guard lock(memory().guards);
+  shrink_pool();
+  memory().blocks[data] = {bytes, -1};
+  return data;
 }
 
 /// A file of zeros that has no name any more.
@@ -320,15 +353,20 @@ int nameless_file(const fs::path& folder, std::size_t bytes) {
                                  std::strerror(fault)));
 }
 
-/// Gives back what is resident of the arrays in files. What was changed stays in the page cache
-/// until it is written.
+/// Gives back what is resident of the arrays in files until all is within the limit, the largest
+/// first: those are counts, which nobody changes. What was changed stays in the page cache until it
+/// is written.
 void give_back_pages() {
   const std::lock_guard lock(memory().guards);
+  std::vector<std::pair<std::size_t, void*>> in_files;
   for (const auto& [data, block] : memory().blocks)
-    if (block.file >= 0) {
-      sync_file_range(block.file, 0, 0, SYNC_FILE_RANGE_WRITE);
-      madvise(data, block.bytes, MADV_DONTNEED);
-    }
+    if (block.file >= 0) in_files.emplace_back(block.bytes, data);
+  std::ranges::sort(in_files, std::greater<>());
+  for (const auto& [bytes, data] : in_files) {
+    sync_file_range(memory().blocks[data].file, 0, 0, SYNC_FILE_RANGE_WRITE);
+    madvise(data, bytes, MADV_DONTNEED);
+    if (resident_bytes() <= memory().limit) return;
+  }
 }
 
 void keep_within_limit() {

@@ -39,7 +39,7 @@ double address_space();
 /// What is free of it now; the page cache counts as free.
 double free_memory();
 
-/// From now on arrays of at least 16 MB are taken from `options.bytes`, less kProgramBytes, while
+/// From now on arrays of at least 20 MiB are taken from `options.bytes`, less kProgramBytes, while
 /// they leave a quarter of what is left; others lie in nameless files of the scratch folder, mapped
 /// into memory. The kernel keeps of those what there is room for, and what is resident of them is
 /// given back whenever the whole process would have more than `options.bytes`. Throws InvalidInput

@@ -14,6 +14,14 @@ namespace ptyche::cpu {
 /// Added to the modelled amplitude in the ratio of amplitudes, sqrt(counts).
 inline constexpr double kProjectionFloor = 1e-6;
 
+/// Counts as a scan has them, zero frequency in the middle, whole numbers of one byte (uint8) or
+/// two (int16): those of pattern k are number rows[k].
+struct CountsOfScan {
+  const std::uint8_t* bytes = nullptr;
+  const std::int16_t* shorts = nullptr;
+  const std::int64_t* rows = nullptr;
+};
+
 /// What all patterns of a scan have in common, plain pointers; complex numbers are interleaved
 /// pairs. FFT order at the detector.
 template <class T>
@@ -21,7 +29,7 @@ struct Geometry {
   std::int64_t size = 0, modes = 0, patterns = 0;
   std::int64_t rows = 0, cols = 0;  ///< of the object
   bool moved_probe = false;         ///< probe_fourier
-  bool two_bytes = false;           ///< counts are whole numbers below 65536, and kept as such
+  CountsOfScan counts;              ///< whose roots are taken in each pass; none = load_counts
   const T* probe = nullptr;         ///< (modes, N, N, 2)
   const bool* mask = nullptr;       ///< (N, N)
   const T* transfer = nullptr;      ///< as KernelContext's
@@ -39,7 +47,7 @@ struct ProjectionMemory {
   ProjectionMemory(const ProjectionMemory&) = delete;
   ProjectionMemory& operator=(const ProjectionMemory&) = delete;
 
-  /// Counts (count, N, N) in FFT order of patterns first..
+  /// Counts (count, N, N) in FFT order of patterns first.., where the geometry has none.
   void load_counts(std::int64_t first, std::int64_t count, const T* counts);
   /// Object (rows, cols, 2) and probe (modes, N, N, 2), interleaved, into the state and out of it.
   void load_object(const T* from);
@@ -49,7 +57,7 @@ struct ProjectionMemory {
   void store_object(T* to) const;
   void store_probe(T* to);
 
-  /// Those of a pattern, put into the thread's scratch where they are kept as counts.
+  /// Those of a pattern, put into the thread's scratch where the scan's counts are at hand.
   const T* amplitudes_of(std::int64_t pattern, const ThreadScratch<T>& own) const;
 
   std::int64_t plane() const { return context.size * context.stride; }
@@ -61,12 +69,12 @@ struct ProjectionMemory {
   KernelContext<T> context;              ///< with the probe
   std::vector<PatchPosition> positions;  ///< (patterns)
   Scratch<T> memory, pattern_memory;
-  T* amplitudes = nullptr;          ///< (patterns) planes at the detector, or instead of them:
-  std::uint16_t* counts = nullptr;  ///< their squares, with Geometry::two_bytes
-  T* waves = nullptr;               ///< (patterns, modes, 2) row-major planes
-  std::vector<double> misfit;       ///< (patterns) of the last pass, for those that ask
-  std::vector<double> noise;        ///< (patterns) the misfit that photon noise alone leaves
-  Planes<T> object, sums;           ///< sums over patterns: re, im, weight
+  T* amplitudes = nullptr;     ///< (patterns) planes at the detector, or instead of them:
+  CountsOfScan counts;         ///< their squares, Geometry's
+  T* waves = nullptr;          ///< (patterns, modes, 2) row-major planes
+  std::vector<double> misfit;  ///< (patterns) of the last pass, for those that ask
+  std::vector<double> noise;   ///< (patterns) the misfit that photon noise alone leaves
+  Planes<T> object, sums;      ///< sums over patterns: re, im, weight
   std::deque<ThreadScratch<T>> threads;
   std::vector<PatternUpdate<T>> updates;  ///< (batch)
 

@@ -3,6 +3,7 @@
 #include <ATen/core/grad_mode.h>
 
 #include <filesystem>
+#include <functional>
 #include <utility>
 #include <vector>
 
@@ -54,21 +55,29 @@ Scan scan_of(const CountsPart& part, const RankMessage& question) {
 
 }  // namespace
 
-at::Tensor patches_by_batches(const Model& model, const Scan& scan, const at::Tensor& frames,
-                              const InferOptions& options) {
+void each_patches(const Model& model, const Scan& scan, const at::Tensor& frames,
+                  const InferOptions& options,
+                  const std::function<void(const at::Tensor& patches)>& take) {
   const at::NoGradGuard no_grad;
   const Autocast autocast(options.precision, options.device);
-  at::Tensor all;  // made once: all at the end out of those of batches would be twice the memory
   Progress progress("infer", frames.size(0), "patterns");
   for (std::int64_t first = 0; first < frames.size(0); first += options.batch) {
     if (interrupted()) throw Interrupted("stopped during inference; the model file is complete");
     const at::Tensor batch = frames.slice(0, first, first + options.batch);
-    const at::Tensor own =
-        patches_of(model, scan, batch, input_channels(model, scan, batch, options.engine));
-    if (!all.defined()) all = at::empty({frames.size(0), own.size(1), own.size(2)}, own.options());
-    all.slice(0, first, first + batch.size(0)).copy_(own);
+    take(patches_of(model, scan, batch, input_channels(model, scan, batch, options.engine)));
     progress.step(first + batch.size(0), first + batch.size(0), "");
   }
+}
+
+at::Tensor patches_by_batches(const Model& model, const Scan& scan, const at::Tensor& frames,
+                              const InferOptions& options) {
+  at::Tensor all;  // made once: all at the end out of those of batches would be twice the memory
+  std::int64_t first = 0;
+  each_patches(model, scan, frames, options, [&](const at::Tensor& own) {
+    if (!all.defined()) all = at::empty({frames.size(0), own.size(1), own.size(2)}, own.options());
+    all.slice(0, first, first + own.size(0)).copy_(own);
+    first += own.size(0);
+  });
   return all;
 }
 

@@ -3,6 +3,8 @@
 
 #include <ATen/ATen.h>
 
+#include <functional>
+
 #include "ptyche/core/ranks.h"
 #include "ptyche/infer/infer.h"
 #include "ptyche/solve/counts_part.h"
@@ -19,7 +21,12 @@ at::Tensor patches_by_ranks(const Model& model, const Scan& scan, const at::Tens
 /// A rank's answer to that.
 RankMessage answer_inference(CountsPart& part, const RankMessage& question);
 
-/// The patches of `frames`, options.batch of them at a time.
+/// Calls take(patches) with the patches of `frames`, options.batch of them at a time.
+void each_patches(const Model& model, const Scan& scan, const at::Tensor& frames,
+                  const InferOptions& options,
+                  const std::function<void(const at::Tensor& patches)>& take);
+
+/// All of them.
 at::Tensor patches_by_batches(const Model& model, const Scan& scan, const at::Tensor& frames,
                               const InferOptions& options);
 

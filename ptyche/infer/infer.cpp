@@ -3,6 +3,7 @@
 #include <ATen/core/grad_mode.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "ptyche/core/error.h"
 #include "ptyche/core/progress.h"
@@ -33,7 +34,12 @@ constexpr float kLeastBackground = 1e-4F;  // counts
 /// The patterns in the order in which the network sees them.
 at::Tensor frames_to_see(const Model& model, const Scan& scan, const InferOptions& options) {
   const std::int64_t together = model.network->patterns_per_input();
-  if (together == 1) return scan.frames_with(options.frames);
+  if (together == 1) {
+    const at::Tensor frames = scan.frames_with(options.frames);
+    if (!stitches_in_order(frames.size(0), scan.pattern_size(), options.device)) return frames;
+    return frames.index_select(
+        0, order_to_stitch(scan.positions().index_select(0, frames), scan.pattern_size()));
+  }
   if (options.groups.defined()) return options.groups.flatten();
   const Scan shown = only(scan, options.frames);
   return fixed_groups(shown, {.gridsize = model.network_options.gridsize,
@@ -62,35 +68,53 @@ std::vector<Field> fields(InferOptions& options) {
       precision_field(options.precision)};
 }
 
-Patches infer(const Model& model, const Scan& scan, const InferOptions& options) {
+namespace {
+
+/// What is shown to the network, and all of Patches but the patches.
+struct Show {
+  Model model;  ///< at the scan's dose, on the device
+  InferOptions how;
+  Patches of;
+  std::int64_t together = 1;  ///< patterns that go in as one
+};
+
+Show show_for(const Model& model, const Scan& scan, const InferOptions& options) {
   require_far_field(scan);
-  const at::NoGradGuard no_grad;
-  const CatchInterrupts catching;
   require_in_range(options);
   require_device(options.device);
   require(scan.frames_with(options.frames).size(0) > 0, "{}: no pattern to infer", scan.source());
-  const at::Tensor frames = frames_to_see(model, scan, options);
+  Show show{.how = options, .together = model.network->patterns_per_input()};
   // Whole groups at a time.
-  const std::int64_t together = model.network->patterns_per_input();
-  InferOptions how = options;
   const std::int64_t batch =
       options.batch > 0 ? options.batch : patterns_at_once(scan.pattern_size(), options.device);
-  how.batch = std::max<std::int64_t>(batch / together, 1) * together;
-  const Model lit = on_device(at_dose_of(scan, model), options.device);
-  Patches found{.patches = scan.shared() && together == 1
-                               ? patches_by_ranks(lit, scan, frames, how)
-                               : patches_by_batches(lit, scan.to(options.device), frames, how),
-                .frames = frames,
-                .probe = lit.probe,
-                .background = lit.background,
-                .interpolation = Interpolation::probe_fourier};
+  show.how.batch = std::max<std::int64_t>(batch / show.together, 1) * show.together;
+  const at::Tensor frames = frames_to_see(model, scan, options);
+  show.model = on_device(at_dose_of(scan, model), options.device);
+  show.of = {.patches = {},
+             .frames = frames,
+             .probe = show.model.probe,
+             .background = show.model.background,
+             .interpolation = Interpolation::probe_fourier};
   if (model.recipe == Recipe::ptychopinn) {
-    found.interpolation = Interpolation::bilinear;
-    found.weights = central_square(scan.pattern_size(),
-                                   std::min(kPtychoPinnStitched_px, scan.pattern_size() / 2))
-                        .to(options.device);
+    show.of.interpolation = Interpolation::bilinear;
+    show.of.weights = central_square(scan.pattern_size(),
+                                     std::min(kPtychoPinnStitched_px, scan.pattern_size() / 2))
+                          .to(options.device);
   }
-  return found;
+  return show;
+}
+
+}  // namespace
+
+Patches infer(const Model& model, const Scan& scan, const InferOptions& options) {
+  const at::NoGradGuard no_grad;
+  const CatchInterrupts catching;
+  Show show = show_for(model, scan, options);
+  show.of.patches =
+      scan.shared() && show.together == 1
+          ? patches_by_ranks(show.model, scan, show.of.frames, show.how)
+          : patches_by_batches(show.model, scan.to(options.device), show.of.frames, show.how);
+  return show.of;
 }
 
 at::Tensor best_background(const Reconstruction& image, const Scan& scan) {
@@ -119,16 +143,47 @@ at::Tensor best_background(const Reconstruction& image, const Scan& scan) {
   return to_centred(background * mask_in_fft_order(scan)).contiguous();
 }
 
-Reconstruction image_of(const Patches& patches, const Scan& scan, const InferOptions& options) {
-  Reconstruction image = stitch(patches, scan);
+namespace {
+
+Stitched stitched_in_order(const Show& show, const Scan& scan) {
+  const CatchInterrupts catching;
+  StitcherInOrder stitcher(show.of, scan);
+  each_patches(show.model, scan, show.of.frames, show.how,
+               [&](const at::Tensor& patches) { stitcher.add(patches); });
+  return stitcher.finish();
+}
+
+void add_background(Reconstruction& image, const Scan& scan, const InferOptions& options) {
   if (options.background && !image.background.defined())
     image.background = best_background(image, scan);
+}
+
+}  // namespace
+
+Reconstruction image_of(const Patches& patches, const Scan& scan, const InferOptions& options) {
+  Reconstruction image = stitch(patches, scan);
+  add_background(image, scan, options);
   return image;
 }
 
+InferredImage inferred_image(const Model& model, const Scan& placed, const InferOptions& options,
+                             bool agreement) {
+  const at::NoGradGuard no_grad;
+  const bool one = model.network->patterns_per_input() == 1 && !placed.shared();
+  const std::int64_t patterns = placed.frames_with(options.frames).size(0);
+  if (one && stitches_in_order(patterns, placed.pattern_size(), options.device)) {
+    Stitched found = stitched_in_order(show_for(model, placed, options), placed);
+    add_background(found.image, placed, options);
+    return {std::move(found.image), std::move(found.agreement)};
+  }
+  const Patches patches = infer(model, placed, options);
+  InferredImage found{.image = image_of(patches, placed, options), .agreement = {}};
+  if (agreement) found.agreement = agreement_of(patches, found.image);
+  return found;
+}
+
 Reconstruction network_image(const Model& model, const Scan& scan, const InferOptions& options) {
-  const Scan placed = placed_by(model, scan);
-  return image_of(infer(model, placed, options), placed, options);
+  return inferred_image(model, placed_by(model, scan), options, false).image;
 }
 
 }  // namespace ptyche

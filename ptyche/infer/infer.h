@@ -8,6 +8,7 @@
 #include "ptyche/data/reconstruction.h"
 #include "ptyche/data/scan.h"
 #include "ptyche/model/model.h"
+#include "ptyche/stitch/stitch.h"
 
 namespace ptyche {
 
@@ -40,6 +41,15 @@ at::Tensor best_background(const Reconstruction& image, const Scan& scan);
 /// The patches of `scan` stitched, with a background where `options` asks for one and they have
 /// none.
 Reconstruction image_of(const Patches& patches, const Scan& scan, const InferOptions& options);
+
+/// An image that a model makes of a scan, whose patterns lie where training has put them, and how
+/// far the patches agree. Patches of many patterns are stitched as they come (StitcherInOrder).
+struct InferredImage {
+  Reconstruction image;
+  Agreement agreement;  ///< undefined where nobody asked
+};
+InferredImage inferred_image(const Model& model, const Scan& placed, const InferOptions& options,
+                             bool agreement = true);
 
 /// The patches of `infer` stitched where training has put the patterns (placed_by), with a
 /// background where `options` asks for one.

@@ -178,14 +178,14 @@ void judge_likeness(Trust& trust) {
   if (trust.alarmed()) trust.reason = most->second(from);
 }
 
-Trust measured_trust(const Patches& patches, const Reconstruction& image, const Scan& scan,
+Trust measured_trust(const Agreement& agreement, const Reconstruction& image, const Scan& scan,
                      const at::Tensor& first, const Model& model, const InferOptions& options) {
   const Stopwatch watch;
   TrustEvidence evidence;
   ImagesBeside beside;
   beside.solved = examine_physics(evidence, scan, first);
   beside.again = network_again(model, image, scan, options);
-  Trust trust = trust_in(patches, image, scan, beside, evidence);
+  Trust trust = trust_in(agreement, image, scan, beside, evidence);
   judge_likeness(trust);
   trust.seconds = watch.seconds();
   return trust;

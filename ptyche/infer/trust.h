@@ -16,9 +16,9 @@ namespace ptyche {
 
 /// All of it: the map, what the physics says, `unlike` with its reason, the seconds.
 ///   first           as in examine_physics
-///   model, options  those that `patches` are of
+///   model, options  those that the image is of
 /// Throws InvalidInput as trust_in does, Interrupted after Ctrl-C.
-Trust measured_trust(const Patches& patches, const Reconstruction& image, const Scan& scan,
+Trust measured_trust(const Agreement& agreement, const Reconstruction& image, const Scan& scan,
                      const at::Tensor& first, const Model& model, const InferOptions& options);
 
 /// What `unlike` comes from, by four short solves (rpie:5, lbfgs:40, two modes, a background) of at

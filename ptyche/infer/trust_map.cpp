@@ -188,13 +188,14 @@ Reconstruction network_again(const Model& model, const Reconstruction& image, co
   const Silence silence;
   const Scan part = part_of_again(scan);
   const Scan drawn = with_counts(part, redrawn_in_pieces(part, image));
-  return stitch(infer(model, drawn, options), drawn);
+  InferOptions plain = options;
+  plain.background = false;
+  return inferred_image(model, drawn, plain, false).image;
 }
 
-Trust trust_in(const Patches& patches, const Reconstruction& image, const Scan& scan,
+Trust trust_in(const Agreement& agreement, const Reconstruction& image, const Scan& scan,
                const ImagesBeside& beside, const TrustEvidence& physics) {
   const at::NoGradGuard no_grad;
-  const Agreement agreement = agreement_of(patches, image);
   const at::Tensor lit = lit_pixels(image), coverage = image.coverage.to(at::kDouble);
   const at::Tensor known = at::isfinite(agreement.variance).logical_and(lit);
   require(known.any().item<bool>(), "{}",

@@ -28,8 +28,8 @@ Reconstruction network_again(const Model& model, const Reconstruction& image, co
                              const InferOptions& options);
 
 /// Map, expected error, spread, `seen`, `told`, `again` and `apart` of an image that was stitched
-/// of `patches` by the program's network, on whose errors on simulated scans the constants were
-/// fitted (docs/network.md):
+/// of patches of that agreement by the program's network, on whose errors on simulated scans the
+/// constants were fitted (docs/network.md):
 ///   log e = .133 + .379 log b + .581 log x + max(.3 - told, 0) (2.57 - 2.338 log c)
 /// with b the distance of the image from `again` over its contrast, x that from `solved` over the
 /// contrast of that one, c this contrast over the image's; b^2 and x^2 under a Gaussian of 4 pixels
@@ -38,7 +38,7 @@ Reconstruction network_again(const Model& model, const Reconstruction& image, co
 /// it; 0 where there is none. `told` (evaluate/description.h) is of at most 1024 patterns out of
 /// the whole scan. What the evidence holds besides is that of `physics`. Throws InvalidInput where
 /// no pixel is seen by two patches.
-Trust trust_in(const Patches& patches, const Reconstruction& image, const Scan& scan,
+Trust trust_in(const Agreement& agreement, const Reconstruction& image, const Scan& scan,
                const ImagesBeside& beside, const TrustEvidence& physics = {});
 
 }  // namespace ptyche

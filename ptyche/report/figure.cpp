@@ -60,9 +60,8 @@ double value_at(const at::Tensor& sorted, double fraction) {
   return sorted[std::llround(fraction * last)].item<double>();
 }
 
-}  // namespace
-
-at::Tensor colours(ColourMap map, const at::Tensor& values, double low, double high) {
+/// `colours` of some values.
+at::Tensor colours_of_some(ColourMap map, const at::Tensor& values, double low, double high) {
   const at::Tensor missing = at::isfinite(values).logical_not();
   at::Tensor t = (values.masked_fill(missing, low).to(at::kDouble) - low) / (high - low);
   t = (map == ColourMap::cyclic ? t - t.floor() : t.clamp(0, 1)).to(at::kFloat);
@@ -75,6 +74,24 @@ at::Tensor colours(ColourMap map, const at::Tensor& values, double low, double h
       break;
   }
   return grey_where(missing, grey_colours(t));
+}
+
+}  // namespace
+
+at::Tensor colours(ColourMap map, const at::Tensor& values, double low, double high) {
+  constexpr std::int64_t kAtOnce = std::int64_t{1}
+                                   << 18;  // values: each takes 200 bytes on the way
+  const at::Tensor flat = values.reshape({-1});
+  std::vector<std::int64_t> shape = values.sizes().vec();
+  shape.push_back(3);
+  at::Tensor all = at::empty(shape, at::kFloat);
+  const at::Tensor lines = all.view({-1, 3});
+  for (std::int64_t first = 0; first < flat.size(0); first += kAtOnce) {
+    const std::int64_t count = std::min(kAtOnce, flat.size(0) - first);
+    lines.narrow(0, first, count)
+        .copy_(colours_of_some(map, flat.narrow(0, first, count), low, high));
+  }
+  return all;
 }
 
 at::Tensor domain_colours(const at::Tensor& values, double peak) {

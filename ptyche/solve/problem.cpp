@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "ptyche/core/error.h"
+#include "ptyche/core/memory.h"
 #include "ptyche/core/progress.h"
 #include "ptyche/core/random.h"
 #include "ptyche/data/probe.h"
@@ -242,6 +244,12 @@ void add(SolverGradient& sum, const SolverGradient& more) {
   if (sum.intensities.defined()) sum.intensities = at::cat({sum.intensities, more.intensities});
 }
 
+/// Counts that lie on disk are read while others are computed.
+void read_meanwhile(const SolverProblem& problem, const at::Tensor& batch) {
+  if (problem.device().is_cpu())
+    read_ahead(problem.measured.counts(), problem.frames.index_select(0, batch));
+}
+
 }  // namespace
 
 SolverGradient gradient(const SolverProblem& problem, const SolverState& state,
@@ -250,9 +258,12 @@ SolverGradient gradient(const SolverProblem& problem, const SolverState& state,
   const std::int64_t pixels = problem.pattern_size() * problem.pattern_size();
   const std::vector<at::Tensor> pieces =
       batch.split(std::max(kPiecePixels / pixels, kBatchPatterns));
-  SolverGradient sum = piece_gradient(problem, state, pieces.front(), options);
-  for (std::size_t piece = 1; piece < pieces.size(); ++piece)
-    add(sum, piece_gradient(problem, state, pieces[piece], options));
+  SolverGradient sum;
+  for (std::size_t piece = 0; piece < pieces.size(); ++piece) {
+    if (piece + 1 < pieces.size()) read_meanwhile(problem, pieces[piece + 1]);
+    SolverGradient more = piece_gradient(problem, state, pieces[piece], options);
+    piece == 0 ? std::swap(sum, more) : add(sum, more);
+  }
   return sum;
 }
 

@@ -15,6 +15,7 @@ namespace {
 
 constexpr std::int64_t kPatternsAtOnce = 64;  // while counts become amplitudes
 constexpr std::int64_t kMaxThreads = 64;
+constexpr std::size_t kBatchesAhead = 64;  // of patterns that are read while others are computed
 
 template <class T = float>
 T* numbers(const at::Tensor& tensor) {
@@ -47,14 +48,24 @@ std::vector<cpu::PatchPosition> positions_of(const SolverProblem& problem,
   return positions;
 }
 
-/// Whether the counts are kept in two bytes, whose roots are taken anew in each pass: where four
-/// would be much memory. A pass is some percent slower then.
-bool fit_two_bytes(const SolverProblem& problem) {
+/// Whether the roots of the scan's counts are taken anew in each pass: where all of them would be
+/// much memory. A pass is some percent slower then.
+bool takes_roots_anew(const SolverProblem& problem) {
   constexpr double kMuchMemory = 64e6;
-  const at::ScalarType type = problem.scan.counts().scalar_type();
+  const at::Tensor& counts = problem.scan.counts();
+  const at::ScalarType type = counts.scalar_type();
   const double bytes = static_cast<double>(problem.patterns()) * sizeof(float) *
                        static_cast<double>(problem.pattern_size() * problem.pattern_size());
-  return (type == at::kByte || type == at::kShort) && bytes > kMuchMemory;
+  return (type == at::kByte || type == at::kShort) && counts.is_contiguous() && bytes > kMuchMemory;
+}
+
+cpu::CountsOfScan counts_of_scan(const at::Tensor& counts, const at::Tensor& rows) {
+  cpu::CountsOfScan scan{.rows = rows.const_data_ptr<std::int64_t>()};
+  if (counts.scalar_type() == at::kByte)
+    scan.bytes = counts.const_data_ptr<std::uint8_t>();
+  else
+    scan.shorts = counts.const_data_ptr<std::int16_t>();
+  return scan;
 }
 
 cpu::Geometry<float> geometry_of(const SolverProblem& problem, const at::Tensor& object,
@@ -69,7 +80,6 @@ cpu::Geometry<float> geometry_of(const SolverProblem& problem, const at::Tensor&
   geometry.probe = numbers(probe);
   geometry.mask = numbers<bool>(problem.mask);
   geometry.transfer = transfer.defined() ? numbers(transfer) : nullptr;
-  geometry.two_bytes = fit_two_bytes(problem);
   return geometry;
 }
 
@@ -81,9 +91,9 @@ bool fits(const cpu::ProjectionMemory<float>& memory, const SolverState& state) 
 }  // namespace
 
 void require_projection_memory(std::int64_t patterns, std::int64_t size, std::int64_t modes,
-                               bool keep_waves, bool two_bytes) {
+                               bool keep_waves, bool keep_amplitudes) {
   const double bytes_of_pixel =
-      (two_bytes ? 2 : 4) + (keep_waves ? 8 * static_cast<double>(modes) : 0);
+      (keep_amplitudes ? 4 : 0) + (keep_waves ? 8 * static_cast<double>(modes) : 0);
   const double needed =
       static_cast<double>(patterns) * static_cast<double>(size * size) * bytes_of_pixel;
   require_room(needed,
@@ -106,12 +116,17 @@ void ProjectionKernels::renew(const SolverProblem& problem, const SolverState& s
   const at::Tensor object = state.object.contiguous(), probe = state.probe.contiguous();
   at::Tensor transfer = detector_transfer(problem.pattern_size(), problem.propagation);
   if (transfer.defined()) transfer = transfer.to(at::kComplexFloat);
-  const cpu::Geometry<float> geometry = geometry_of(problem, object, probe, transfer);
+  cpu::Geometry<float> geometry = geometry_of(problem, object, probe, transfer);
+  const bool anew = takes_roots_anew(problem);
+  counts_ = anew ? problem.scan.counts() : at::Tensor();
+  rows_ = problem.frames.contiguous();
+  if (anew) geometry.counts = counts_of_scan(counts_, rows_);
   require_projection_memory(geometry.patterns, geometry.size, geometry.modes, keep_waves_,
-                            geometry.two_bytes);
+                            !counts_.defined());
   const auto threads = static_cast<int>(std::min<std::int64_t>(at::get_num_threads(), kMaxThreads));
   memory_ = std::make_unique<cpu::ProjectionMemory<float>>(geometry, numbers(object), keep_waves_,
                                                            batch_, threads);
+  if (anew) return;
   std::int64_t first = 0;
   for (const at::Tensor& frames : problem.frames.split(kPatternsAtOnce)) {
     const at::Tensor counts = counts_in_fft_order(problem.scan, frames).contiguous();
@@ -155,10 +170,30 @@ void ProjectionKernels::load(const SolverProblem& problem, const SolverState& st
   memory_->load_background(background.defined() ? numbers(background) : nullptr);
 }
 
+double ProjectionKernels::sweep_here(std::span<const std::int64_t> order,
+                                     const cpu::PieOptions& options) {
+  if (!counts_.defined() || !lies_in_file(counts_)) return cpu::pie_sweep(*memory_, order, options);
+  // Whole batches, so that the sweep is the same; the next patterns come from the disk meanwhile.
+  const auto at_once = static_cast<std::size_t>(batch_) * kBatchesAhead;
+  const auto rows_from = [&](std::size_t first) {
+    const auto next = order.subspan(std::min(first, order.size()));
+    const auto some = next.first(std::min(at_once, next.size()));
+    return rows_.index_select(0, at::tensor(at::IntArrayRef(some.data(), some.size()), at::kLong));
+  };
+  double misfit = 0;
+  read_ahead(counts_, rows_from(0));
+  for (std::size_t first = 0; first < order.size(); first += at_once) {
+    read_ahead(counts_, rows_from(first + at_once));
+    const auto rest = order.subspan(first);
+    misfit += cpu::pie_sweep(*memory_, rest.first(std::min(at_once, rest.size())), options);
+  }
+  return misfit;
+}
+
 double ProjectionKernels::pie_sweep(std::span<const std::int64_t> order,
                                     const cpu::PieOptions& options) {
   if (shared_) return shared_->pie_sweep(order, options);
-  if (!there_) return cpu::pie_sweep(*memory_, order, options);
+  if (!there_) return sweep_here(order, options);
   const at::Tensor patterns = at::tensor(at::IntArrayRef(order.data(), order.size()), at::kLong)
                                   .to(there_->object.device());
   // A step costs the same there for 8 patterns and for some hundred: 64 steps a pass, as `ml`.

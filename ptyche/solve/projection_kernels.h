@@ -12,10 +12,11 @@
 
 namespace ptyche {
 
-/// Throws InvalidInput that names the need where amplitudes (or counts of two bytes), and with
-/// keep_waves the exit waves, of so many patterns do not fit into the memory that is free now.
+/// Throws InvalidInput that names the need where amplitudes, unless the scan's counts stand for
+/// them, and with keep_waves the exit waves, of so many patterns do not fit into the memory that is
+/// free now.
 void require_projection_memory(std::int64_t patterns, std::int64_t size, std::int64_t modes,
-                               bool keep_waves, bool two_bytes = false);
+                               bool keep_waves, bool keep_amplitudes = true);
 
 /// The engine's state of one solver, kept from pass to pass with the amplitudes that it holds.
 class ProjectionKernels {
@@ -51,10 +52,12 @@ class ProjectionKernels {
  private:
   void renew(const SolverProblem& problem, const SolverState& state);
   void load_there(const SolverProblem& problem, const SolverState& state);
+  double sweep_here(std::span<const std::int64_t> order, const cpu::PieOptions& options);
 
   bool keep_waves_, fresh_ = false;
   std::int64_t batch_;
   std::unique_ptr<cpu::ProjectionMemory<float>> memory_;
+  at::Tensor counts_, rows_;  // that it takes roots of anew, and where each pattern lies in them
   std::unique_ptr<reference::Projections> there_;  // in place of it, on another device
   std::unique_ptr<SharedProjections> shared_;      // in place of it, where ranks hold the counts
 };

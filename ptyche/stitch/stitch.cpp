@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <complex>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "ptyche/core/error.h"
@@ -19,19 +21,19 @@ constexpr std::int64_t kMargin = 2;
 constexpr std::int64_t kBatchPatches = 256;                           // on the CPU
 constexpr std::int64_t kStitchedPixelsThere = std::int64_t{1} << 24;  // on a GPU, of a batch
 
-/// Where patches first..last lie on the canvas; under probe_fourier on whole pixels, the probe
+/// Where patches of `frames` lie on the canvas; under probe_fourier on whole pixels, the probe
 /// takes the rest.
-CanvasLayout layout_of(const Patches& patches, const Reconstruction& canvas, std::int64_t first,
-                       std::int64_t last) {
+CanvasLayout layout_of(const Patches& patches, const Reconstruction& canvas,
+                       const at::Tensor& frames) {
   const at::Tensor origin =
       at::tensor({canvas.origin_row, canvas.origin_col}, at::kLong).to(at::kDouble);
-  const at::Tensor positions =
-      canvas.positions.index_select(0, patches.frames.slice(0, first, last)) - origin;
-  const std::int64_t size = patches.patches.size(-1);
+  const at::Tensor positions = canvas.positions.index_select(0, frames) - origin;
+  const std::int64_t size = patches.probe.size(-1);
   CanvasLayout layout = lay_on_object(
       positions, size, {canvas.object.size(0), canvas.object.size(1)}, patches.interpolation);
   layout.corners = layout.corners - static_cast<double>(size / 2);
-  return to_device(layout, patches.patches.device());
+  return to_device(layout,
+                   patches.patches.defined() ? patches.patches.device() : patches.probe.device());
 }
 
 /// Of the patches that the layout holds: (k, N, N) float32.
@@ -41,12 +43,15 @@ at::Tensor weights_of(const Patches& patches, const CanvasLayout& layout) {
   return weights.expand({layout.corners.size(0), layout.pattern_size, layout.pattern_size});
 }
 
+/// (N, N), of every patch but for its move by a part of a pixel.
+at::Tensor unmoved_weights(const Patches& patches) {
+  return patches.weights.defined() ? patches.weights : mode_power(patches.probe);
+}
+
 /// The factor (k) complex64 of every patch that brings them all to one phase.
 at::Tensor phase_factors(const Patches& patches, const Reconstruction& canvas) {
-  const CanvasLayout layout = layout_of(patches, canvas, 0, patches.patches.size(0));
-  const at::Tensor weights =
-      patches.weights.defined() ? patches.weights : mode_power(patches.probe);
-  return synchronise(patches.patches, weights, layout.corners.round());
+  const CanvasLayout layout = layout_of(patches, canvas, patches.frames);
+  return synchronise(patches.patches, unmoved_weights(patches), layout.corners.round());
 }
 
 /// Some patches (k, N, N) from number `first` on, where they lie, and their weights (k, N, N).
@@ -66,7 +71,7 @@ void each_batch(const Patches& patches, const Reconstruction& canvas, const Work
           : std::max(kStitchedPixelsThere / patches.patches[0].numel(), std::int64_t{16});
   for (std::int64_t first = 0; first < count; first += at_once) {
     const std::int64_t last = std::min(first + at_once, count);
-    const CanvasLayout layout = layout_of(patches, canvas, first, last);
+    const CanvasLayout layout = layout_of(patches, canvas, patches.frames.slice(0, first, last));
     work({first, patches.patches.slice(0, first, last), layout, weights_of(patches, layout)});
   }
 }
@@ -112,15 +117,18 @@ Reconstruction empty_reconstruction(const Scan& scan, Interpolation interpolatio
   return image;
 }
 
-Reconstruction stitch(const Patches& patches, const Scan& scan) {
-  const at::NoGradGuard no_grad;
-  const std::int64_t count = patches.patches.size(0);
-  require(count > 0 && patches.frames.max().item<std::int64_t>() < scan.frames(),
-          "stitch: expected patches of the scan's {} patterns, found {} patches", scan.frames(),
-          count);
+namespace {
+
+/// The canvas of the scan with what the patches bring.
+Reconstruction canvas_for(const Patches& patches, const Scan& scan) {
   Reconstruction image = empty_reconstruction(scan, patches.interpolation);
   image.probe = patches.probe.cpu();
   if (patches.background.defined()) image.background = patches.background.cpu();
+  return image;
+}
+
+Reconstruction stitched_at_once(const Patches& patches, const Scan& scan) {
+  Reconstruction image = canvas_for(patches, scan);
   const at::TensorOptions there = patches.patches.options();
   at::Tensor object = at::zeros(image.object.sizes(), there.dtype(at::kComplexFloat));
   at::Tensor weight = at::zeros(image.object.sizes(), there.dtype(at::kFloat));
@@ -136,6 +144,21 @@ Reconstruction stitch(const Patches& patches, const Scan& scan) {
   image.object = mean_where_lit(object, weight, lit).cpu();
   image.coverage = (weight / weight.max()).masked_fill(lit.logical_not(), 0).cpu();
   return image;
+}
+
+}  // namespace
+
+Reconstruction stitch(const Patches& patches, const Scan& scan) {
+  const at::NoGradGuard no_grad;
+  const std::int64_t count = patches.patches.size(0), size = patches.patches.size(-1);
+  require(count > 0 && patches.frames.max().item<std::int64_t>() < scan.frames(),
+          "stitch: expected patches of the scan's {} patterns, found {} patches", scan.frames(),
+          count);
+  if (!stitches_in_order(count, size, patches.patches.device()))
+    return stitched_at_once(patches, scan);
+  StitcherInOrder stitcher(patches, scan);
+  for (const at::Tensor& some : patches.patches.split(kBatchPatches)) stitcher.add(some);
+  return stitcher.finish().image;
 }
 
 Agreement agreement_of(const Patches& patches, const Reconstruction& image) {
@@ -155,6 +178,166 @@ Agreement agreement_of(const Patches& patches, const Reconstruction& image) {
   const at::Tensor variance = distance / (weight - squares / weight);
   const float none = std::numeric_limits<float>::quiet_NaN();
   return {variance.masked_fill(seen.lt(kLeastSeen), none).cpu(), seen.cpu()};
+}
+
+// Patches that come and go.
+
+namespace {
+
+constexpr std::int64_t kPixelsInOrder = std::int64_t{1} << 22;  // of patches that come together
+
+/// Adds values (k, N, N) where the layout has them, and touches no more of the canvas.
+void add_at(const at::Tensor& canvas, const at::Tensor& values, const CanvasLayout& layout) {
+  const at::Tensor low = layout.corners.floor().amin(0);
+  const at::Tensor high = layout.corners.floor().amax(0) + static_cast<double>(values.size(-1) + 1);
+  const auto row = low[0].item<double>(), col = low[1].item<double>();
+  CanvasLayout part = layout;
+  part.corners = layout.corners - low;
+  part.rows = std::min(layout.rows, static_cast<std::int64_t>(high[0].item<double>())) -
+              static_cast<std::int64_t>(row);
+  part.cols = std::min(layout.cols, static_cast<std::int64_t>(high[1].item<double>())) -
+              static_cast<std::int64_t>(col);
+  canvas.narrow(0, static_cast<std::int64_t>(row), part.rows)
+      .narrow(1, static_cast<std::int64_t>(col), part.cols)
+      .add_(add_patches(values, part)[0]);
+}
+
+}  // namespace
+
+bool stitches_in_order(std::int64_t patches, std::int64_t size, at::Device device) {
+  return device.is_cpu() && patches * size * size > kPixelsInOrder;
+}
+
+at::Tensor order_to_stitch(const at::Tensor& positions, std::int64_t size) {
+  const at::Tensor whole = positions.round();
+  const std::int64_t count = positions.size(0);
+  if (PhasesInOrder(at::ones({size, size}), whole).most_at_once(0) <= count / 8)
+    return at::arange(count, at::kLong);
+  const at::Tensor extent = positions.amax(0) - positions.amin(0);
+  return positions.select(1, extent.argmax().item<std::int64_t>()).argsort();
+}
+
+struct StitcherInOrder::Parts {
+  Patches of;
+  Reconstruction image;
+  CanvasLayout layout;  ///< of all
+  PhasesInOrder phases;
+  at::Tensor window;                          ///< (slots, N, N) complex64, patches that are there
+  std::vector<std::int64_t> slots, empty;     ///< of each patch; slots that are free
+  std::int64_t come = 0, done = 0;            ///< patches so far; those of them that have a factor
+  at::Tensor object, weight, power, squares;  ///< sums of w c p, w, w |p|^2, w^2
+
+  Parts(const Patches& patches, const Scan& scan)
+      : of(patches),
+        image(canvas_for(patches, scan)),
+        layout(layout_of(patches, image, patches.frames)),
+        phases(unmoved_weights(patches), layout.corners.round()) {}
+
+  std::int64_t count() const { return of.frames.size(0); }
+  std::int64_t size() const { return of.probe.size(-1); }
+  std::int64_t together() const {
+    return std::max<std::int64_t>(kPixelsInOrder / (size() * size()), 1);
+  }
+  void make_room();
+  void settle();
+  void let_go(const at::Tensor& numbers, const at::Tensor& slots_of);
+  at::Tensor drift();
+};
+
+void StitcherInOrder::Parts::make_room() {
+  const std::int64_t most = phases.most_at_once(together());
+  window = at::empty({most, size(), size()}, at::kComplexFloat);
+  slots.assign(static_cast<std::size_t>(count()), -1);
+  for (std::int64_t slot = most; slot-- > 0;) empty.push_back(slot);
+  object = at::zeros(image.object.sizes(), at::kComplexFloat);
+  for (at::Tensor* sum : {&weight, &power, &squares}) *sum = at::zeros(image.object.sizes());
+}
+
+/// Adds patches that nothing waits for to the sums.
+void StitcherInOrder::Parts::let_go(const at::Tensor& numbers, const at::Tensor& slots_of) {
+  const CanvasLayout there = select_patches(layout, numbers);
+  const at::Tensor patches = window.index_select(0, slots_of);
+  const at::Tensor weights = (of.weights.defined() ? of.weights : merge_weights(of.probe, there))
+                                 .expand({numbers.size(0), size(), size()});
+  at::Tensor factors = at::empty({numbers.size(0), 1, 1}, at::kComplexFloat);
+  auto* factor = factors.mutable_data_ptr<c10::complex<float>>();
+  for (const std::int64_t number :
+       at::IntArrayRef(numbers.const_data_ptr<std::int64_t>(), numbers.numel()))
+    *factor++ = c10::complex<float>(
+        c10::complex<double>(phases.first_factors()[static_cast<std::size_t>(number)]));
+  add_at(object, patches * factors * weights, there);
+  add_at(weight, weights, there);
+  add_at(power, weights * at::view_as_real(patches).square().sum(-1), there);
+  add_at(squares, weights.square(), there);
+}
+
+void StitcherInOrder::Parts::settle() {
+  const std::vector<std::int64_t> leave = phases.come(window, slots, come);
+  done = come;
+  std::vector<std::int64_t> slots_of;
+  for (const std::int64_t number : leave) {
+    slots_of.push_back(slots[static_cast<std::size_t>(number)]);
+    empty.push_back(slots_of.back());
+  }
+  if (leave.empty()) return;
+  const std::vector<at::Tensor> places = at::tensor(slots_of, at::kLong).split(kBatchPatches);
+  std::size_t batch = 0;
+  for (const at::Tensor& numbers : at::tensor(leave, at::kLong).split(kBatchPatches))
+    let_go(numbers, places[batch++]);
+}
+
+/// What the last factors turn the first ones by, unit factors for each pixel of the image.
+at::Tensor StitcherInOrder::Parts::drift() {
+  const at::Tensor last = phases.last_factors();
+  at::Tensor turn = at::empty_like(last);
+  const auto* to = last.const_data_ptr<c10::complex<float>>();
+  auto* out = turn.mutable_data_ptr<c10::complex<float>>();
+  for (const std::complex<double>& first : phases.first_factors())
+    *out++ = *to++ * c10::complex<float>(c10::complex<double>(std::conj(first)));
+  at::Tensor sum = at::zeros_like(object);
+  const at::Tensor weights = unmoved_weights(of).to(at::kComplexFloat);
+  for (const at::Tensor& some : at::arange(count(), at::kLong).split(kBatchPatches))
+    add_at(sum, turn.index_select(0, some).view({-1, 1, 1}) * weights,
+           select_patches(layout, some));
+  const at::Tensor size_of = sum.abs();
+  return at::where(size_of.gt(0), sum / size_of.clamp_min(1e-30), 1);
+}
+
+StitcherInOrder::StitcherInOrder(const Patches& of, const Scan& scan)
+    : parts_(std::make_unique<Parts>(of, scan)) {
+  parts_->make_room();
+}
+
+StitcherInOrder::~StitcherInOrder() = default;
+
+void StitcherInOrder::add(const at::Tensor& patches) {
+  const at::NoGradGuard no_grad;
+  Parts& own = *parts_;
+  for (const at::Tensor& patch : patches.unbind(0)) {
+    const std::int64_t slot = own.empty.back();
+    own.empty.pop_back();
+    own.window[slot].copy_(patch);
+    own.slots[static_cast<std::size_t>(own.come++)] = slot;
+    if (own.come - own.done == own.together() || own.come == own.count()) own.settle();
+  }
+}
+
+Stitched StitcherInOrder::finish() {
+  const at::NoGradGuard no_grad;
+  Parts& own = *parts_;
+  require(own.done == own.count(), "stitch: expected {} patches, found {}", own.count(), own.done);
+  const at::Tensor lit = lit_pixels(own.weight, kLitToShow);
+  const at::Tensor mean = own.object / own.weight;
+  Stitched found{.image = std::move(own.image), .agreement = {}};
+  found.image.object = mean_where_lit(own.object * own.drift(), own.weight, lit);
+  found.image.coverage = (own.weight / own.weight.max()).masked_fill(lit.logical_not(), 0);
+  const at::Tensor distance =
+      (own.power - own.weight * at::view_as_real(mean).square().sum(-1)).clamp_min_(0);
+  const at::Tensor seen = (own.weight.square() / own.squares).masked_fill(lit.logical_not(), 0);
+  const at::Tensor variance = distance / (own.weight - own.squares / own.weight);
+  const float none = std::numeric_limits<float>::quiet_NaN();
+  found.agreement = {variance.masked_fill(seen.lt(kLeastSeen), none), seen};
+  return found;
 }
 
 }  // namespace ptyche

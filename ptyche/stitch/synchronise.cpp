@@ -149,14 +149,21 @@ at::Tensor products_there(const at::Tensor& patches, const at::Tensor& roots,
 ///   links  the weight of each is to be found with the factors
 struct Agreements {
   NeighbourGraph links;
-  Factors agreement;             // of every link
-  std::vector<double> strength;  // of a patch, the sum of its agreements' sizes
+  std::vector<std::int64_t> twin;  // of every link, the number of the same one seen from the other
+  Factors agreement;               // of every link; 0 until it is known
+  std::vector<double> strength;    // of a patch, the sum of its agreements' sizes
 };
 
+/// A link's agreement, from either of its patches.
+void set_agreement(Agreements& all, std::int64_t link, Complex agreement) {
+  all.agreement[static_cast<std::size_t>(link)] = agreement;
+  all.agreement[static_cast<std::size_t>(all.twin[static_cast<std::size_t>(link)])] =
+      std::conj(agreement);
+}
+
+/// With the products (m) complex128 of the pairs (m, 2), where they are known.
 Agreements agreements_of(std::int64_t count, const at::Tensor& pairs, const at::Tensor& products) {
-  const at::Tensor here = products.cpu().contiguous();
   const auto* pair = pairs.const_data_ptr<std::int64_t>();
-  const auto* product = reinterpret_cast<const Complex*>(here.const_data_ptr());
   Agreements all;
   std::vector<std::int64_t>& first = all.links.first;
   first.assign(static_cast<std::size_t>(count) + 1, 0);
@@ -164,17 +171,29 @@ Agreements agreements_of(std::int64_t count, const at::Tensor& pairs, const at::
   std::partial_sum(first.begin(), first.end(), first.begin());
   all.links.other.resize(static_cast<std::size_t>(pairs.numel()));
   all.links.weight.resize(all.links.other.size());
+  all.twin.resize(all.links.other.size());
   all.agreement.resize(all.links.other.size());
-  all.strength.assign(static_cast<std::size_t>(count), 0);
   std::vector<std::int64_t> end(first.begin(), first.end() - 1);
-  for (std::int64_t i = 0; i < pairs.numel(); ++i) {
-    const auto own = static_cast<std::size_t>(pair[i]);
-    const auto place = static_cast<std::size_t>(end[own]++);
-    all.links.other[place] = static_cast<std::int32_t>(pair[i ^ 1]);
-    all.agreement[place] = i % 2 == 0 ? product[i / 2] : std::conj(product[i / 2]);
-    all.strength[own] += std::abs(product[i / 2]);
+  const at::Tensor here = products.defined() ? products.cpu().contiguous() : products;
+  for (std::int64_t i = 0; i < pairs.size(0); ++i) {
+    const auto own = static_cast<std::size_t>(pair[2 * i]),
+               other = static_cast<std::size_t>(pair[2 * i + 1]);
+    const std::int64_t there = end[own]++, back = end[other]++;
+    all.links.other[static_cast<std::size_t>(there)] = static_cast<std::int32_t>(other);
+    all.links.other[static_cast<std::size_t>(back)] = static_cast<std::int32_t>(own);
+    all.twin[static_cast<std::size_t>(there)] = back;
+    all.twin[static_cast<std::size_t>(back)] = there;
+    if (here.defined())
+      set_agreement(all, there, reinterpret_cast<const Complex*>(here.const_data_ptr())[i]);
   }
   return all;
+}
+
+void measure_strength(Agreements& all) {
+  all.strength.assign(static_cast<std::size_t>(all.links.count()), 0);
+  for (std::size_t k = 0; k < all.strength.size(); ++k)
+    for (auto i = all.links.first[k]; i < all.links.first[k + 1]; ++i)
+      all.strength[k] += std::abs(all.agreement[static_cast<std::size_t>(i)]);
 }
 
 /// sum over patch k's links of agreement times the other's factor.
@@ -194,7 +213,7 @@ Complex unit(Complex pull, Complex otherwise) {
 /// Each patch as those that had their factor before it would have it: from one patch outwards, to
 /// the neighbours of those that have theirs.
 Factors grown(const Agreements& all) {
-  Factors factors(all.strength.size());  // 0: not yet
+  Factors factors(static_cast<std::size_t>(all.links.count()));  // 0: not yet
   std::vector<char> waits(factors.size());
   std::vector<std::size_t> queue;
   for (std::size_t seed = 0; seed < factors.size(); ++seed) {
@@ -213,12 +232,13 @@ Factors grown(const Agreements& all) {
   return factors;
 }
 
-constexpr std::int64_t kPatchesOfThread = 512;  // of a thread
+constexpr std::int64_t kPatchesOfThread = 512;
 
-/// Rounds of the power method: every factor towards the weighted mean of its neighbours, damped, so
-/// that an error that alternates from patch to patch dies away, too.
+// An error that alternates from patch to patch dies away in damped rounds, too.
+constexpr double kDamping = 0.5;
+
+/// Rounds of the power method: every factor towards the weighted mean of its neighbours.
 void turn(const Agreements& all, Factors& factors, int rounds) {
-  constexpr double kDamping = 0.5;
   Factors next(factors.size());
   for (int round = 0; round < rounds; ++round) {
     at::parallel_for(
@@ -251,13 +271,14 @@ std::vector<double> slopes_and_bends(Agreements& all, const Factors& factors) {
   return slopes;
 }
 
-/// The factors at which all comes to rest: after rounds among neighbours, Newton's steps for the
-/// slow waves that these would take as many rounds for as the scan is wide.
-Factors settled(Agreements& all, const std::vector<Place>& places) {
+/// The factors at which all comes to rest, from some that agree with their neighbours': after
+/// rounds among these, Newton's steps for the slow waves that rounds would take as many of as the
+/// scan is wide.
+Factors settled(Agreements& all, const std::vector<Place>& places, Factors factors) {
   constexpr int kMostSteps = 10, kRounds = 5;  // patches of noise do not come to rest
   constexpr double kPrecision = 1e-3;          // of a step
   constexpr double kStill = 1e-4;              // radians; what is left then is kPrecision of it
-  Factors factors = grown(all);
+  measure_strength(all);
   GraphLevels levels;
   for (int step = 0; step < kMostSteps; ++step) {
     turn(all, factors, kRounds);
@@ -298,7 +319,129 @@ at::Tensor synchronise(const at::Tensor& patches, const at::Tensor& weights,
   Agreements all = agreements_of(patches.size(0), pairs,
                                  known.is_cpu() ? products_here(known, roots, pairs, places)
                                                 : products_there(known, roots, pairs, corners));
-  return with_mean_phase_0(settled(all, places)).to(patches.device());
+  return with_mean_phase_0(settled(all, places, grown(all))).to(patches.device());
+}
+
+// Patches that come and go.
+
+struct PhasesInOrder::Parts {
+  at::Tensor roots;
+  std::vector<Place> places;
+  Agreements all;
+  std::vector<std::int64_t> needed_until;  ///< of each patch, the last one that overlaps it
+  std::vector<std::int64_t> here;          ///< patches that have come and not left
+  std::int64_t end = 0;                    ///< number of the first that has not come
+  Factors factors;
+
+  void measure(const at::Tensor& patches, const std::vector<std::int64_t>& slots,
+               std::int64_t patch);
+  Complex between_own_and_neighbours(std::int64_t patch) const;
+  void settle_new(std::int64_t from);
+};
+
+/// How a patch that has come agrees with those before it.
+void PhasesInOrder::Parts::measure(const at::Tensor& patches,
+                                   const std::vector<std::int64_t>& slots, std::int64_t patch) {
+  const auto own = static_cast<std::size_t>(patch);
+  const std::int64_t size = patches.size(-1), values = 2 * size * size;
+  const auto* data = reinterpret_cast<const float*>(patches.const_data_ptr());
+  for (auto link = all.links.first[own]; link < all.links.first[own + 1]; ++link) {
+    const auto other = static_cast<std::size_t>(all.links.other[static_cast<std::size_t>(link)]);
+    if (other > own) continue;
+    set_agreement(
+        all, link,
+        overlap_product(data + slots[own] * values, data + slots[other] * values,
+                        roots.const_data_ptr<float>(), size, places[other].row - places[own].row,
+                        places[other].col - places[own].col));
+  }
+}
+
+/// As a round of the power method has it, by the neighbours that have come.
+Complex PhasesInOrder::Parts::between_own_and_neighbours(std::int64_t patch) const {
+  const auto own = static_cast<std::size_t>(patch);
+  double strength = 0;
+  for (auto link = all.links.first[own]; link < all.links.first[own + 1]; ++link)
+    strength += std::abs(all.agreement[static_cast<std::size_t>(link)]);
+  return unit(pull_on(all, factors, own) + kDamping * strength * factors[own], factors[own]);
+}
+
+/// First those that have come from number `from` on, one after the other, then all that are here
+/// together, those that have left being held.
+void PhasesInOrder::Parts::settle_new(std::int64_t from) {
+  constexpr int kRounds = 40;
+  constexpr std::int64_t kFewPatches = 128;  // of a thread
+  for (std::int64_t patch = from; patch < end; ++patch)
+    factors[static_cast<std::size_t>(patch)] =
+        unit(pull_on(all, factors, static_cast<std::size_t>(patch)), 1);
+  Factors next(here.size());
+  for (int round = 0; round < kRounds; ++round) {
+    at::parallel_for(0, static_cast<std::int64_t>(here.size()), kFewPatches,
+                     [&](std::int64_t begin, std::int64_t last) {
+                       for (auto i = static_cast<std::size_t>(begin);
+                            i < static_cast<std::size_t>(last); ++i)
+                         next[i] = between_own_and_neighbours(here[i]);
+                     });
+    for (std::size_t i = 0; i < here.size(); ++i)
+      factors[static_cast<std::size_t>(here[i])] = next[i];
+  }
+}
+
+PhasesInOrder::PhasesInOrder(const at::Tensor& weights, const at::Tensor& corners)
+    : parts_(std::make_unique<Parts>()) {
+  Parts& own = *parts_;
+  own.roots = weights.sqrt().to(at::kFloat).contiguous();
+  own.places = as_places(corners);
+  const auto count = static_cast<std::int64_t>(own.places.size());
+  const at::Tensor pairs = pairs_of(own.places, corners, weights.size(-1));
+  own.all = agreements_of(count, pairs, {});
+  own.factors.resize(own.places.size());
+  own.needed_until.resize(own.places.size());
+  std::iota(own.needed_until.begin(), own.needed_until.end(), 0);
+  const auto* pair = pairs.const_data_ptr<std::int64_t>();
+  for (std::int64_t i = 0; i < pairs.size(0); ++i) {
+    std::int64_t& until = own.needed_until[static_cast<std::size_t>(pair[2 * i])];
+    until = std::max(until, pair[2 * i + 1]);
+  }
+}
+
+PhasesInOrder::~PhasesInOrder() = default;
+
+std::vector<std::int64_t> PhasesInOrder::come(const at::Tensor& patches,
+                                              const std::vector<std::int64_t>& slots,
+                                              std::int64_t end) {
+  Parts& own = *parts_;
+  const std::int64_t from = std::exchange(own.end, end);
+  for (std::int64_t patch = from; patch < end; ++patch) own.here.push_back(patch);
+  at::parallel_for(from, end, 1, [&](std::int64_t patch, std::int64_t last) {
+    for (; patch < last; ++patch) own.measure(patches, slots, patch);
+  });
+  own.settle_new(from);
+  const auto stay = std::stable_partition(
+      own.here.begin(), own.here.end(),
+      [&](std::int64_t patch) { return own.needed_until[static_cast<std::size_t>(patch)] >= end; });
+  std::vector<std::int64_t> leave(stay, own.here.end());
+  own.here.erase(stay, own.here.end());
+  return leave;
+}
+
+const std::vector<std::complex<double>>& PhasesInOrder::first_factors() const {
+  return parts_->factors;
+}
+
+at::Tensor PhasesInOrder::last_factors() {
+  return with_mean_phase_0(settled(parts_->all, parts_->places, parts_->factors));
+}
+
+std::int64_t PhasesInOrder::most_at_once(std::int64_t together) const {
+  const std::vector<std::int64_t>& until = parts_->needed_until;
+  std::vector<std::int64_t> leaving(until.size() + 1);
+  for (const std::int64_t last : until) ++leaving[static_cast<std::size_t>(last)];
+  std::int64_t here = 0, most = 0;
+  for (std::size_t i = 0; i < until.size(); ++i) {
+    most = std::max(most, ++here);
+    here -= leaving[i];
+  }
+  return std::min<std::int64_t>(most + together, static_cast<std::int64_t>(until.size()));
 }
 
 }  // namespace ptyche

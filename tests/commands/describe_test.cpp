@@ -16,8 +16,12 @@ std::string fact(const Scan& scan, const std::string& name) {
   return found == facts.end() ? "" : found->value;
 }
 
+/// Of what a solve keeps in memory: "counts ..., the program 400 MB: 1.3 GB of ...".
 double gigabytes(const Scan& scan) {
-  return std::strtod(fact(scan, "memory").c_str() + std::string("about ").size(), nullptr);
+  const std::string plan = fact(scan, "memory to solve");
+  char* unit = nullptr;
+  const double number = std::strtod(plan.c_str() + plan.rfind(": ") + 2, &unit);
+  return std::string(unit).starts_with(" GB") ? number : number / 1000;
 }
 
 TEST(DescribeScan, CountsAreThoseOfCountedPixels) {

@@ -101,7 +101,8 @@ Looked looked_at(const Scan& scan) {
   const Model model = model_for(scan, shipped_model());
   const Patches patches = infer(model, scan, {});
   const Reconstruction image = image_of(patches, scan, {});
-  return {image, trust_in(patches, image, scan, {.again = network_again(model, image, scan, {})})};
+  return {image, trust_in(agreement_of(patches, image), image, scan,
+                          {.again = network_again(model, image, scan, {})})};
 }
 
 /// The mean of the map over the columns from `first` to `last`.
@@ -146,7 +147,7 @@ TEST(Trust, ExpectsMoreErrorWhereAnotherImageOfThePatternsIsAnother) {
       at::arange(image.object.size(0), at::kLong).remainder(6).lt(3).to(at::kFloat).unsqueeze(1);
   other.object.slice(1, 0, half) *= 1 + 0.3 * stripes;
   for (const ImagesBeside& beside : {ImagesBeside{.solved = other}, ImagesBeside{.again = other}}) {
-    const at::Tensor map = trust_in(patches, image, scan, beside).map;
+    const at::Tensor map = trust_in(agreement_of(patches, image), image, scan, beside).map;
     EXPECT_GT(mean_of(map, 0, half - 12), 1.2 * mean_of(map, half + 12, cols));
   }
 }
@@ -157,7 +158,7 @@ TEST(Trust, TakesTheMeanWhereTheOtherImageDoesNotReach) {
   const Patches patches = infer(model, scan, {});
   const Reconstruction image = image_of(patches, scan, {});
   Reconstruction part = network_again(model, image, scan, {});
-  const Trust whole = trust_in(patches, image, scan, {.again = part});
+  const Trust whole = trust_in(agreement_of(patches, image), image, scan, {.again = part});
   const std::int64_t cut_off = 6;  // of each side
   const auto middle = [&](const at::Tensor& values) {
     return values.slice(0, cut_off, values.size(0) - cut_off)
@@ -168,7 +169,7 @@ TEST(Trust, TakesTheMeanWhereTheOtherImageDoesNotReach) {
   part.coverage = middle(part.coverage);
   part.origin_row += cut_off;
   part.origin_col += cut_off;
-  const Trust some = trust_in(patches, image, scan, {.again = part});
+  const Trust some = trust_in(agreement_of(patches, image), image, scan, {.again = part});
   EXPECT_TRUE(at::isfinite(some.map).equal(at::isfinite(whole.map)));
   EXPECT_NEAR(some.expected_error, whole.expected_error, 0.1 * whole.expected_error);
   // Far from the cut, but for the factor, nothing is another.

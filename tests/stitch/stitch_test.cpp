@@ -179,5 +179,120 @@ TEST(Agreement, IsUnknownWhereFewerThanTwoPatchesLie) {
   EXPECT_EQ(one.seen[0][0].item<double>(), 0);
 }
 
+/// A scan of many patterns in rows, and the true patches of all, of phases within 1 rad; what the
+/// patches know beside that differs by `noise`.
+struct ManyPatches {
+  Scan scan;
+  Patches patches;
+};
+
+ManyPatches many_patches(double noise) {
+  constexpr std::int64_t kRows = 50, kCols = 50, kStep = 3, kSize = 48;
+  const at::Tensor row = at::arange(kRows, at::kDouble) * kStep,
+                   col = at::arange(kCols, at::kDouble) * kStep;
+  const at::Tensor places =
+      at::stack({row.repeat_interleave(kCols), col.repeat({kRows})}, 1) + kSize / 2;
+  const at::Tensor axis = at::arange(kSize, at::kFloat) - kSize / 2;
+  const at::Tensor power = (axis.square().unsqueeze(1) + axis.square()).mul(-1.0 / 72).exp();
+  ManyPatches many{.scan = Scan({.counts = at::ones({kRows * kCols, 1, 1}, at::kByte)
+                                               .expand({kRows * kCols, kSize, kSize}),
+                                 .positions = places,
+                                 .probe = power.to(at::kComplexFloat).unsqueeze(0)}),
+                   .patches = {}};
+  const std::int64_t side = kRows * kStep + kSize + 8;
+  const at::Tensor x = at::arange(side, at::kFloat) / 9;
+  const at::Tensor object = at::polar(1 + 0.3 * x.sin().unsqueeze(1) * (1.7 * x).cos(),
+                                      0.8 * (x.unsqueeze(1) + 0.5 * x).sin());
+  at::Generator generator = at::detail::createCPUGenerator(11);
+  const at::Tensor patches = extract_patches(object, places - kSize / 2.0, kSize);
+  const at::Tensor angle = at::rand({kRows * kCols, 1, 1}, generator) * 2 - 1;
+  const at::Tensor errors = at::randn(patches.sizes(), generator, at::kComplexFloat) * noise;
+  many.patches = {.patches = (patches + errors) * at::polar(at::ones_like(angle), angle),
+                  .frames = at::arange(kRows * kCols, at::kLong),
+                  .probe = many.scan.probe(),
+                  .background = {},
+                  .interpolation = Interpolation::probe_fourier};
+  return many;
+}
+
+/// The image of all patches at once, by synchronise and a sum.
+at::Tensor at_once(const ManyPatches& many, const Reconstruction& image) {
+  const at::Tensor power = many.scan.probe()[0].abs().square();
+  const at::Tensor corners =
+      many.scan.positions() - 24.0 -
+      at::tensor({image.origin_row, image.origin_col}, at::kLong).to(at::kDouble);
+  const at::Tensor factors = synchronise(many.patches.patches, power, corners);
+  at::Tensor sum = at::zeros_like(image.object), weight = at::zeros_like(image.coverage);
+  for (std::int64_t k = 0; k < corners.size(0); ++k) {
+    const auto row = corners[k][0].item<double>(), col = corners[k][1].item<double>();
+    const auto cut_out = [&](const at::Tensor& canvas) {
+      return canvas.narrow(0, static_cast<std::int64_t>(row), 48)
+          .narrow(1, static_cast<std::int64_t>(col), 48);
+    };
+    cut_out(sum).add_(many.patches.patches[k] * factors[k] * power);
+    cut_out(weight).add_(power);
+  }
+  return sum / weight.clamp_min(1e-12);
+}
+
+TEST(StitchInOrder, GivesTheImageOfAllPatchesAtOnceWhereTheyAgree) {
+  const ManyPatches many = many_patches(0);
+  ASSERT_TRUE(stitches_in_order(many.scan.frames(), 48, at::kCPU));
+  const Reconstruction image = stitch(many.patches, many.scan);
+  const at::Tensor lit = image.coverage.gt(0.01);
+  ASSERT_GT(lit.sum().item<std::int64_t>(), 20000);
+  EXPECT_LT(
+      relative_difference(image.object.masked_select(lit), at_once(many, image).masked_select(lit)),
+      1e-4);
+}
+
+TEST(StitchInOrder, OfNoisyPatchesDiffersByMuchLessThanTheNoise) {
+  const ManyPatches many = many_patches(0.3);
+  const Reconstruction image = stitch(many.patches, many.scan);
+  const at::Tensor lit = image.coverage.gt(0.01);
+  EXPECT_LT(
+      relative_difference(image.object.masked_select(lit), at_once(many, image).masked_select(lit)),
+      0.005);
+}
+
+TEST(StitchInOrder, IsTheSameHoweverManyComeAtATime) {
+  const ManyPatches many = many_patches(0.3);
+  std::vector<at::Tensor> objects;
+  for (const std::int64_t at_a_time : {7, 1000}) {
+    StitcherInOrder stitcher(many.patches, many.scan);
+    for (const at::Tensor& some : many.patches.patches.split(at_a_time)) stitcher.add(some);
+    objects.push_back(stitcher.finish().image.object);
+  }
+  EXPECT_TRUE(objects[0].equal(objects[1]));
+}
+
+TEST(StitchInOrder, KnowsHowFarPatchesAgreeAsAllAtOnceDo) {
+  const ManyPatches many = many_patches(0.3);
+  StitcherInOrder stitcher(many.patches, many.scan);
+  stitcher.add(many.patches.patches);
+  const Stitched found = stitcher.finish();
+  const Agreement whole = agreement_of(many.patches, found.image);
+  const at::Tensor where = well_seen(whole);
+  ASSERT_GT(where.sum().item<std::int64_t>(), 20000);
+  EXPECT_LT(relative_difference(found.agreement.seen, whole.seen), 1e-4);
+  const double mean = whole.variance.masked_select(where).mean().item<double>();
+  EXPECT_NEAR(found.agreement.variance.masked_select(where).mean().item<double>(), mean,
+              0.02 * mean);
+}
+
+TEST(StitchInOrder, OfScatteredPatternsGoesAlongAnAxis) {
+  const ManyPatches many = many_patches(0);
+  EXPECT_TRUE(order_to_stitch(many.scan.positions(), 48).equal(at::arange(2500, at::kLong)));
+  at::Generator generator = at::detail::createCPUGenerator(3);
+  const at::Tensor scattered =
+      many.scan.positions().index_select(0, at::randperm(2500, generator, at::kLong));
+  const at::Tensor order = order_to_stitch(scattered, 48);
+  const auto at_once_of = [](const at::Tensor& positions) {
+    return PhasesInOrder(at::ones({48, 48}), positions).most_at_once(0);
+  };
+  EXPECT_GT(at_once_of(scattered), 1500);
+  EXPECT_LT(at_once_of(scattered.index_select(0, order)), 500);
+}
+
 }  // namespace
 }  // namespace ptyche

@@ -105,12 +105,12 @@ void interleave_modes(const KernelContext<T>& context, T* block, T scale, T* to)
 
 template <class T>
 ThreadScratch<T>::ThreadScratch(const KernelContext<T>& shared, std::int64_t rows,
-                                std::int64_t cols, std::int64_t groups)
+                                std::int64_t cols, std::int64_t groups, Canvases wanted)
     : context(shared) {
   const std::int64_t plane = context.size * context.stride, all_modes = 2 * context.modes * plane;
   const std::int64_t one_strip = context.size * context.kernels.strip;
   const bool near = context.transfer.re != nullptr;
-  memory_ = new Scratch<T>(((near ? 10 : 6) * context.modes + 5) * plane + 4 * one_strip +
+  memory_ = new Scratch<T>(((near ? 10 : 6) * context.modes + 6) * plane + 4 * one_strip +
                                2 * context.kernels.strip + 6 * context.frame + 4 * context.stride,
                            false);
   const auto take = [&](std::int64_t count) { return memory_->take(count); };
@@ -127,15 +127,24 @@ ThreadScratch<T>::ThreadScratch(const KernelContext<T>& shared, std::int64_t row
     row = {take(context.frame) + kFrame, take(context.frame) + kFrame,
            take(context.frame) + kFrame};
   counts = take(plane);
+  in_order = take(plane);
   if (context.background) background_gradient = take(plane);
   phases = take(4 * context.stride);
   if (rows == 0) return;
   // A row and some columns more: what a patch between pixels touches with weight 0.
   const std::int64_t canvas_stride = cols + 2 * kFrame, area = (rows + 1) * canvas_stride;
-  canvas_memory_ = new Scratch<T>(5 * area, false);
-  const auto take_plane = [&] { return canvas_memory_->take(area); };
-  gradient = {take_plane(), take_plane(), nullptr, rows, cols, canvas_stride};
-  canvas = {take_plane(), take_plane(), take_plane(), rows, cols, canvas_stride};
+  const std::int64_t planes =
+      2 * (wanted.object ? 1 : 0) + (wanted.weight ? 1 : 0) + 2 * (wanted.gradient ? 1 : 0);
+  canvas_memory_ = new Scratch<T>(planes * area, false);
+  const auto plane_if = [&](bool is) { return is ? canvas_memory_->take(area) : nullptr; };
+  gradient = {
+      plane_if(wanted.gradient), plane_if(wanted.gradient), nullptr, rows, cols, canvas_stride};
+  canvas = {plane_if(wanted.object),
+            plane_if(wanted.object),
+            plane_if(wanted.weight),
+            rows,
+            cols,
+            canvas_stride};
   moments_memory_ = new Scratch<double>(3 * groups);
   moments = moments_memory_->take(3 * groups);
 }

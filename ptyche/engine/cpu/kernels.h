@@ -121,13 +121,18 @@ struct MergeRow {
   T *re = nullptr, *im = nullptr, *weight = nullptr;
 };
 
+/// Which canvases a thread has.
+struct Canvases {
+  bool object = true, weight = true, gradient = true;
+};
+
 /// What one thread owns, with its memory: scratch of O(modes N^2), and sums over the patterns it
 /// has done.
 template <class T>
 struct ThreadScratch {
   /// With canvases of rows x cols pixels, which are not cleared, for `groups` groups; 0 = none.
   explicit ThreadScratch(const KernelContext<T>& context, std::int64_t rows = 0,
-                         std::int64_t cols = 0, std::int64_t groups = 0);
+                         std::int64_t cols = 0, std::int64_t groups = 0, Canvases wanted = {});
   ~ThreadScratch();
   /// Zeroes all but the canvases; called first, by the thread whose it is: its caches hold it then.
   void clear();
@@ -146,6 +151,7 @@ struct ThreadScratch {
   T* weight = nullptr;               ///< (N, N), of a moved probe
   T* carry = nullptr;                ///< vectors between strips, see BilinearScatter
   T* counts = nullptr;               ///< at the detector: of a strip, or of all pixels
+  T* in_order = nullptr;             ///< counts (N, N) in FFT order, on their way there
   T* phases = nullptr;               ///< (4, stride) cos and sin by row and by column
   T* probe_gradient = nullptr;       ///< (modes, 2) planes row-major, or transposed for moved_probe
   T* background_gradient = nullptr;  ///< at the detector
@@ -261,9 +267,9 @@ struct Kernels {
 
   /// Counts (N, N) in FFT order -> their square roots, at the detector.
   void (*load_amplitudes)(const KernelContext<T>&, const T* counts, T* to) = nullptr;
-  /// These as the whole numbers below 65536 whose roots they are, and the way back.
-  void (*pack_counts)(const KernelContext<T>&, const T* amplitudes, std::uint16_t* to) = nullptr;
-  void (*unpack_amplitudes)(const KernelContext<T>&, const std::uint16_t* counts, T* to) = nullptr;
+  /// Counts (N, N) with the zero frequency in the middle -> in FFT order.
+  void (*order_bytes)(const KernelContext<T>&, const std::uint8_t* counts, T* to) = nullptr;
+  void (*order_shorts)(const KernelContext<T>&, const std::int16_t* counts, T* to) = nullptr;
   /// ePIE and rPIE: the update of one pattern.
   void (*pie)(const KernelContext<T>&, const PatchPosition&, const T* amplitudes,
               const Planes<T>& object, const PieStep<T>&, ThreadScratch<T>&,

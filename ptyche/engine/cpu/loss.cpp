@@ -261,6 +261,13 @@ LossResult result_of(const LossInputs<T>& inputs, const Threads<T>& threads) {
   return result;
 }
 
+/// One object that is given lies with the first thread, and has no weights.
+template <class T>
+Canvases canvases_of(const LossInputs<T>& inputs, int thread) {
+  if (!inputs.object) return {};
+  return {.object = thread == 0, .weight = false, .gradient = inputs.want_gradient};
+}
+
 template <class T>
 void load_context(const LossInputs<T>& inputs, KernelContext<T>& context) {
   context.load_mask(inputs.mask);
@@ -280,7 +287,7 @@ LossResult fused_loss(const LossInputs<T>& inputs, int threads) {
   load_context(inputs, context);
   Threads<T> all;
   for (int thread = 0; thread < threads; ++thread)
-    all.emplace_back(context, inputs.rows, inputs.cols, inputs.groups);
+    all.emplace_back(context, inputs.rows, inputs.cols, inputs.groups, canvases_of(inputs, thread));
 #pragma omp parallel num_threads(threads)
   {
     const int thread = omp_get_thread_num(), team = omp_get_num_threads();
@@ -308,7 +315,8 @@ void fused_intensity(const LossInputs<T>& inputs, int threads, T* to) {
   load_context(inputs, context);
   Threads<T> all;
   for (int thread = 0; thread < threads; ++thread)
-    all.emplace_back(context, thread == 0 ? inputs.rows : 0, thread == 0 ? inputs.cols : 0, 1);
+    all.emplace_back(context, thread == 0 ? inputs.rows : 0, thread == 0 ? inputs.cols : 0, 1,
+                     Canvases{.weight = false, .gradient = false});
 #pragma omp parallel num_threads(threads)
   {
     const int thread = omp_get_thread_num(), team = omp_get_num_threads();

@@ -29,23 +29,15 @@ void load_amplitudes(const KernelContext<T>& context, const T* counts, T* to) {
     store(to + i, root<T>(load(to + i)));
 }
 
-/// Amplitudes (a plane at the detector) -> the whole numbers whose roots they are, below 65536.
-template <class T>
-void pack_counts(const KernelContext<T>& context, const T* amplitudes, std::uint16_t* to) {
-  for (std::int64_t i = 0; i < context.size * context.stride; ++i)
-    to[i] = amplitudes[i] > 0  // not under the mask, where anything may stand
-                ? static_cast<std::uint16_t>(
-                      static_cast<std::int32_t>(amplitudes[i] * amplitudes[i] + T(0.5)))
-                : std::uint16_t{0};
-}
-
-/// The way back: the same roots to the last bit.
-template <class T>
-void unpack_amplitudes(const KernelContext<T>& context, const std::uint16_t* counts, T* to) {
-  for (std::int64_t i = 0; i < context.size * context.stride; ++i)
-    to[i] = static_cast<T>(static_cast<std::int32_t>(counts[i]));
-  for (std::int64_t i = 0; i < context.size * context.stride; i += kLanes<T>)
-    store(to + i, root<T>(load(to + i)));
+/// Counts (row, col) of one pattern, zero frequency in the middle -> in FFT order.
+template <class T, class Count>
+void order_counts(const KernelContext<T>& context, const Count* counts, T* to) {
+  const std::int64_t size = context.size, half = size / 2;
+  for (std::int64_t row = 0; row < size; ++row, to += size) {
+    const Count* const from = counts + (row + half) % size * size;
+    for (std::int64_t col = 0; col < size - half; ++col) to[col] = static_cast<T>(from[half + col]);
+    for (std::int64_t col = 0; col < half; ++col) to[size - half + col] = static_cast<T>(from[col]);
+  }
 }
 
 /// sqrt(n / I) - 1 where pixels count, else 0, and the misfit of the amplitudes.

@@ -24,8 +24,8 @@ template <class T>
 std::int64_t pattern_numbers(const KernelContext<T>& context, const Geometry<T>& geometry,
                              bool keep_waves) {
   const std::int64_t plane = context.size * context.stride;
-  const std::int64_t counts = geometry.two_bytes ? plane / 2 : plane;  // of four bytes
-  return geometry.patterns * (counts + (keep_waves ? 2 * context.modes * plane : 0));
+  return geometry.patterns *
+         ((geometry.counts.rows ? 0 : plane) + (keep_waves ? 2 * context.modes * plane : 0));
 }
 
 }  // namespace
@@ -37,13 +37,11 @@ ProjectionMemory<T>::ProjectionMemory(const Geometry<T>& geometry, const T* obje
       context(geometry.size, geometry.modes, geometry.moved_probe, geometry.transfer),
       positions(static_cast<std::size_t>(geometry.patterns)),
       memory(numbers(context, geometry, batch)),
-      pattern_memory(pattern_numbers(context, geometry, keep_waves)) {
+      pattern_memory(pattern_numbers(context, geometry, keep_waves)),
+      counts(geometry.counts) {
   context.floor = static_cast<T>(kProjectionFloor);
   context.load_mask(geometry.mask);
-  if (geometry.two_bytes)
-    counts = reinterpret_cast<std::uint16_t*>(pattern_memory.take(geometry.patterns * plane() / 2));
-  else
-    amplitudes = pattern_memory.take(geometry.patterns * plane());
+  if (!counts.rows) amplitudes = pattern_memory.take(geometry.patterns * plane());
   if (keep_waves) waves = pattern_memory.take(geometry.patterns * mode_numbers());
   take_canvases(geometry.rows, geometry.cols);
   for (int thread = 0; thread < thread_count; ++thread) threads.emplace_back(context).clear();
@@ -73,23 +71,21 @@ void ProjectionMemory<T>::take_update() {
 template <class T>
 void ProjectionMemory<T>::load_counts(std::int64_t first, std::int64_t count, const T* from) {
 #pragma omp parallel for num_threads(thread_count())
-  for (std::int64_t i = 0; i < count; ++i) {
-    const T* const pattern = from + i * context.size * context.size;
-    if (!counts) {
-      kernels.load_amplitudes(context, pattern, amplitudes + (first + i) * plane());
-      continue;
-    }
-    T* const roots = threads[static_cast<std::size_t>(omp_get_thread_num())].counts;
-    kernels.load_amplitudes(context, pattern, roots);
-    kernels.pack_counts(context, roots, counts + (first + i) * plane());
-  }
+  for (std::int64_t i = 0; i < count; ++i)
+    kernels.load_amplitudes(context, from + i * context.size * context.size,
+                            amplitudes + (first + i) * plane());
 }
 
 template <class T>
 const T* ProjectionMemory<T>::amplitudes_of(std::int64_t pattern,
                                             const ThreadScratch<T>& own) const {
-  if (!counts) return amplitudes + pattern * plane();
-  kernels.unpack_amplitudes(context, counts + pattern * plane(), own.counts);
+  if (!counts.rows) return amplitudes + pattern * plane();
+  const std::int64_t first = counts.rows[pattern] * context.size * context.size;
+  if (counts.bytes)
+    kernels.order_bytes(context, counts.bytes + first, own.in_order);
+  else
+    kernels.order_shorts(context, counts.shorts + first, own.in_order);
+  kernels.load_amplitudes(context, own.in_order, own.counts);
   return own.counts;
 }
 

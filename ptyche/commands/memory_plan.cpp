@@ -1,0 +1,92 @@
+#include "ptyche/commands/memory_plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "ptyche/core/memory.h"
+#include "ptyche/core/progress.h"
+#include "ptyche/nn/physics_stem.h"
+#include "ptyche/stitch/stitch.h"
+#include "ptyche/train/train_step.h"
+
+namespace ptyche {
+namespace {
+
+constexpr double kComplexBytes = 8;
+// With the sums of two threads; ten pairs of steps and slopes are the history.
+constexpr double kSolverCanvases = 16, kHistoryCanvases = 20;
+constexpr double kStitchCanvases = 6;  // sums of patches, and what they agree on
+constexpr double kPatchesTogether_px = 1 << 22, kLinesOfPatches = 6;
+constexpr double kActivations = 200;  // float32 numbers of a pixel in training, with gradients
+constexpr double kTrainingBatch = 64;
+constexpr double kShareOfRoom = 0.75;  // that one array may take (core/memory.h)
+
+PlannedArray work_arrays(const ScanExtent& scan, PlannedWork work) {
+  const double canvas = kComplexBytes * scan.canvas_px;
+  if (work == PlannedWork::solve)
+    return {"canvases of the solver", (kSolverCanvases + kHistoryCanvases) * canvas};
+  if (work == PlannedWork::solve_without_history)
+    return {"canvases of the solver", kSolverCanvases * canvas};
+  const double all = kComplexBytes * scan.patterns * scan.pattern_px;
+  const double lines =
+      kComplexBytes *
+      (kPatchesTogether_px + kLinesOfPatches * std::sqrt(scan.patterns) * scan.pattern_px);
+  const double patches = std::min(all, lines) + kStitchCanvases * canvas;
+  if (work == PlannedWork::infer) return {"patches and image", patches};
+  const double inputs =
+      4 * scan.pattern_px * scan.patterns * static_cast<double>(stem_channels(StemOptions{}) + 1);
+  return {"training and its image", std::min(inputs, kCacheBytes) +
+                                        4 * scan.pattern_px * kTrainingBatch * kActivations +
+                                        patches};
+}
+
+double in_memory(const std::vector<PlannedArray>& plan) {
+  double sum = 0;
+  for (const PlannedArray& array : plan) sum += array.on_disk ? 0 : array.bytes;
+  return sum;
+}
+
+}  // namespace
+
+std::vector<PlannedArray> memory_plan(const ScanExtent& scan, PlannedWork work, double limit) {
+  const bool on_disk = scan.counts_bytes > kShareOfRoom * (limit - kProgramBytes);
+  return {{"counts", scan.counts_bytes, on_disk},
+          work_arrays(scan, work),
+          {"the program", kProgramBytes}};
+}
+
+std::string plan_text(const std::vector<PlannedArray>& plan, double limit) {
+  std::string text;
+  for (const PlannedArray& array : plan)
+    text += fmt::format("{}{} {}{}", text.empty() ? "" : ", ", array.name, bytes_text(array.bytes),
+                        array.on_disk ? " (on disk)" : "");
+  return fmt::format("{}: {} of {} (--memory)", text, bytes_text(in_memory(plan)),
+                     bytes_text(limit));
+}
+
+void tell_memory_plan(const Scan& scan, PlannedWork work) {
+  if (scan.shared()) return;  // each rank has a plan of its own
+  const auto size = static_cast<double>(scan.pattern_size());
+  const std::array<std::int64_t, 2> canvas = canvas_shape(scan);
+  const ScanExtent extent{
+      .patterns = static_cast<double>(scan.frames_with(FrameUse::used).size(0)),
+      .pattern_px = size * size,
+      .counts_bytes = static_cast<double>(scan.counts().nbytes()),
+      .canvas_px = static_cast<double>(canvas[0]) * static_cast<double>(canvas[1])};
+  const double limit = memory_limit();
+  std::vector<PlannedArray> plan = memory_plan(extent, work, limit);
+  plan.front().on_disk = lies_in_file(scan.counts());
+  const double needed = in_memory(plan);
+  const std::string text = "memory: " + plan_text(plan, limit);
+  plan.front().on_disk ? note("{}", text) : detail("{}", text);
+  if (needed > limit && std::isfinite(limit))
+    warn(
+        "memory: {} of {} have to stay in memory, so that some of it is written to disk and read "
+        "again in each pass; --memory {:.1f}G would do",
+        bytes_text(needed), bytes_text(limit), std::ceil(needed / 1e8) / 10);
+}
+
+}  // namespace ptyche
