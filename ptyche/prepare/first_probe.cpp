@@ -192,22 +192,32 @@ FirstProbe with_solved_positions(const Scan& scan, FirstProbe first,
   return *std::move(other);
 }
 
-/// With other positions, where little is explained: those on which all patterns agree, of a scan
-/// without a probe, else those that short solves say more for. What agrees by chance, as the spokes
-/// of a star may at another defocus, makes the search explain less.
+/// With the positions on which all patterns agree, as they are or turned; nothing where they agree
+/// on none, or a search that could tell explains less so.
+std::optional<FirstProbe> with_agreed_positions(const Scan& scan, const FirstProbe& first,
+                                                const ExamineOptions& options) {
+  const HeldOutFit& fit = first.found->fit;
+  const std::vector<OrientationEnergy> energies = orientation_energies(scan);
+  if (!stands_out(energies)) return std::nullopt;
+  const std::optional<Finding> finding = finding_of(energies, options);
+  if (!finding) return bears_out(fit, fit) ? std::optional(first) : std::nullopt;
+  std::optional<FirstProbe> other = with_remedy(scan, *finding, options);
+  if (!other) return first;
+  if (!bears_out(other->found->fit, fit)) return std::nullopt;
+  note("mended: {}: {}", finding->cause, finding->text);
+  return other;
+}
+
+/// With other positions, where little is explained.
 FirstProbe with_better_positions(const Scan& scan, FirstProbe first,
                                  const ExamineOptions& options) {
-  const HeldOutFit& fit = first.found->without_aberrations.value_or(first.found->fit);
-  if (first.found->fit.tells() && fit.explained() > kMostlyExplained) return first;
-  if (scan.probe_given()) return with_solved_positions(scan, std::move(first), options);
-  const std::vector<OrientationEnergy> energies = orientation_energies(scan);
-  if (!stands_out(energies)) return with_solved_positions(scan, std::move(first), options);
-  const std::optional<Finding> finding = finding_of(energies, options);
-  if (!finding) return first;
-  std::optional<FirstProbe> other = with_remedy(scan, *finding, options);
-  if (!other || (fit.tells() && other->found->fit.explained() < fit.explained())) return first;
-  note("mended: {}: {}", finding->cause, finding->text);
-  return *std::move(other);
+  const HeldOutFit& fit = first.found->fit;
+  const HeldOutFit& plain = first.found->without_aberrations.value_or(fit);
+  if (fit.tells() && plain.explained() > kMostlyExplained) return first;
+  if (!scan.probe_given())
+    if (std::optional<FirstProbe> agreed = with_agreed_positions(scan, first, options))
+      return *std::move(agreed);
+  return with_solved_positions(scan, std::move(first), options);
 }
 
 /// Where the file's probe was put aside, or explained much only by a solve that was long enough to

@@ -53,6 +53,17 @@ TEST(OrientationEnergy, TellsHowTheAxesOfWeakSamplesInLittleLightLie) {
   }
 }
 
+TEST(OrientationEnergy, LooksAtHeldOutPatternsToo) {
+  const Scan all = weak(0);
+  ScanFields fields = fields_of(all);
+  fields.frame_use = fields.frame_use.clone();
+  fields.frame_use.slice(0, 3, {}, 8).fill_(static_cast<int>(FrameUse::held_out));
+  const auto some = orientation_energies(Scan(fields)), whole = orientation_energies(all);
+  EXPECT_EQ(some[0].strength, whole[0].strength);
+  fields.frame_use.slice(0, 3, {}, 8).fill_(static_cast<int>(FrameUse::rejected));
+  EXPECT_NE(orientation_energies(Scan(fields))[0].strength, whole[0].strength);
+}
+
 TEST(OrientationEnergy, OfBothAxesFlippedIsThatOfTheOppositeDefocus) {
   const Scan right = weak(1);
   const auto one = orientation_energies(right),
@@ -116,6 +127,19 @@ TEST(OrientationEnergy, MustLeadClearly) {
   EXPECT_FALSE(stands_out(two(8, 4))) << "no more apart than noise";
   EXPECT_FALSE(stands_out(two(5, 0))) << "as much as noise comes to";
   EXPECT_FALSE(finding_of(two(5, 0), ExamineOptions{}));
+}
+
+/// What a search leaves where the mean pattern leaves so much, noise 1.
+HeldOutFit leaves(double deviance, double mean_pattern) {
+  return {.deviance = deviance, .noise = 1, .mean_pattern = mean_pattern};
+}
+
+TEST(OrientationEnergy, MustNotBeContradictedByASearchThatCouldTell) {
+  EXPECT_TRUE(bears_out(leaves(2, 4), leaves(3, 4)));
+  EXPECT_FALSE(bears_out(leaves(3, 4), leaves(2, 4))) << "those given explain more";
+  EXPECT_FALSE(bears_out(leaves(4.5, 4), leaves(5, 4))) << "nothing is explained, of much";
+  EXPECT_TRUE(bears_out(leaves(1.3, 1.2), leaves(1.4, 1.2))) << "nothing is explained, of little";
+  EXPECT_TRUE(bears_out(leaves(1.3, 1.05), leaves(1.1, 1.05))) << "too few photons to tell";
 }
 
 TEST(OrientationEnergySlow, TurnsBackAScanOfWhichTheSearchExplainsLittle) {
