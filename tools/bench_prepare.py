@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What `ptyche info --check` says of good scans and of scans with one fault planted, and what becomes of them.
 
-  bench_prepare.py [--only checks|images|unknown] [--half tune|second|third|report|fourth|few] [--scans N] [--fault TEXT]
+  bench_prepare.py [--only checks|images|unknown] [--half tune|second|third|report|fourth|fifth|few] [--scans N] [--fault TEXT]
                    [--good] [--say] [--keep FOLDER] [PTYCHE]
 
 Simulated scans of many kinds (objects, probes, doses, overlaps, position and probe errors, background,
@@ -35,8 +35,8 @@ import bench_probes
 from bench_defaults import picture
 from bench_lines import ROOT, STAR
 
-SEEDS = {"tune": 7101, "second": 8202, "third": 9303, "report": 10404, "fourth": 11505}
-COUNT = {"tune": 30, "second": 60, "third": 60, "report": 60, "fourth": 60}
+SEEDS = {"tune": 7101, "second": 8202, "third": 9303, "report": 10404, "fourth": 11505, "fifth": 12606}
+COUNT = {"tune": 30, "second": 60, "third": 60, "report": 60, "fourth": 60, "fifth": 60}
 FINDING = re.compile(r"^(refuse|mend|warn|note)\s+(.*)$", re.M)
 
 
@@ -502,7 +502,7 @@ TOLD_WITHOUT_PROBE = ("zero frequency at the corner", "centre off by 3.6 px", "a
 
 def without_probe(folder, half):
     """The scans of bench_probes that are not larger than 128 pixels: name, counts per pattern, Scan."""
-    of_probes = {"report": "report", "fourth": "later"}.get(half, "tune")
+    of_probes = {"report": "report", "fourth": "later", "fifth": "newest"}.get(half, "tune")
     for which in ("plain", "hard"):
         for each in bench_probes.table(of_probes, which):
             if each["N"] <= 128:

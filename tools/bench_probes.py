@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Scans without a probe: what the search finds, beside the true probe as a start.
 
-  bench_probes.py [--half tune|report|fresh|later] [--set plain|hard|aberrated|star] [--only TEXT] [--one-in K]
+  bench_probes.py [--half tune|report|fresh|later|newest] [--set plain|hard|aberrated|star] [--only TEXT] [--one-in K]
                   [--chain CHAIN] [--bars] [PTYCHE]
 
 `plain`: 40 simulated scans, lenses out of focus and in focus, zone plates, electron probes with spherical
@@ -11,7 +11,7 @@ beam stop, wrong positions. `aberrated`: 20 with two defoci about an axis (1.2 t
 signs) or 8 to 20 rad of spherical aberration at the rim. Every tenth pattern is held out; the deviance of
 these after the default chain (--chain names a shorter one), from the probe that was found, is divided by that
 from the true probe. Of a scan above its bar the ratios of two more splits are printed as well; the first one counts.
-`report`, `fresh` and `later` hold scans that nothing was chosen by. `star`: the real star, where it is there, the
+`report`, `fresh`, `later` and `newest` hold scans by which nothing of the search was chosen. `star`: the real star, where it is there, the
 default chain, beside the file's probe.
 """
 import argparse
@@ -26,7 +26,7 @@ from scipy import ndimage
 
 from bench_lines import ROOT, SPLIT, STAR, cleared
 
-SEEDS = {"tune": 11, "report": 22, "fresh": 33, "later": 44}
+SEEDS = {"tune": 11, "report": 22, "fresh": 33, "later": 44, "newest": 55}
 PLAIN = ["lens"] * 12 + ["zone plate"] * 5 + ["electron"] * 5 + ["in focus"] * 6 + ["aberrated"] * 3 + \
     ["aberrated lens"] * 3 + ["gaussian"] * 3 + ["pinhole"] * 3
 ABERRATED = ["astigmatic"] * 8 + ["astigmatic, saddle"] * 4 + ["spherical"] * 8

@@ -18,6 +18,7 @@
 #include "ptyche/io/readers.h"
 #include "ptyche/io/result.h"
 #include "ptyche/prepare/examine.h"
+#include "ptyche/prepare/orientation_energy.h"
 #include "ptyche/prepare/position_search.h"
 #include "ptyche/prepare/probe_library.h"
 #include "ptyche/prepare/short_solve.h"
@@ -159,28 +160,64 @@ std::optional<Finding> finding_about_positions(const Scan& scan, const HeldOutFi
   return finding_of(searches, options);
 }
 
-/// With other positions, where short solves say so and the search explains more by them. A lens
+/// What was found to be wrong with the positions is said; where there is a remedy, what a search
+/// comes to with it.
+std::optional<FirstProbe> with_remedy(const Scan& scan, const Finding& finding,
+                                      const ExamineOptions& options) {
+  if (!finding.remedy) {
+    warn("{}: {}", finding.cause, finding.text);
+    return std::nullopt;
+  }
+  const TurnPositions turn = std::get<TurnPositions>(*finding.remedy);
+  FirstProbe other = found_probe(turned(scan, turn, options), {});
+  other.turn = turn;
+  return other;
+}
+
+/// With positions that short solves say more for, if the search explains more by them. A lens
 /// with two foci of opposite signs casts the shadows of one without at positions with an axis
 /// flipped, so where one was found it is enough that they explain any more.
-FirstProbe with_better_positions(const Scan& scan, FirstProbe first,
+FirstProbe with_solved_positions(const Scan& scan, FirstProbe first,
                                  const ExamineOptions& options) {
   const HeldOutFit fit = first.found->fit;
   const std::optional<HeldOutFit>& plain = first.found->without_aberrations;
-  if (!fit.tells() || plain.value_or(fit).explained() > kMostlyExplained) return first;
+  if (!fit.tells()) return first;
   const std::optional<Finding> finding =
       finding_about_positions(scan, plain.value_or(fit), options);
   if (!finding) return first;
-  if (!finding->remedy) {
-    warn("{}: {}", finding->cause, finding->text);
-    return first;
-  }
-  const TurnPositions turn = std::get<TurnPositions>(*finding->remedy);
-  FirstProbe other = found_probe(turned(scan, turn, options), {});
+  std::optional<FirstProbe> other = with_remedy(scan, *finding, options);
   const double least = fit.explained() + (plain ? 0 : kClearlyMore);
-  if (other.found->fit.explained() < least) return first;
+  if (!other || other->found->fit.explained() < least) return first;
   note("mended: {}: {}", finding->cause, finding->text);
-  other.turn = turn;
+  return *std::move(other);
+}
+
+/// With the positions on which all patterns agree, as they are or turned; nothing where they agree
+/// on none, or a search that could tell explains less so.
+std::optional<FirstProbe> with_agreed_positions(const Scan& scan, const FirstProbe& first,
+                                                const ExamineOptions& options) {
+  const HeldOutFit& fit = first.found->fit;
+  const std::vector<OrientationEnergy> energies = orientation_energies(scan);
+  if (!stands_out(energies)) return std::nullopt;
+  const std::optional<Finding> finding = finding_of(energies, options);
+  if (!finding) return bears_out(fit, fit) ? std::optional(first) : std::nullopt;
+  std::optional<FirstProbe> other = with_remedy(scan, *finding, options);
+  if (!other) return first;
+  if (!bears_out(other->found->fit, fit)) return std::nullopt;
+  note("mended: {}: {}", finding->cause, finding->text);
   return other;
+}
+
+/// With other positions, where little is explained.
+FirstProbe with_better_positions(const Scan& scan, FirstProbe first,
+                                 const ExamineOptions& options) {
+  const HeldOutFit& fit = first.found->fit;
+  const HeldOutFit& plain = first.found->without_aberrations.value_or(fit);
+  if (fit.tells() && plain.explained() > kMostlyExplained) return first;
+  if (!scan.probe_given())
+    if (std::optional<FirstProbe> agreed = with_agreed_positions(scan, first, options))
+      return *std::move(agreed);
+  return with_solved_positions(scan, std::move(first), options);
 }
 
 /// Where the file's probe was put aside, or explained much only by a solve that was long enough to

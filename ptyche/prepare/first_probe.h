@@ -39,8 +39,9 @@ struct KeepProbe {
 
 /// The scan with the probe of the choice, its power that of the counts; says which. With
 /// `positions`, where a search explains little of the patterns, other orientations and scales of
-/// the positions are tried (position_search.h), and where one explains clearly more it is taken,
-/// unless these options say how the axes lie; where a probe of the file is put aside that fits
+/// the positions are tried (position_search.h), after what all patterns agree on where the file has
+/// no probe (orientation_energy.h), and where one explains clearly more it is taken, unless these
+/// options say how the axes lie; where a probe of the file is put aside that fits
 /// positions of another scale, that is warned of, and `doubt` says it, as it does where no pattern
 /// overlaps another. Throws InvalidInput for a file without a probe of the patterns' size, for
 /// optics whose numbers are missing or whose probe does not fit the window, and where find_probe

@@ -26,9 +26,9 @@ constexpr double kWidestProbe = 0.35;  // radius over the window
 constexpr std::array<std::uint32_t, 2> kKeyOfSigns = {0x7369676e, 0x73};
 
 /// Numbers of the patterns in the raster's middle, as many as are enough; its new shape.
-std::pair<at::Tensor, RasterShape> middle(const RasterShape& shape, std::int64_t pixels) {
+std::pair<at::Tensor, RasterShape> middle(const RasterShape& shape, std::int64_t size) {
   const auto enough = static_cast<std::int64_t>(
-      std::sqrt(static_cast<double>(std::max(kFewestInEnergy, kMostInEnergy / pixels))));
+      std::sqrt(static_cast<double>(std::max(kFewestInEnergy, kMostInEnergy / (size * size)))));
   const RasterShape part{std::min(shape.rows, enough), std::min(shape.cols, enough)};
   const at::Tensor all = at::arange(shape.rows * shape.cols).view({shape.rows, shape.cols});
   return {all.narrow(0, (shape.rows - part.rows) / 2, part.rows)
@@ -86,7 +86,7 @@ void add_product(const c10::complex<float>* a, const c10::complex<float>* b, std
 
 }  // namespace
 
-PhaseEnergy::PhaseEnergy(const Scan& scan, const RasterShape& shape) {
+PhaseEnergy::PhaseEnergy(const Scan& scan, const Chosen& chosen) {
   const at::Tensor used = scan.frames_with(FrameUse::used);
   const at::Tensor whole = mean_pattern(scan, used).to(at::kDouble);
   const Aperture aperture = bright_disk(whole, scan.mask());
@@ -95,8 +95,9 @@ PhaseEnergy::PhaseEnergy(const Scan& scan, const RasterShape& shape) {
   size_ = enough_of_detector(aperture, full);
   const std::int64_t first = (full - size_) / 2;
   const Window window = window_ = {first, first + size_, first, first + size_};
-  const auto [numbers, part] = middle(shape, size_ * size_);
-  shape_ = part;
+  const at::Tensor numbers = chosen(size_);
+  positions_ = scan.positions().index_select(0, numbers) *
+               (static_cast<double>(size_) / static_cast<double>(full));
   const at::Tensor lit = cut(aperture.lit, window), mean = cut(whole, window) + 1e-30;
   const at::Tensor counts = cut(counts_of(scan, numbers), window).to(at::kFloat);
   const at::Tensor is_used =
@@ -113,10 +114,6 @@ PhaseEnergy::PhaseEnergy(const Scan& scan, const RasterShape& shape) {
   whole_square_ = to_fft_order(square).to(at::kFloat).contiguous();
   whole_amplitude_ =
       to_fft_order(whole.sqrt() * scan.mask() * square.lt(kRimOfProbe)).to(at::kFloat).contiguous();
-  const at::Tensor places = scan.positions();
-  step_ = (places[1] - places[0]).norm().item<double>() * static_cast<double>(size_) /
-          static_cast<double>(full);
-  steps_ = nearest_steps(shape_, kFarthestPair * static_cast<double>(size_) / step_);
   const at::Tensor row = at::fft_fftfreq(size_, 1.0, at::kDouble).unsqueeze(1),
                    col = at::fft_rfftfreq(size_, 1.0, at::kDouble).unsqueeze(0);
   const double outermost = 2 * radius_px_ / static_cast<double>(size_);
@@ -162,16 +159,47 @@ PhaseGradients PhaseEnergy::gradients(const at::Tensor& phase) const {
           at::view_as_real(spectra).square().sum(at::IntArrayRef{0, 2}).to(at::kDouble) * weight_};
 }
 
-PhaseGradients PhaseEnergy::with_random_signs(const PhaseGradients& gradients) const {
+at::Tensor PhaseEnergy::random_signs(std::int64_t n, std::uint32_t draw) {
   std::vector<float> signs;
-  for (std::int64_t i = 0; i < gradients.spectra.size(0); ++i)
-    signs.push_back(
-        philox({static_cast<std::uint32_t>(i), 0, 0, 0}, kKeyOfSigns)[0] % 2 == 0 ? -1.0F : 1.0F);
-  return {(gradients.spectra * at::tensor(signs).unsqueeze(1)).contiguous(), gradients.powers};
+  for (std::int64_t i = 0; i < n; ++i)
+    signs.push_back(philox({static_cast<std::uint32_t>(i), draw, 0, 0}, kKeyOfSigns)[0] % 2 == 0
+                        ? -1.0F
+                        : 1.0F);
+  return at::tensor(signs);
 }
 
-at::Tensor PhaseEnergy::pairs(const PhaseGradients& gradients) const {
-  const std::int64_t values = kept_.size(0);
+PhaseGradients PhaseEnergy::with_random_signs(const PhaseGradients& gradients) const {
+  const at::Tensor signs = random_signs(gradients.spectra.size(0));
+  return {(gradients.spectra * signs.unsqueeze(1)).contiguous(), gradients.powers};
+}
+
+at::Tensor PhaseEnergy::maps(const PhaseGradients& gradients,
+                             const std::vector<double>& factors) const {
+  const at::Tensor factor = at::tensor(factors).to(at::kFloat).index_select(0, ring_);
+  const std::int64_t n = gradients.spectra.size(0), columns = size_ / 2 + 1;
+  const at::Tensor spectra = at::zeros({n, size_ * columns}, at::kComplexFloat)
+                                 .index_copy(1, kept_, gradients.spectra * factor);
+  return at::fft_fftshift(at::fft_irfft2(spectra.view({n, size_, columns}),
+                                         at::IntArrayRef{size_, size_}, {-2, -1}, "ortho"),
+                          at::IntArrayRef{-2, -1})
+      .contiguous();
+}
+
+std::vector<double> PhaseEnergy::in_rings(const at::Tensor& values) const {
+  return to_vector(at::zeros({kRings}, at::kDouble).index_add(0, ring_, values));
+}
+
+RasterEnergy::RasterEnergy(const Scan& scan, const RasterShape& shape)
+    : PhaseEnergy(scan, [&](std::int64_t size) { return middle(shape, size).first; }),
+      shape_(middle(shape, size_).second) {
+  const at::Tensor places = scan.positions();
+  step_ = (places[1] - places[0]).norm().item<double>() * static_cast<double>(size_) /
+          static_cast<double>(scan.pattern_size());
+  steps_ = nearest_steps(shape_, kFarthestPair * static_cast<double>(size_) / step_);
+}
+
+at::Tensor RasterEnergy::pairs(const PhaseGradients& gradients) const {
+  const std::int64_t values = row_.size(0);
   at::Tensor sums =
       at::zeros({static_cast<std::int64_t>(steps_.size()), values}, at::kComplexFloat);
   const auto* all = gradients.spectra.const_data_ptr<c10::complex<float>>();
@@ -189,7 +217,7 @@ at::Tensor PhaseEnergy::pairs(const PhaseGradients& gradients) const {
   return sums;
 }
 
-at::Tensor PhaseEnergy::energy(const at::Tensor& pairs, double degrees, bool transposed) const {
+at::Tensor RasterEnergy::energy(const at::Tensor& pairs, double degrees, bool transposed) const {
   const double angle = degrees * std::numbers::pi / 180;
   std::vector<float> rows, cols;
   for (const auto& [down, right] : steps_) {
@@ -202,10 +230,6 @@ at::Tensor PhaseEnergy::energy(const at::Tensor& pairs, double degrees, bool tra
       at::tensor(rows).unsqueeze(1) * row_ + at::tensor(cols).unsqueeze(1) * col_;
   const at::Tensor sum = (at::real(pairs) * phase.cos() + at::imag(pairs) * phase.sin()).sum(0);
   return 2 * sum.to(at::kDouble) * weight_;
-}
-
-std::vector<double> PhaseEnergy::in_rings(const at::Tensor& values) const {
-  return to_vector(at::zeros({kRings}, at::kDouble).index_add(0, ring_, values));
 }
 
 }  // namespace ptyche

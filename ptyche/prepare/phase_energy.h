@@ -1,5 +1,5 @@
-// How much of a raster's patterns one image of the object's phase explains, for any turn of the
-// raster and any defocus, without a solve.
+// How much of a scan's patterns one image of the object's phase explains, for any positions (any
+// turn of a raster) and any defocus, without a solve.
 //
 // The derivative of the Poisson likelihood by the phase at an empty object is, of the j-th pattern
 // I, g_j(x) = Im(P*(x) F^-1[(I / M - 1) P^](x)), M the mean pattern, P^ = sqrt(M) exp(i chi). At
@@ -38,10 +38,12 @@ class PhaseEnergy {
   /// Energies are summed in so many rings of frequencies, out to the bright disk's diameter.
   static constexpr std::int64_t kRings = 8;
 
-  /// Of a raster (row by row) of at least 4 x 4 patterns, or of as much of its middle as is enough;
-  /// patterns that are not used count as empty ones. Only the detector's middle is looked at, out
+  /// Numbers (k) int64 of the patterns to look at, by how many pixels of them a side that is.
+  using Chosen = std::function<at::Tensor(std::int64_t size)>;
+
+  /// Patterns that are not used count as empty ones. Only the detector's middle is looked at, out
   /// to twice the bright disk.
-  PhaseEnergy(const Scan& scan, const RasterShape& shape);
+  PhaseEnergy(const Scan& scan, const Chosen& chosen);
 
   /// The probe's radius at this defocus (geometric) stays within the window: rad at the rim.
   double most_defocus() const;
@@ -60,6 +62,39 @@ class PhaseEnergy {
   /// The same with random signs of the patterns: noise alone, of the same power.
   PhaseGradients with_random_signs(const PhaseGradients& gradients) const;
 
+  /// (n) float32, -1 or 1; of each draw other ones.
+  static at::Tensor random_signs(std::int64_t n, std::uint32_t draw = 0);
+
+  /// The g_j in the plane of the sample, (n, size, size) float32 around their positions at size/2,
+  /// each ring of frequencies times a factor (kRings of them).
+  at::Tensor maps(const PhaseGradients& gradients, const std::vector<double>& factors) const;
+
+  /// Sums of values (K) in the rings, kRings of them.
+  std::vector<double> in_rings(const at::Tensor& values) const;
+
+  /// Of the patterns that are looked at, (n, 2) float64 px of the maps.
+  const at::Tensor& positions() const { return positions_; }
+
+ protected:
+  std::int64_t size_ = 0;          // of what is looked at, pixels
+  at::Tensor weight_, row_, col_;  // (K), 2 where the opposite is not kept; rad per px of the maps
+
+ private:
+  double radius_px_ = 0;  // of the bright disk
+  Window window_;         // what is looked at of the whole detector
+  at::Tensor positions_;
+  at::Tensor residual_;            // (n, size, size) float32, (I / M - 1) sqrt(M), FFT order
+  at::Tensor amplitude_, square_;  // (size, size) float32, sqrt(M) and q^2, FFT order
+  at::Tensor whole_amplitude_, whole_square_;  // (N, N) of the whole detector
+  at::Tensor kept_, ring_;                     // (K) places and rings
+};
+
+/// Of a raster, on which pairs of one step are summed once for all turns.
+class RasterEnergy : public PhaseEnergy {
+ public:
+  /// Of a raster (row by row) of at least 4 x 4 patterns, or of as much of its middle as is enough.
+  RasterEnergy(const Scan& scan, const RasterShape& shape);
+
   /// Sums over all pairs of one step on the raster, (steps, K) complex64.
   at::Tensor pairs(const PhaseGradients& gradients) const;
 
@@ -67,20 +102,9 @@ class PhaseEnergy {
   /// columns towards its rows, against the detector as it is or transposed.
   at::Tensor energy(const at::Tensor& pairs, double degrees, bool transposed) const;
 
-  /// Sums of values (K) in the rings, kRings of them.
-  std::vector<double> in_rings(const at::Tensor& values) const;
-
  private:
   RasterShape shape_;
-  double radius_px_ = 0;           // of the bright disk
-  std::int64_t size_ = 0;          // of what is looked at, pixels
-  double step_ = 0;                // of the raster, object pixels of that size
-  Window window_;                  // what is looked at of the whole detector
-  at::Tensor residual_;            // (n, size, size) float32, (I / M - 1) sqrt(M), FFT order
-  at::Tensor amplitude_, square_;  // (size, size) float32, sqrt(M) and q^2, FFT order
-  at::Tensor whole_amplitude_, whole_square_;  // (N, N) of the whole detector
-  at::Tensor kept_, ring_, weight_;  // (K) places, rings, and 2 where the opposite is not kept
-  at::Tensor row_, col_;             // (K) float32, rad per object pixel
+  double step_ = 0;  // of the raster, px of the maps
   std::vector<std::pair<std::int64_t, std::int64_t>> steps_;
 };
 

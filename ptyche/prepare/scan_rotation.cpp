@@ -141,7 +141,7 @@ struct RingEnergies {
   std::vector<std::vector<double>> rings;
 };
 
-RingEnergies around(const PhaseEnergy& energy, const PhaseGradients& gradients, double step) {
+RingEnergies around(const RasterEnergy& energy, const PhaseGradients& gradients, double step) {
   const at::Tensor pairs = energy.pairs(gradients);
   RingEnergies all;
   for (const bool transposed : {false, true})
@@ -153,7 +153,7 @@ RingEnergies around(const PhaseEnergy& energy, const PhaseGradients& gradients, 
 }
 
 /// Variance of each ring over turns of patterns whose signs are random.
-std::vector<double> noise_in(const PhaseEnergy& energy, const PhaseGradients& gradients) {
+std::vector<double> noise_in(const RasterEnergy& energy, const PhaseGradients& gradients) {
   const RingEnergies noise = around(energy, energy.with_random_signs(gradients), kNoiseStep);
   const auto turns = static_cast<double>(noise.rings.size());
   std::vector<double> variance;
@@ -188,7 +188,7 @@ double sum_over(const std::vector<double>& values) {
 }
 
 /// All turns at one defocus.
-std::vector<Guess> turns_at(const PhaseEnergy& energy, const Aberrations& aberrations) {
+std::vector<Guess> turns_at(const RasterEnergy& energy, const Aberrations& aberrations) {
   const PhaseGradients gradients = energy.gradients(aberrations);
   const std::vector<double> powers = energy.in_rings(gradients.powers),
                             variances = noise_in(energy, gradients);
@@ -222,7 +222,7 @@ std::vector<Guess> guesses(const std::vector<Aberrations>& all,
 /// Over all turns at all defoci of one sign (the other sign with the opposite turn is the twin):
 /// those that are nearly as strong as the strongest, that of the most evidence among turns near
 /// each other, in the order of their evidence.
-std::vector<Guess> coarse_guesses(const PhaseEnergy& energy) {
+std::vector<Guess> coarse_guesses(const RasterEnergy& energy) {
   std::vector<Aberrations> defoci;
   for (double defocus = 0; defocus <= energy.most_defocus(); defocus += kDefocusStep)
     defoci.push_back({.defocus = defocus});
@@ -253,7 +253,7 @@ double place_of_largest(const std::vector<double>& values) {
 }
 
 /// The turn near by of the largest energy, in standard errors of noise alone.
-Guess nearby_turn(const PhaseEnergy& energy, const Guess& from, const PhaseGradients& gradients) {
+Guess nearby_turn(const RasterEnergy& energy, const Guess& from, const PhaseGradients& gradients) {
   const at::Tensor pairs = energy.pairs(gradients);
   const double error = std::sqrt(sum_of(gradients.powers.square()));
   std::vector<double> strengths;
@@ -267,7 +267,7 @@ Guess nearby_turn(const PhaseEnergy& energy, const Guess& from, const PhaseGradi
 }
 
 /// With spherical aberration of both signs and none.
-Guess fine_guess(const PhaseEnergy& energy, const Guess& coarse) {
+Guess fine_guess(const RasterEnergy& energy, const Guess& coarse) {
   std::vector<Aberrations> near;
   for (const double spherical : {-3., 0., 3.})
     for (const double more : {-1., 0., 1.})
@@ -303,7 +303,7 @@ std::optional<ShortSolve> solved_with(const Scan& scan, const Guess& guess,
 
 /// With its own aberrations and with less of a defocus, down to none: a sample that scatters much
 /// makes the energy's defocus too large.
-Solved solved_from(const Scan& scan, const PhaseEnergy& energy, const Guess& coarse) {
+Solved solved_from(const Scan& scan, const RasterEnergy& energy, const Guess& coarse) {
   Solved best{fine_guess(energy, coarse)};
   const Aberrations own = best.guess.aberrations;
   const std::array starts{own, Aberrations{.defocus = kLessDefocus * own.defocus}, Aberrations{}};
@@ -322,7 +322,7 @@ Solved solved_from(const Scan& scan, const PhaseEnergy& energy, const Guess& coa
 
 /// Turn and probe refined in turn until the turn rests, if patterns that the solves do not see gain
 /// by it in the end.
-Solved refined(const Scan& scan, const PhaseEnergy& energy, const Solved& start) {
+Solved refined(const Scan& scan, const RasterEnergy& energy, const Solved& start) {
   Solved last = start;
   for (int round = 0; round < kMostRounds; ++round) {
     const double before = last.guess.turn.degrees;
@@ -338,7 +338,7 @@ Solved refined(const Scan& scan, const PhaseEnergy& energy, const Solved& start)
 
 /// Of turns that are all far above noise, as those of a crystal are, the first unless short solves
 /// from it explain little and those from another one more of the patterns that they do not see.
-Solved best_of_rivals(const Scan& scan, const PhaseEnergy& energy,
+Solved best_of_rivals(const Scan& scan, const RasterEnergy& energy,
                       const std::vector<Guess>& rivals) {
   Solved best = solved_from(scan, energy, rivals.front());
   for (std::size_t i = 1; i < rivals.size() && best.explained() < kRightTurn; ++i)
@@ -367,7 +367,7 @@ ScanRotation without_curl(const Scan& scan, const Deflections& field, const Solv
 std::optional<ScanRotation> find_scan_rotation(const Scan& scan) {
   const std::optional<RasterShape> shape = raster_of(scan.positions());
   if (!shape || scan.frames_with(FrameUse::used).size(0) < kFewestUsed) return std::nullopt;
-  const PhaseEnergy energy(scan, *shape);
+  const RasterEnergy energy(scan, *shape);
   const std::vector<Guess> rivals = coarse_guesses(energy);
   const Guess& coarse = rivals.front();
   detail("raster turned by {:.0f} degrees{}: {:.1f} standard errors, defocus {:.2f} rad at the rim",

@@ -32,19 +32,23 @@ double HeldOutFit::explained() const {
 
 bool HeldOutFit::tells() const { return mean_pattern > kLightToTell * noise; }
 
-Scan middle_of(const Scan& scan, std::int64_t most) {
+at::Tensor middle_frames(const Scan& scan, std::int64_t most) {
   const at::Tensor used = scan.frames_with(FrameUse::used);
   const at::Tensor positions = scan.positions().index_select(0, used);
   const at::Tensor middle = std::get<0>(positions.median(0));
   const at::Tensor order = (positions - middle).square().sum(1).argsort();
   const std::int64_t kept = 10 * used.size(0) > 13 * most ? most : used.size(0);
-  const at::Tensor frames = used.index_select(0, order.slice(0, 0, kept));
+  return used.index_select(0, order.slice(0, 0, kept));
+}
+
+Scan middle_of(const Scan& scan, std::int64_t most) {
+  const at::Tensor frames = middle_frames(scan, most);
   ScanFields fields = scan.fields();
   fields.counts = counts_of(scan, frames);
   fields.shared.reset();
   fields.positions = scan.positions().index_select(0, frames);
   fields.true_positions = fields.truth = at::Tensor();
-  fields.frame_use = at::zeros({kept}, at::kByte);
+  fields.frame_use = at::zeros({frames.size(0)}, at::kByte);
   fields.frame_use.slice(0, kFirstHeldOut, {}, kHeldOutOneIn)
       .fill_(static_cast<int>(FrameUse::held_out));
   return Scan(std::move(fields));

@@ -30,6 +30,10 @@ inline constexpr double kLightToTell = 1.1;
 /// Explained by a solve of which little is wrong.
 inline constexpr double kMostlyExplained = 0.5;
 
+/// Numbers (k) int64 of at most `most` used patterns, those nearest to the middle of the scan
+/// first; all of them where there are hardly more.
+at::Tensor middle_frames(const Scan& scan, std::int64_t most);
+
 /// At most `most` used patterns around the middle of the scan, all of them where there are hardly
 /// more; one in eight is held out. Without truth.
 Scan middle_of(const Scan& scan, std::int64_t most);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 
 #include "ptyche/data/probe.h"
 #include "ptyche/prepare/findings.h"
@@ -25,6 +26,15 @@ inline ScanFields fields_of(const Scan& scan) {
   ScanFields fields = scan.fields();
   fields.truth = fields.true_positions = at::Tensor();
   return fields;
+}
+
+/// The scan as a file without a probe gives it.
+inline Scan without_probe(const Scan& scan) {
+  ScanFields fields = scan.fields();
+  fields.probe = probe_of_mean_pattern(scan.counts(), scan.mask(), at::arange(scan.frames()),
+                                       /*near_field=*/false);
+  fields.probe_given = false;
+  return Scan(std::move(fields));
 }
 
 inline Scan with_counts(const Scan& scan, const at::Tensor& counts) {

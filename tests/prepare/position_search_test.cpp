@@ -50,11 +50,7 @@ TEST(PositionSearchSlow, WithoutAProbeEachOrientationHasASearchOfItsOwn) {
                                .phase_range_rad = 3,
                                .probe_diameter_px = 12,
                                .seed = 8});
-  ScanFields fields = fields_of(turned(right, 0, 1, -1, 0));
-  fields.probe_given = false;
-  fields.probe =
-      probe_of_mean(mean_pattern(right, right.frames_with(FrameUse::used)), right.mask(), false);
-  const Scan wrong(fields);
+  const Scan wrong = without_probe(turned(right, 0, 1, -1, 0));
   EXPECT_FALSE(finding_of(try_positions(wrong), {})) << "a probe made up at wrong positions tells";
   const FirstProbe first = prepared(wrong);
   ASSERT_TRUE(first.turn);

@@ -11,6 +11,7 @@
 #include "ptyche/prepare/shadow_phase.h"
 #include "ptyche/simulate/simulate.h"
 #include "ptyche/storage/numpy.h"
+#include "tests/prepare/faulty_scans.h"
 #include "tests/support/refusal.h"
 #include "tests/support/test_folder.h"
 
@@ -25,15 +26,6 @@ Scan simulated(double defocus, const std::string& probe = "defocused") {
                    .photons = 1e5,
                    .defocus = defocus,
                    .seed = 5});
-}
-
-/// The scan as a file without a probe gives it.
-Scan without_probe(const Scan& scan) {
-  ScanFields fields = scan.fields();
-  fields.probe = probe_of_mean_pattern(scan.counts(), scan.mask(), at::arange(scan.frames()),
-                                       /*near_field=*/false);
-  fields.probe_given = false;
-  return Scan(std::move(fields));
 }
 
 /// |<a, b>| / (|a| |b|), best over shifts by quarters of a pixel: 1 for probes that differ by a
