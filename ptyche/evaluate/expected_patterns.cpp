@@ -7,7 +7,7 @@
 namespace ptyche {
 namespace {
 
-constexpr std::int64_t kBatchPixels = std::int64_t{1} << 21;
+constexpr std::int64_t kBatchPixels = std::int64_t{1} << 20;
 constexpr double kFarthestMove =
     32;  // px, of a position in a file of another program from the given one
 
