@@ -75,9 +75,35 @@ at::Tensor ExpectedPatterns::factors_of(const at::Tensor& frames,
   return at::where(known.isfinite(), known, ratio).view({-1, 1, 1});
 }
 
+namespace {
+
+/// The part of an object that patches at `centres` (k, 2) touch, and their places in it.
+struct SeenPart {
+  at::Tensor object, centres;
+};
+
+/// What is computed of the object is computed of that part alone: in a large scan a batch of
+/// neighbours sees little of it. It begins at even pixels, as margin_of.
+SeenPart seen_part(const at::Tensor& object, const at::Tensor& centres, std::int64_t size) {
+  const at::Tensor whole = centres.floor().to(at::kLong);
+  const at::Tensor low = (whole.amin(0) - (size / 2 + 1)).clamp_min(0).div(2, "floor") * 2;
+  const at::Tensor high = whole.amax(0) + (size / 2 + 2);
+  at::Tensor part = object;
+  for (const std::int64_t axis : {0, 1}) {
+    const auto first = low[axis].item<std::int64_t>();
+    const std::int64_t last = std::min(high[axis].item<std::int64_t>(), object.size(axis));
+    part = part.narrow(axis, first, last - first);
+  }
+  return {part.contiguous(), centres - low};
+}
+
+}  // namespace
+
 at::Tensor ExpectedPatterns::of(const at::Tensor& frames) const {
-  const at::Tensor expected = expected_intensity(padded_, probe_, indices_of(frames),
-                                                 interpolation_, background_, propagation_);
+  if (frames.size(0) == 0) return at::empty({0, probe_.size(-1), probe_.size(-1)}, at::kDouble);
+  const SeenPart part = seen_part(padded_, indices_of(frames), probe_.size(-1));
+  const at::Tensor expected = expected_intensity(part.object, probe_, part.centres, interpolation_,
+                                                 background_, propagation_);
   return intensities_.defined() ? expected * factors_of(frames, expected) : expected;
 }
 
