@@ -23,10 +23,6 @@ std::int64_t whole_number_at(const RankMessage& message, std::int64_t index) {
   return message.at(0)[index].item<std::int64_t>();
 }
 
-double number_at(const at::Tensor& numbers, std::int64_t index) {
-  return numbers[index].item<double>();
-}
-
 RankMessage about_rows(Question question, const at::Tensor& rows) {
   return {whole_numbers({static_cast<std::int64_t>(question)}), rows};
 }
@@ -83,6 +79,10 @@ Seen seen_by(const CountsPart& part, const RankMessage& message) {
           .options = {.engine = static_cast<Engine>(number(5)),
                       .likelihood = static_cast<LossKind>(number(6))},
           .batch = at::arange(rows.size(0), at::kLong)};
+}
+
+double number_at(const at::Tensor& numbers, std::int64_t index) {
+  return numbers[index].item<double>();
 }
 
 at::Tensor no_failure() { return at::empty({0}, at::kByte); }

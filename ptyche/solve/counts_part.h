@@ -101,6 +101,8 @@ struct Seen {
   at::Tensor batch;  ///< all of them
 };
 Seen seen_by(const CountsPart& part, const RankMessage& question);
+/// One of an array's numbers.
+double number_at(const at::Tensor& numbers, std::int64_t index);
 /// Answers begin with this.
 at::Tensor no_failure();
 

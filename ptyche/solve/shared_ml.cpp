@@ -27,12 +27,6 @@ struct MlPart {
   at::Tensor shared;  ///< its pixels that others see, too (SharedPixels::in_window)
 };
 
-at::Tensor numbers(const std::vector<double>& values) { return at::tensor(values, at::kDouble); }
-
-double number_at(const at::Tensor& values, std::int64_t index) {
-  return values[index].item<double>();
-}
-
 at::Tensor in_window(const ObjectWindow& window, const at::Tensor& canvas) {
   return canvas.defined() ? window.of(canvas).contiguous() : at::Tensor();
 }
@@ -90,16 +84,17 @@ std::vector<OwnOrder> orders_of(const std::vector<RankPiece>& pieces, std::int64
 at::Tensor shares_of_batches(const std::vector<MlBatch>& batches) {
   std::vector<double> shares;
   for (const MlBatch& batch : batches) shares.push_back(batch.share);
-  return numbers(shares);
+  return at::tensor(shares, at::kDouble);
 }
 
 /// The light and options by which the steps go, as far as a rank does not know them.
 at::Tensor numbers_of(const SolverProblem& problem, const MlPass& pass, std::int64_t own) {
   const SolverOptions& options = problem.options;
   const double share = static_cast<double>(own) / static_cast<double>(problem.patterns());
-  return numbers({pass.object_step, pass.probe_step, pass.slope_prior, pass.auxiliary,
-                  options.background_step, options.max_amplitude, options.probe_support,
-                  problem.photons * share});
+  return at::tensor(
+      {pass.object_step, pass.probe_step, pass.slope_prior, pass.auxiliary, options.background_step,
+       options.max_amplitude, options.probe_support, problem.photons * share},
+      at::kDouble);
 }
 
 RankMessage question_of(const RankPiece& piece, const ObjectWindow& window,
@@ -304,7 +299,7 @@ RankMessage ml_steps_with_rank_0(CountsPart& counts, const RankMessage& question
     MlPart part = part_of(counts, question);
     const double loss = ml_steps(part.problem, part.state, part.batches, part.pass, part.memory,
                                  adding(part.shared, reply_of_rank_0));
-    return {numbers({loss}),
+    return {at::tensor({loss}, at::kDouble),
             part.state.object,
             part.memory.object.mean,
             part.memory.object.square,

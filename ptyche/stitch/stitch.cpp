@@ -161,6 +161,21 @@ Reconstruction stitch(const Patches& patches, const Scan& scan) {
   return stitcher.finish().image;
 }
 
+namespace {
+
+/// From sums over the patches: of weight times squared distance from the image, of weight, and of
+/// its square.
+Agreement agreement_from(const at::Tensor& distance, const at::Tensor& weight,
+                         const at::Tensor& squares) {
+  const at::Tensor lit = lit_pixels(weight, kLitToShow);
+  const at::Tensor seen = (weight.square() / squares).masked_fill(lit.logical_not(), 0);
+  const at::Tensor variance = distance / (weight - squares / weight);
+  const float none = std::numeric_limits<float>::quiet_NaN();
+  return {variance.masked_fill(seen.lt(kLeastSeen), none).cpu(), seen.cpu()};
+}
+
+}  // namespace
+
 Agreement agreement_of(const Patches& patches, const Reconstruction& image) {
   const at::NoGradGuard no_grad;
   const at::Tensor object = image.object.to(patches.patches.device()).unsqueeze(0);
@@ -173,11 +188,7 @@ Agreement agreement_of(const Patches& patches, const Reconstruction& image) {
     weight += add_patches(batch.weights, batch.layout)[0];
     squares += add_patches(batch.weights.square(), batch.layout)[0];
   });
-  const at::Tensor lit = lit_pixels(weight, kLitToShow);
-  const at::Tensor seen = (weight.square() / squares).masked_fill(lit.logical_not(), 0);
-  const at::Tensor variance = distance / (weight - squares / weight);
-  const float none = std::numeric_limits<float>::quiet_NaN();
-  return {variance.masked_fill(seen.lt(kLeastSeen), none).cpu(), seen.cpu()};
+  return agreement_from(distance, weight, squares);
 }
 
 // Patches that come and go.
@@ -257,8 +268,7 @@ void StitcherInOrder::Parts::make_room() {
 void StitcherInOrder::Parts::let_go(const at::Tensor& numbers, const at::Tensor& slots_of) {
   const CanvasLayout there = select_patches(layout, numbers);
   const at::Tensor patches = window.index_select(0, slots_of);
-  const at::Tensor weights = (of.weights.defined() ? of.weights : merge_weights(of.probe, there))
-                                 .expand({numbers.size(0), size(), size()});
+  const at::Tensor weights = weights_of(of, there);
   at::Tensor factors = at::empty({numbers.size(0), 1, 1}, at::kComplexFloat);
   auto* factor = factors.mutable_data_ptr<c10::complex<float>>();
   for (const std::int64_t number :
@@ -333,10 +343,7 @@ Stitched StitcherInOrder::finish() {
   found.image.coverage = (own.weight / own.weight.max()).masked_fill(lit.logical_not(), 0);
   const at::Tensor distance =
       (own.power - own.weight * at::view_as_real(mean).square().sum(-1)).clamp_min_(0);
-  const at::Tensor seen = (own.weight.square() / own.squares).masked_fill(lit.logical_not(), 0);
-  const at::Tensor variance = distance / (own.weight - own.squares / own.weight);
-  const float none = std::numeric_limits<float>::quiet_NaN();
-  found.agreement = {variance.masked_fill(seen.lt(kLeastSeen), none), seen};
+  found.agreement = agreement_from(distance, own.weight, own.squares);
   return found;
 }
 
