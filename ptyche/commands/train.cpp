@@ -42,7 +42,7 @@ Command declare(const std::shared_ptr<TrainVerbOptions>& options);
 
 /// --probe-scale means something to PtychoPINN's recipe alone; its configurations always have it.
 void leave_out_probe_scale(TrainOptions& train) {
-  if (train.recipe == Recipe::ptychopinn || train.probe_scale == 0) return;
+  if (train.recipe == TrainRecipe::ptychopinn || train.probe_scale == 0) return;
   note(
       "--probe-scale {:g}: left out, the counts say how bright the probe is; it goes with "
       "--preset ptychopinn",
@@ -68,7 +68,7 @@ void resolve(TrainVerbOptions& options) {
   options.train.loss = options.loss.kind();
   options.train.mae_share = options.loss.mae_share();
   options.TrainingChoices::resolve();
-  if (options.train.recipe == Recipe::ptychopinn) network.amplitude_range = 1;
+  if (options.train.recipe == TrainRecipe::ptychopinn) network.amplitude_range = 1;
   require_own_grouping(options, options.grouping);
   note_backend_words(options.backend);
 }
@@ -100,7 +100,7 @@ std::filesystem::path first_probe_file(const TrainVerbOptions& options, std::siz
 /// missing is in the probe, so one that was looked for is refined as `infer` does it.
 Scan with_probe_to_go_on(const FirstProbe& first, const TrainVerbOptions& options) {
   const bool looked_for = options.probe.probe == "auto" || options.probe.probe == "library";
-  const bool goes_on = !options.train.start.empty() && options.train.recipe == Recipe::ptyche;
+  const bool goes_on = !options.train.start.empty() && options.train.recipe == TrainRecipe::ptyche;
   return looked_for && goes_on ? with_refined_probe(first.scan).scan : first.scan;
 }
 

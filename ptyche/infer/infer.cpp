@@ -95,7 +95,7 @@ Show show_for(const Model& model, const Scan& scan, const InferOptions& options)
              .probe = show.model.probe,
              .background = show.model.background,
              .interpolation = Interpolation::probe_fourier};
-  if (model.recipe == Recipe::ptychopinn) {
+  if (model.recipe == TrainRecipe::ptychopinn) {
     show.of.interpolation = Interpolation::bilinear;
     show.of.weights = central_square(scan.pattern_size(),
                                      std::min(kPtychoPinnStitched_px, scan.pattern_size() / 2))

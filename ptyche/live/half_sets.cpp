@@ -49,7 +49,7 @@ double half_set_crossing(const std::pair<at::Tensor, at::Tensor>& even,
   }
 }
 
-void HalfSets::look(const GrowingCanvas& canvas, double now) {
+void HalfSetLooks::look(const GrowingCanvas& canvas, double now) {
   if (under_way_.valid()) {
     if (under_way_.wait_for(std::chrono::seconds(0)) != std::future_status::ready) return;
     crossing_ = under_way_.get();

@@ -15,7 +15,7 @@ double half_set_crossing(const std::pair<at::Tensor, at::Tensor>& even,
                          const std::pair<at::Tensor, at::Tensor>& odd);
 
 /// The frames wait only for the copy of a piece in the middle of the canvas.
-class HalfSets {
+class HalfSetLooks {
  public:
   /// Looks at the canvas where the last look has ended long enough ago, for it may take a part of
   /// the time only.

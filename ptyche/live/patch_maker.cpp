@@ -35,7 +35,7 @@ PatchMaker::PatchMaker(std::optional<Model> model, const InferOptions& options)
           "--model: expected a network that looks at one pattern at a time, found one of {}; "
           "`ptyche infer` takes it once the scan is complete",
           model_ ? model_->network->patterns_per_input() : 1);
-  require(!model_ || model_->recipe == Recipe::ptyche,
+  require(!model_ || model_->recipe == TrainRecipe::ptyche,
           "--model: expected one trained by ptyche's own recipe; `ptyche infer` takes others once "
           "the scan is complete");
 }

@@ -126,7 +126,7 @@ class Session {
   Joiner joiner_;
   PatchMaker maker_;
   GrowingCanvas canvas_;
-  HalfSets half_sets_;
+  HalfSetLooks half_sets_;
   LiveBoard& board_;
   const LiveWatch& watch_;
   StopRule rule_;

@@ -85,8 +85,8 @@ at::Tensor patches_of_any_size(const Model& model, const at::Tensor& channels) {
 
 }  // namespace
 
-std::vector<std::pair<std::string, Recipe>> recipe_names() {
-  return {{"ptyche", Recipe::ptyche}, {"ptychopinn", Recipe::ptychopinn}};
+std::vector<std::pair<std::string, TrainRecipe>> recipe_names() {
+  return {{"ptyche", TrainRecipe::ptyche}, {"ptychopinn", TrainRecipe::ptychopinn}};
 }
 
 at::Tensor central_square(std::int64_t size, std::int64_t side) {

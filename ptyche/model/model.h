@@ -36,11 +36,11 @@ struct EpochRecord {
 };
 
 /// How a network learns, and how its patches are joined.
-enum class Recipe {
+enum class TrainRecipe {
   ptyche,      ///< ours: merge by the probe's intensity, cosine, means of the weights
   ptychopinn,  ///< PtychoPINN's (ptyche/train/ptychopinn_recipe.h)
 };
-std::vector<std::pair<std::string, Recipe>> recipe_names();
+std::vector<std::pair<std::string, TrainRecipe>> recipe_names();
 
 /// (N, N) float32: 1 in the central square of `side` (even) pixels, 0 around it.
 at::Tensor central_square(std::int64_t size, std::int64_t side);
@@ -67,7 +67,7 @@ struct Model : LearnedScan {
   StemOptions stem_options;
   std::shared_ptr<PatchNetwork> network;  ///< frozen weights, channels_last
   std::uint64_t seed = 1;
-  Recipe recipe = Recipe::ptyche;
+  TrainRecipe recipe = TrainRecipe::ptyche;
   Key training;  ///< the options of its training and the groups; empty = not known
   std::vector<EpochRecord> history;
   std::vector<LearnedScan> more;  ///< the further scans that it was trained on

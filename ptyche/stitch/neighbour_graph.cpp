@@ -115,9 +115,9 @@ struct Blocks {
 };
 
 /// Square cells, so many times as wide as nodes are apart.
-Blocks blocks_of(const std::vector<Place>& places, double width) {
-  Place low = places.front(), high = low;
-  for (const Place& place : places) {
+Blocks blocks_of(const std::vector<NodePlace>& places, double width) {
+  NodePlace low = places.front(), high = low;
+  for (const NodePlace& place : places) {
     low = {std::min(low.row, place.row), std::min(low.col, place.col)};
     high = {std::max(high.row, place.row), std::max(high.col, place.col)};
   }
@@ -129,7 +129,7 @@ Blocks blocks_of(const std::vector<Place>& places, double width) {
   const double side = std::max(1.0, width * apart);
   const auto across = static_cast<std::int64_t>(cols / side) + 1;
   std::vector<std::int64_t> cells;
-  for (const Place& place : places)
+  for (const NodePlace& place : places)
     cells.push_back(static_cast<std::int64_t>(static_cast<double>(place.row - low.row) / side) *
                         across +
                     static_cast<std::int64_t>(static_cast<double>(place.col - low.col) / side));
@@ -177,8 +177,8 @@ NeighbourGraph coarser(const NeighbourGraph& fine, const Blocks& blocks) {
   return coarse;
 }
 
-std::vector<Place> centres(const std::vector<Place>& places, const Blocks& blocks) {
-  std::vector<Place> sum(static_cast<std::size_t>(blocks.count), Place{0, 0});
+std::vector<NodePlace> centres(const std::vector<NodePlace>& places, const Blocks& blocks) {
+  std::vector<NodePlace> sum(static_cast<std::size_t>(blocks.count), NodePlace{0, 0});
   std::vector<std::int64_t> members(sum.size());
   for (std::size_t k = 0; k < places.size(); ++k) {
     const auto block = static_cast<std::size_t>(blocks.of_node[k]);
@@ -192,10 +192,10 @@ std::vector<Place> centres(const std::vector<Place>& places, const Blocks& block
 
 }  // namespace
 
-GraphLevels levels_of(const NeighbourGraph& graph, const std::vector<Place>& places) {
+GraphLevels levels_of(const NeighbourGraph& graph, const std::vector<NodePlace>& places) {
   constexpr double kWidthOfBlock = 3;
   GraphLevels levels{.graph = {graph}, .blocks = {}};
-  std::vector<Place> there = places;
+  std::vector<NodePlace> there = places;
   while (levels.graph.back().count() > kFewNodes) {
     const Blocks blocks = blocks_of(there, kWidthOfBlock);
     if (2 * blocks.count > levels.graph.back().count()) break;

@@ -16,7 +16,7 @@ struct NeighbourGraph {
 };
 
 /// Where a node lies, in pixels.
-struct Place {
+struct NodePlace {
   std::int64_t row, col;
 };
 
@@ -27,7 +27,7 @@ struct GraphLevels {
 };
 
 /// Throws nothing. Blocks are squares some three nodes wide.
-GraphLevels levels_of(const NeighbourGraph& graph, const std::vector<Place>& places);
+GraphLevels levels_of(const NeighbourGraph& graph, const std::vector<NodePlace>& places);
 
 /// x with sum over links of weight_kj (x_k - x_j) = right_k for every node k, the sum of which must
 /// be 0 over nodes that are linked: a graph's Laplacian by conjugate gradients, each step prepared

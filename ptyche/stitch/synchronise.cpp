@@ -23,8 +23,8 @@ using Factors = std::vector<Complex>;
 
 constexpr std::int64_t kNeighbours = 16;  // enough to tie a scan together in every direction
 
-std::vector<Place> as_places(const at::Tensor& corners) {
-  std::vector<Place> list;
+std::vector<NodePlace> as_places(const at::Tensor& corners) {
+  std::vector<NodePlace> list;
   const at::Tensor whole = corners.to(at::kCPU, at::kLong).contiguous();
   const auto* value = whole.const_data_ptr<std::int64_t>();
   for (std::int64_t i = 0; i < whole.size(0); ++i) list.push_back({value[2 * i], value[2 * i + 1]});
@@ -32,13 +32,13 @@ std::vector<Place> as_places(const at::Tensor& corners) {
 }
 
 /// Whether patches overlap by more than half in each direction.
-bool overlap_by_half(const Place& a, const Place& b, std::int64_t size) {
+bool overlap_by_half(const NodePlace& a, const NodePlace& b, std::int64_t size) {
   return std::max(std::abs(a.row - b.row), std::abs(a.col - b.col)) < size / 2;
 }
 
 /// Patches of which one is among the nearest of the other, and which overlap by half: (m, 2) int64,
 /// each pair once, with the patch of the lower number first.
-at::Tensor pairs_of(const std::vector<Place>& places, const at::Tensor& corners,
+at::Tensor pairs_of(const std::vector<NodePlace>& places, const at::Tensor& corners,
                     std::int64_t size) {
   const auto count = static_cast<std::int64_t>(places.size());
   const at::Tensor nearest = nearest_points(corners.to(at::kCPU, at::kDouble),
@@ -89,7 +89,7 @@ Complex overlap_product(const float* a, const float* b, const float* root, std::
 
 /// overlap_product of every pair: (m) complex128.
 at::Tensor products_here(const at::Tensor& patches, const at::Tensor& roots,
-                         const at::Tensor& pairs, const std::vector<Place>& places) {
+                         const at::Tensor& pairs, const std::vector<NodePlace>& places) {
   constexpr std::int64_t kPairsAtOnce = 16;
   const std::int64_t size = patches.size(1), values = 2 * size * size;
   const auto* data = reinterpret_cast<const float*>(patches.const_data_ptr());
@@ -100,8 +100,8 @@ at::Tensor products_here(const at::Tensor& patches, const at::Tensor& roots,
   at::parallel_for(0, pairs.size(0), kPairsAtOnce, [&](std::int64_t i, std::int64_t last) {
     for (; i < last; ++i) {
       const std::int64_t own = pair[2 * i], other = pair[2 * i + 1];
-      const Place &a = places[static_cast<std::size_t>(own)],
-                  &b = places[static_cast<std::size_t>(other)];
+      const NodePlace &a = places[static_cast<std::size_t>(own)],
+                      &b = places[static_cast<std::size_t>(other)];
       found[i] = overlap_product(data + own * values, data + other * values, root, size,
                                  b.row - a.row, b.col - a.col);
     }
@@ -274,7 +274,7 @@ std::vector<double> slopes_and_bends(Agreements& all, const Factors& factors) {
 /// The factors at which all comes to rest, from some that agree with their neighbours': after
 /// rounds among these, Newton's steps for the slow waves that rounds would take as many of as the
 /// scan is wide.
-Factors settled(Agreements& all, const std::vector<Place>& places, Factors factors) {
+Factors settled(Agreements& all, const std::vector<NodePlace>& places, Factors factors) {
   constexpr int kMostSteps = 10, kRounds = 5;  // patches of noise do not come to rest
   constexpr double kPrecision = 1e-3;          // of a step
   constexpr double kStill = 1e-4;              // radians; what is left then is kPrecision of it
@@ -311,7 +311,7 @@ at::Tensor with_mean_phase_0(const Factors& factors) {
 at::Tensor synchronise(const at::Tensor& patches, const at::Tensor& weights,
                        const at::Tensor& corners) {
   const at::NoGradGuard no_grad;
-  const std::vector<Place> places = as_places(corners);
+  const std::vector<NodePlace> places = as_places(corners);
   const at::Tensor pairs = pairs_of(places, corners, patches.size(1));
   if (pairs.size(0) == 0) return at::ones({patches.size(0)}, patches.options());
   const at::Tensor known = patches.to(at::kComplexFloat).contiguous();
@@ -326,7 +326,7 @@ at::Tensor synchronise(const at::Tensor& patches, const at::Tensor& weights,
 
 struct PhasesInOrder::Parts {
   at::Tensor roots;
-  std::vector<Place> places;
+  std::vector<NodePlace> places;
   Agreements all;
   std::vector<std::int64_t> needed_until;  ///< of each patch, the last one that overlaps it
   std::vector<std::int64_t> here;          ///< patches that have come and not left

@@ -32,7 +32,7 @@ double contrast_of(const at::Tensor& canvases) {
 }  // namespace
 
 TrainOptions with_ptychopinn_recipe(TrainOptions options) {
-  options.recipe = Recipe::ptychopinn;
+  options.recipe = TrainRecipe::ptychopinn;
   options.network.name = "ptychopinn";
   options.epochs = 50;
   options.groups_per_batch = 16;
@@ -48,7 +48,7 @@ TrainOptions with_ptychopinn_recipe(TrainOptions options) {
 }
 
 void require_recipe(const TrainOptions& options) {
-  if (options.recipe != Recipe::ptychopinn) return;
+  if (options.recipe != TrainRecipe::ptychopinn) return;
   require(!traits_of(options.network).has_stem,
           "--preset ptychopinn: expected --network ptychopinn or supervised, found {}",
           options.network.name);
@@ -76,7 +76,7 @@ GroupLoss square_merged_loss(const at::Tensor& patches, const at::Tensor& merged
 }
 
 SplitGroups split_for_validation(const Groups& groups, const TrainOptions& options) {
-  if (options.recipe != Recipe::ptychopinn) return {groups, groups};
+  if (options.recipe != TrainRecipe::ptychopinn) return {groups, groups};
   require(groups.are_fixed(), "--preset ptychopinn: expected groups that are chosen once, found {}",
           "groups drawn in every epoch");
   const std::int64_t count = groups.fixed.size(0);

@@ -86,7 +86,7 @@ void require_sums(const TrainOptions& options) {
   if (options.mae_share > 0) refuse("the amplitudes' absolute error beside another loss");
   if (options.tv_weight > 0) refuse("--tv-weight");
   if (options.realspace_mae > 0) refuse("--realspace-mae-weight");
-  if (options.recipe == Recipe::ptychopinn) refuse("--preset ptychopinn");
+  if (options.recipe == TrainRecipe::ptychopinn) refuse("--preset ptychopinn");
   require(options.device.is_cpu(), "--device {}: several ranks train on CPUs; start one process",
           options.device.str());
 }

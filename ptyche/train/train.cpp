@@ -102,7 +102,7 @@ std::vector<StepPart> parts_of(TrainingState& state, const std::vector<ScanBatch
 /// Whether all epochs are done, or in PtychoPINN's recipe more would be of no use.
 bool is_over(const TrainingState& state, const TrainOptions& options) {
   if (state.epoch >= options.epochs) return true;
-  return options.recipe == Recipe::ptychopinn && state.batch == 0 &&
+  return options.recipe == TrainRecipe::ptychopinn && state.batch == 0 &&
          stands_still(state.model.history);
 }
 
@@ -118,7 +118,7 @@ void set_rate(TrainingState& state, const Scan& scan, const InputCache& inputs,
 
 void require_scans(const std::vector<TrainingScan>& scans, const TrainOptions& options) {
   require(!scans.empty(), "train: expected at least one scan, found none");
-  require(scans.size() == 1 || options.recipe != Recipe::ptychopinn,
+  require(scans.size() == 1 || options.recipe != TrainRecipe::ptychopinn,
           "train: PtychoPINN's recipe (--preset ptychopinn) takes one scan, found {}",
           scans.size());
   for (const TrainingScan& one : scans) {
@@ -189,7 +189,7 @@ Model train(const std::vector<TrainingScan>& asked, const TrainOptions& options,
     run_epoch(state, batches, placed, options, checkpoints, progress, groups.merged, together);
     end_epoch(state, static_cast<std::int64_t>(batches.size()),
               learning_rate_factor(state.step, state.total_steps, options) * options.learning_rate);
-    if (options.recipe == Recipe::ptychopinn)
+    if (options.recipe == TrainRecipe::ptychopinn)
       set_rate(state, placed.front()->scan, placed.front()->inputs, validated, options);
     if (collapsed(state.model) && state.epoch < options.epochs) {
       warn("the object went flat in epoch {}; training goes back to the start at half the rate",

@@ -33,7 +33,7 @@ struct TrainOptions {
   double background_rate = 0.02;         ///< learning rate of its square root, sqrt(counts), >= 0
   std::string probe_start = "solver";    ///< solver (rPIE) | guess (the scan's probe)
   std::int64_t probe_start_epochs = 30;  ///< passes of that solver, >= 1
-  Recipe recipe = Recipe::ptyche;
+  TrainRecipe recipe = TrainRecipe::ptyche;
   double probe_scale = 0;  ///< of ptychopinn_probe, >= 0; 0 = the counts say how bright it is
   NetworkOptions network;
   LossKind loss = LossKind::poisson;  ///< between expected and measured counts

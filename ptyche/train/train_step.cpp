@@ -28,7 +28,7 @@ at::Tensor lit_weights(const at::Tensor& probe) {
 
 /// Where the batch's patterns lie; the loss may be asked for its slope by the fractions.
 CanvasLayout layout_of(const Scan& scan, const GroupBatch& batch, const TrainOptions& options) {
-  const bool bilinear = options.recipe == Recipe::ptychopinn;
+  const bool bilinear = options.recipe == TrainRecipe::ptychopinn;
   CanvasLayout layout = lay_out(scan.positions().index_select(0, batch.frames), batch.group,
                                 batch.count, scan.pattern_size(),
                                 bilinear ? Interpolation::bilinear : Interpolation::probe_fourier);
@@ -58,7 +58,7 @@ BatchLoss misfit_of(const at::Tensor& patches, const GroupBatch& batch, const at
                     const TrainOptions& options) {
   const LossOptions how{.engine = options.engine, .kind = kind};
   const at::Tensor merged = batch.merged.to(options.device);
-  if (options.recipe == Recipe::ptychopinn)
+  if (options.recipe == TrainRecipe::ptychopinn)
     return {square_merged_loss(patches, merged, probe, layout, measured, how),
             static_cast<double>(measured.counts.numel())};
   return {group_loss(patches, merged, probe, layout, measured, how),
@@ -137,7 +137,7 @@ double averaging_weight(const TrainOptions& options, std::int64_t step) {
 /// PtychoPINN's Adam is Keras': a slower mean of squares, and an epsilon that is added before the
 /// variance is corrected for its start at 0.
 AdamOptions adam_of(const TrainingState& state, const TrainOptions& options) {
-  if (options.recipe != Recipe::ptychopinn) return {};
+  if (options.recipe != TrainRecipe::ptychopinn) return {};
   constexpr double kBeta2 = 0.999, kEpsilon = 1e-7;
   const double corrected = 1 - std::pow(kBeta2, static_cast<double>(state.step + 1));
   return {.beta1 = 0.9, .beta2 = kBeta2, .epsilon = kEpsilon / std::sqrt(corrected)};
@@ -302,7 +302,7 @@ bool warming_up(const TrainingState& state, const TrainOptions& options) {
 
 double learning_rate_factor(std::int64_t step, std::int64_t total_steps,
                             const TrainOptions& options) {
-  if (options.recipe == Recipe::ptychopinn) return 1;
+  if (options.recipe == TrainRecipe::ptychopinn) return 1;
   const double rise = static_cast<double>(step + 1) / static_cast<double>(std::clamp<std::int64_t>(
                                                           options.warm_up_steps, 1, total_steps));
   const double progress = static_cast<double>(step) / static_cast<double>(total_steps);

@@ -167,7 +167,7 @@ StartNetwork network_to_start_from(const TrainOptions& options) {
           "--start {}: expected a model that was trained in the same way, found one of the recipe "
           "{}; --preset ptychopinn chooses PtychoPINN's",
           options.start.string(), [&] {
-            Recipe recipe = before.recipe;
+            TrainRecipe recipe = before.recipe;
             return choice(recipe, recipe_names()).get();
           });
   return {before.network_options, before.stem_options, before.network->parameters()};
@@ -448,7 +448,7 @@ void require_gradients(TrainingState& state, const TrainOptions& options) {
 }
 
 bool collapsed(const Model& model) {
-  if (model.history.size() < 2 || model.recipe == Recipe::ptychopinn) return false;
+  if (model.history.size() < 2 || model.recipe == TrainRecipe::ptychopinn) return false;
   return model.history.back().object_contrast < kCollapsed * model.history.front().object_contrast;
 }
 

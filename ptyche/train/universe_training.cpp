@@ -277,7 +277,7 @@ Model train_on_universe(const Universe& universe, const TrainOptions& options) {
   require(options.device.is_cpu(),
           "--universe: its scans are trained on by the CPU, found --device {}",
           options.device.str());
-  require(traits_of(options.network).has_stem && options.recipe == Recipe::ptyche,
+  require(traits_of(options.network).has_stem && options.recipe == TrainRecipe::ptyche,
           "--universe: expected a network with a physics stem, trained in our way, found {}",
           options.network.name);
   const CatchInterrupts catching;

@@ -31,7 +31,7 @@ double off_by(const at::Tensor& found, const at::Tensor& expected) {
 
 TEST(SecondDeviceInfer, StitchesTheImageOfTheCpu) {
   const Scan scan = small_scan();
-  for (const Recipe recipe : {Recipe::ptyche, Recipe::ptychopinn}) {
+  for (const TrainRecipe recipe : {TrainRecipe::ptyche, TrainRecipe::ptychopinn}) {
     Model model = untrained(scan, {});
     model.recipe = recipe;
     const Patches found = patches_on(second_device(), model, scan);

@@ -28,7 +28,7 @@ at::Tensor blurred(const at::Tensor& field, double sigma) {
   return gaussian_filter(field.to(at::kComplexDouble), sigma).to(at::kComplexFloat);
 }
 
-TEST(HalfSets, AgreeAsFarAsWhatTheyHaveInCommonReaches) {
+TEST(HalfSetLooks, AgreeAsFarAsWhatTheyHaveInCommonReaches) {
   at::manual_seed(1);
   const at::Tensor field = noise(160);
   const at::Tensor coarse = blurred(field, 4) * 8, fine = blurred(field, 1) * 2;
@@ -39,20 +39,20 @@ TEST(HalfSets, AgreeAsFarAsWhatTheyHaveInCommonReaches) {
   EXPECT_GT(much, 1.5 * little);
 }
 
-TEST(HalfSets, AreNotJudgedWhereTooLittleIsLitInBoth) {
+TEST(HalfSetLooks, AreNotJudgedWhereTooLittleIsLitInBoth) {
   const at::Tensor field = noise(64);
   const Half bright{field, at::ones({64, 64})}, dark{field, at::zeros({64, 64})};
   EXPECT_TRUE(std::isnan(half_set_crossing(bright, dark)));
   EXPECT_FALSE(std::isnan(half_set_crossing(bright, bright)));
 }
 
-TEST(HalfSets, AreWorkedOutWhileTheFramesGoOn) {
+TEST(HalfSetLooks, AreWorkedOutWhileTheFramesGoOn) {
   at::manual_seed(2);
   GrowingCanvas canvas;
   const at::Tensor object = blurred(noise(128), 1) + 1;
   for (std::int64_t index = 0; index < 2; ++index)
     canvas.add(object.unsqueeze(0), at::ones({1, 128, 128}), at::zeros({1, 2}, at::kLong), {index});
-  HalfSets halves;
+  HalfSetLooks halves;
   EXPECT_TRUE(std::isnan(halves.crossing()));
   halves.look(canvas, 1);
   for (int i = 0; i < 500 && std::isnan(halves.crossing()); ++i) {

@@ -11,7 +11,7 @@ namespace {
 
 struct Field {
   NeighbourGraph graph;
-  std::vector<Place> places;
+  std::vector<NodePlace> places;
 };
 
 /// A square grid of `side` x `side` nodes, each linked with its four neighbours by weights between

@@ -90,7 +90,7 @@ class RecipeTraining : public testing::Test {
 TEST_F(RecipeTraining, SaysInItsModelHowItWasTrainedAndStitchesTheMiddles) {
   const Groups groups = groups_of(fixed_groups(scan_, {.gridsize = 1, .count = 25}), 1);
   const Model model = train(scan_, groups, options_);
-  EXPECT_EQ(model.recipe, Recipe::ptychopinn);
+  EXPECT_EQ(model.recipe, TrainRecipe::ptychopinn);
   ASSERT_EQ(model.history.size(), 2u);
   EXPECT_TRUE(model.history.back().validation_loss.has_value());
   EXPECT_EQ(model.history.back().learning_rate, 1e-3);
