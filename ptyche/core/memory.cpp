@@ -193,11 +193,17 @@ constexpr std::size_t kLarge = std::size_t{1} << 20;  // smaller arrays are the 
 // Smaller ones never go to disk: what solvers compute on at a time comes and goes too often.
 constexpr std::size_t kSpilled = std::size_t{20} << 20;
 constexpr std::size_t kGrain = std::size_t{256} << 10;  // sizes are multiples of this
+constexpr double kMostKept = 64e6;      // of freed memory, by the C library
 constexpr double kPoolShare = 1.0 / 16;  // of the limit, that freed arrays may keep for the next
 constexpr double kMostPool = 1e9;
+constexpr double kAlwaysKept = 16e6;    // so much of them may be kept until it is stale
+// Used and kept, of the most in use. Training: 1.125 the same time as no bound, 1 a twentieth more.
+constexpr double kKeptShare = 1.125;
 constexpr std::int64_t kStale = 300;  // arrays asked for since one was freed
+constexpr auto kLongUnused = std::chrono::milliseconds(300);
 constexpr double kTooLarge = 1.25;    // a kept array serves requests down to its size over this
 constexpr double kLeftOver = 0.75;    // of what is left, the most that one array may take
+constexpr auto kBetweenTrims = std::chrono::seconds(1);
 constexpr auto kBetweenLooks = std::chrono::milliseconds(5);
 
 /// A large array: in a file where `file` is one, else in memory.
@@ -211,14 +217,15 @@ struct Block {
 struct FreedArray {
   std::size_t bytes = 0;
   void* data = nullptr;
-  std::int64_t when = 0;  ///< by the time of Freed
+  std::int64_t when = 0;  ///< by the count of Freed
+  std::chrono::steady_clock::time_point since = std::chrono::steady_clock::now();
 };
 
 /// Those that are kept for the next of their size.
 struct Freed {
   std::deque<FreedArray> arrays;    ///< the oldest first
   double bytes = 0, most_used = 0;  ///< of them; of arrays in use, the most at once so far
-  std::int64_t time = 0;            ///< how many arrays have been asked for
+  std::int64_t count = 0;           ///< how many arrays have been asked for
 };
 
 /// The one decision of a process about its memory: like LibTorch's allocator, which it feeds, it
@@ -245,16 +252,32 @@ void unmap(std::deque<FreedArray>::iterator kept) {
   memory().freed.arrays.erase(kept);
 }
 
-/// Gives back what nobody has asked for in a long time, where the process would else have more than
-/// it ever had in use, and the newest of what is too much at all: in a loop whose arrays do not all
-/// fit, some would else never be kept until their turn comes. The guards are held.
+bool is_stale(const FreedArray& array) {
+  return memory().freed.count - array.when > kStale ||
+         std::chrono::steady_clock::now() - array.since > kLongUnused;
+}
+
+/// Gives back, where the process would else have more than it ever had in use: what nobody has
+/// asked for in a long time, and of the rest what is somewhat more. Besides the newest of what is
+/// too much at all: in a loop whose arrays do not all fit, some would else never be kept until their
+/// turn comes. The guards are held.
 void shrink_pool() {
-  auto& [pool, pooled, most_used, time] = memory().freed;
+  auto& [pool, pooled, most_used, count] = memory().freed;
   const double used = memory().used, most = std::min(kMostPool, kPoolShare * memory().limit);
   most_used = std::max(most_used, used);
-  while (!pool.empty() && time - pool.front().when > kStale && used + pooled > most_used)
+  while (!pool.empty() && used + pooled > most_used &&
+         (is_stale(pool.front()) ||
+          (pooled > kAlwaysKept && used + pooled > kKeptShare * most_used)))
     unmap(pool.begin());
   while (!pool.empty() && pooled > most) unmap(std::prev(pool.end()));
+}
+
+/// Small arrays leave holes in the C library's memory, which it keeps.
+void give_back_holes() {
+  static std::atomic<std::chrono::steady_clock::time_point> last{};
+  const auto now = std::chrono::steady_clock::now();
+  auto before = last.load();
+  if (now - before > kBetweenTrims && last.compare_exchange_strong(before, now)) malloc_trim(0);
 }
 
 /// What training frees it asks for again in the next step, and new pages cost more than what is
@@ -262,7 +285,7 @@ void shrink_pool() {
 /// takes new memory each time.)
 void keep_or_unmap(void* data, std::size_t bytes) {
   const std::lock_guard lock(memory().guards);
-  memory().freed.arrays.push_back({bytes, data, memory().freed.time});
+  memory().freed.arrays.push_back({bytes, data, memory().freed.count});
   memory().freed.bytes += static_cast<double>(bytes);
   shrink_pool();
 }
@@ -271,7 +294,7 @@ void keep_or_unmap(void* data, std::size_t bytes) {
 void* kept_array(std::size_t& bytes) {
   const std::lock_guard lock(memory().guards);
   auto& pool = memory().freed.arrays;
-  ++memory().freed.time;
+  ++memory().freed.count;
   const auto most = static_cast<std::size_t>(kTooLarge * static_cast<double>(bytes));
   auto best = pool.end();
   for (auto it = pool.begin(); it != pool.end(); ++it)
@@ -331,6 +354,7 @@ void* array_in_memory(std::size_t wanted) {
     if (data == MAP_FAILED) data = nullptr;
   }
   if (!data) throw std::bad_alloc();
+  give_back_holes();
   memory().used += static_cast<double>(bytes);
   const std::lock_guard lock(memory().guards);
   shrink_pool();
@@ -474,12 +498,15 @@ void use_memory(const MemoryOptions& options) {
   {
     const std::lock_guard lock(memory().guards);
     memory().scratch = options.scratch;
+    memory().freed.most_used = memory().used;
   }
   memory().limit = options.bytes > 0
                        ? options.bytes
                        : std::max(kLeastMemory, kShareOfFree * free_memory() / ranks().on_host);
-  // What the C library keeps of freed memory would count.
-  if (memory().limit < 8e9) mallopt(M_TRIM_THRESHOLD, static_cast<int>(memory().limit / 16));
+  // The C library would take ever larger arrays from its heap, whose holes stay: of 16 000 patterns of
+  // 64 x 64 half of what the heap held was holes. What it keeps of freed memory would count, too.
+  mallopt(M_MMAP_THRESHOLD, kLarge);
+  mallopt(M_TRIM_THRESHOLD, static_cast<int>(std::min(kMostKept, memory().limit / 16)));
   static std::once_flag once;
   std::call_once(once, [] {
     // A child that tries a file must not find the lock held by a thread that it does not have.

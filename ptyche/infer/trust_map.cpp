@@ -176,8 +176,8 @@ at::Tensor redrawn_in_pieces(const Scan& part, Reconstruction image) {
   std::vector<at::Tensor> counts;
   for (const at::Tensor& some :
        in_batches(at::arange(part.frames(), at::kLong), part.pattern_size()))
-    counts.push_back(redrawn(part, image, some).to(at::kFloat));
-  return in_smallest_exact_type(at::cat(counts));
+    counts.push_back(in_smallest_exact_type(redrawn(part, image, some)));
+  return at::cat(counts);
 }
 
 }  // namespace

@@ -3,7 +3,10 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <fstream>
+#include <thread>
+#include <vector>
 
 #include "tests/support/refusal.h"
 #include "tests/support/test_folder.h"
@@ -92,6 +95,28 @@ TEST_F(Memory, OfArraysThatComeAndGoDoesNotGrow) {
     kept.push_back(wide.view({1 << 10, -1}).sum(1));
   }
   EXPECT_LT(resident_mb(), before + 150);
+}
+
+TEST_F(Memory, OfArraysOfEverOtherSizesIsHardlyMoreThanTheLargestTakes) {
+  use_memory({.bytes = 9e9, .scratch = folder_.path()});
+  const double before = resident_mb();
+  for (const std::int64_t megabytes : {80, 10, 14, 20, 28, 40, 56, 11, 15, 22, 30, 43})
+    at::ones({megabytes << 20}, at::kByte);
+  EXPECT_LT(resident_mb(), before + 80 * 1.048576 * 1.25);
+}
+
+TEST_F(Memory, BetweenSmallArraysIsGivenBack) {
+  use_memory({.bytes = 9e9, .scratch = folder_.path()});
+  std::this_thread::sleep_for(std::chrono::milliseconds(1100));
+  at::ones({2 << 20}, at::kByte);  // what was free before
+  const double before = resident_mb();
+  std::vector<at::Tensor> small;
+  for (int i = 0; i < 2000; ++i) small.push_back(at::ones({64 << 10}, at::kByte));
+  for (std::size_t i = 0; i < small.size(); ++i)
+    if (i % 20 != 0) small[i] = at::Tensor();
+  std::this_thread::sleep_for(std::chrono::milliseconds(1100));
+  at::ones({2 << 20}, at::kByte);
+  EXPECT_LT(resident_mb(), before + 40);
 }
 
 TEST_F(Memory, ThatIsReadAheadIsTheSame) {
