@@ -193,16 +193,16 @@ constexpr std::size_t kLarge = std::size_t{1} << 20;  // smaller arrays are the 
 // Smaller ones never go to disk: what solvers compute on at a time comes and goes too often.
 constexpr std::size_t kSpilled = std::size_t{20} << 20;
 constexpr std::size_t kGrain = std::size_t{256} << 10;  // sizes are multiples of this
-constexpr double kMostKept = 64e6;      // of freed memory, by the C library
+constexpr double kMostKept = 64e6;                      // of freed memory, by the C library
 constexpr double kPoolShare = 1.0 / 16;  // of the limit, that freed arrays may keep for the next
 constexpr double kMostPool = 1e9;
-constexpr double kAlwaysKept = 16e6;    // so much of them may be kept until it is stale
+constexpr double kAlwaysKept = 16e6;  // so much of them may be kept until it is stale
 // Used and kept, of the most in use. Training: 1.125 the same time as no bound, 1 a twentieth more.
 constexpr double kKeptShare = 1.125;
 constexpr std::int64_t kStale = 300;  // arrays asked for since one was freed
 constexpr auto kLongUnused = std::chrono::milliseconds(300);
-constexpr double kTooLarge = 1.25;    // a kept array serves requests down to its size over this
-constexpr double kLeftOver = 0.75;    // of what is left, the most that one array may take
+constexpr double kTooLarge = 1.25;  // a kept array serves requests down to its size over this
+constexpr double kLeftOver = 0.75;  // of what is left, the most that one array may take
 constexpr auto kBetweenTrims = std::chrono::seconds(1);
 constexpr auto kBetweenLooks = std::chrono::milliseconds(5);
 
@@ -259,15 +259,15 @@ bool is_stale(const FreedArray& array) {
 
 /// Gives back, where the process would else have more than it ever had in use: what nobody has
 /// asked for in a long time, and of the rest what is somewhat more. Besides the newest of what is
-/// too much at all: in a loop whose arrays do not all fit, some would else never be kept until their
-/// turn comes. The guards are held.
+/// too much at all: in a loop whose arrays do not all fit, some would else never be kept until
+/// their turn comes. The guards are held.
 void shrink_pool() {
   auto& [pool, pooled, most_used, count] = memory().freed;
   const double used = memory().used, most = std::min(kMostPool, kPoolShare * memory().limit);
   most_used = std::max(most_used, used);
-  while (!pool.empty() && used + pooled > most_used &&
-         (is_stale(pool.front()) ||
-          (pooled > kAlwaysKept && used + pooled > kKeptShare * most_used)))
+  while (
+      !pool.empty() && used + pooled > most_used &&
+      (is_stale(pool.front()) || (pooled > kAlwaysKept && used + pooled > kKeptShare * most_used)))
     unmap(pool.begin());
   while (!pool.empty() && pooled > most) unmap(std::prev(pool.end()));
 }
@@ -503,8 +503,9 @@ void use_memory(const MemoryOptions& options) {
   memory().limit = options.bytes > 0
                        ? options.bytes
                        : std::max(kLeastMemory, kShareOfFree * free_memory() / ranks().on_host);
-  // The C library would take ever larger arrays from its heap, whose holes stay: of 16 000 patterns of
-  // 64 x 64 half of what the heap held was holes. What it keeps of freed memory would count, too.
+  // The C library would take ever larger arrays from its heap, whose holes stay: of 16 000 patterns
+  // of 64 x 64 half of what the heap held was holes. What it keeps of freed memory would count,
+  // too.
   mallopt(M_MMAP_THRESHOLD, kLarge);
   mallopt(M_TRIM_THRESHOLD, static_cast<int>(std::min(kMostKept, memory().limit / 16)));
   static std::once_flag once;

@@ -101,6 +101,8 @@ bool covers(const Leaf& leaf, double row, double col) {
 struct FineBand {
   std::int64_t first_row, rows, cols;  // in samples
   std::vector<float> levels;           // (rows, cols, 2)
+  std::vector<char> painted;           // (rows, cols)
+  std::int64_t left = rows * cols;     // samples that are not painted
 
   static double pixel(std::int64_t sample) {
     return (static_cast<double>(sample) + 0.5) / kSamples - 0.5;
@@ -108,11 +110,13 @@ struct FineBand {
   static std::int64_t sample(double pixel) {
     return static_cast<std::int64_t>(std::floor((pixel + 0.5) * kSamples));
   }
-  float* at(std::int64_t row, std::int64_t col) {
-    return levels.data() + ((row - first_row) * cols + col) * 2;
+  std::int64_t place(std::int64_t row, std::int64_t col) const {
+    return (row - first_row) * cols + col;
   }
+  float* at(std::int64_t row, std::int64_t col) { return levels.data() + 2 * place(row, col); }
 };
 
+/// What lies on top is painted first, so that most of the samples below need not be looked at.
 void paint(FineBand& band, const Leaf& leaf) {
   const std::int64_t row_end =
       std::min(FineBand::sample(leaf.row + leaf.radius) + 1, band.first_row + band.rows);
@@ -121,9 +125,13 @@ void paint(FineBand& band, const Leaf& leaf) {
   const std::int64_t col_end = std::min(FineBand::sample(leaf.col + leaf.radius) + 1, band.cols);
   for (std::int64_t row = std::max(FineBand::sample(leaf.row - leaf.radius), band.first_row);
        row < row_end; ++row)
-    for (std::int64_t col = col_begin; col < col_end; ++col)
-      if (covers(leaf, FineBand::pixel(row), FineBand::pixel(col)))
-        std::copy(leaf.levels, leaf.levels + 2, band.at(row, col));
+    for (std::int64_t col = col_begin; col < col_end; ++col) {
+      char& painted = band.painted[static_cast<std::size_t>(band.place(row, col))];
+      if (painted || !covers(leaf, FineBand::pixel(row), FineBand::pixel(col))) continue;
+      std::copy(leaf.levels, leaf.levels + 2, band.at(row, col));
+      painted = 1;
+      --band.left;
+    }
 }
 
 /// Mean of one level over the samples of a pixel.
@@ -150,9 +158,11 @@ at::Tensor dead_leaves(std::int64_t rows, std::int64_t cols, std::uint64_t seed,
     for (std::int64_t first = begin * kBandRows; first < std::min(end * kBandRows, rows);
          first += kBandRows) {
       const std::int64_t last = std::min(first + kBandRows, rows);
-      FineBand band{first * kSamples, (last - first) * kSamples, cols * kSamples, {}};
+      FineBand band{first * kSamples, (last - first) * kSamples, cols * kSamples, {}, {}};
       band.levels.assign(static_cast<std::size_t>(band.rows * band.cols * 2), 0.5F);
-      for (const Leaf& leaf : leaves) paint(band, leaf);
+      band.painted.assign(static_cast<std::size_t>(band.rows * band.cols), 0);
+      for (auto leaf = leaves.rbegin(); leaf != leaves.rend() && band.left > 0; ++leaf)
+        paint(band, *leaf);
       for (std::int64_t row = first; row < last; ++row)
         for (std::int64_t col = 0; col < cols; ++col)
           for (int level = 0; level < 2; ++level)

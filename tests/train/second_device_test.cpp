@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <array>
 #include <filesystem>
 
 #include "ptyche/group/make_groups.h"
@@ -11,6 +12,7 @@
 #include "ptyche/train/train.h"
 #include "ptyche/train/train_step.h"
 #include "ptyche/train/training_state.h"
+#include "ptyche/train/universe_training.h"
 #include "tests/support/small_scan.h"
 
 namespace ptyche {
@@ -65,6 +67,30 @@ TEST(SecondDeviceTraining, AStepMovesNetworkAndProbeAsTheCpuDoes) {
   EXPECT_LT(off_by(found.probe_parts.detach(), here.probe_parts.detach()), allowed(1e-6));
   EXPECT_LT(off_by(found.background_root.detach(), here.background_root.detach()), allowed(1e-6));
   EXPECT_LT(off_by(found.position_gradient, here.position_gradient), allowed(1e-5));
+}
+
+/// Gains of scan 3 of a small universe, and the gradients of the first weights.
+std::array<at::Tensor, 3> gains_on(at::Device device) {
+  const Universe universe =
+      parse_universe("pattern_size = 32\npatterns = 9\nphotons = [3e3, 1e5]\n", "small");
+  TrainOptions options = options_on(device);
+  options.network.stride = 2;
+  Model model = new_model_of(universe, options);
+  const ShownScan shown = to_device(show(model, universe, 1, 3), device);
+  model = on_device(model, device);
+  const at::Tensor weight = model.network->parameters().front();
+  weight.requires_grad_(true);
+  const at::Tensor frames = at::arange(9, at::kLong);
+  const at::Tensor patches = patches_of(model, shown.drawn.scan, frames, shown.channels);
+  const GainOverStem gain = gain_over_stem(1.1 * patches, shown, Engine::reference);
+  (gain.image + gain.fit).backward();
+  return {gain.image.detach().cpu(), gain.fit.detach().cpu(), weight.grad().cpu()};
+}
+
+TEST(SecondDeviceTraining, AScanOfAUniverseIsJudgedAsByTheCpu) {
+  const auto here = gains_on(at::kCPU), there = gains_on(second_device());
+  for (std::size_t i = 0; i < here.size(); ++i)
+    EXPECT_LT(off_by(there[i], here[i]), allowed(1e-5)) << i;
 }
 
 TEST(SecondDeviceTraining, AWholeTrainingFollowsThatOfTheCpu) {

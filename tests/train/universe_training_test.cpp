@@ -39,7 +39,7 @@ TEST(GainOverStem, IsNoneForTheUntrainedNetworkAndLargeForTheTruth) {
     const ShownScan shown = show(model, universe, 1, number);
     const at::Tensor frames = at::arange(9, at::kLong);
     const GainOverStem start = gain_over_stem(
-        patches_of(model, shown.drawn.scan, frames, shown.channels), shown, model, Engine::fused);
+        patches_of(model, shown.drawn.scan, frames, shown.channels), shown, Engine::fused);
     EXPECT_NEAR(start.image.item<double>(), 0, 1e-5);
     EXPECT_NEAR(start.fit.item<double>(), 0, 1e-5);
     const Scan& scan = shown.drawn.scan;
@@ -47,7 +47,7 @@ TEST(GainOverStem, IsNoneForTheUntrainedNetworkAndLargeForTheTruth) {
         split_positions(scan.positions(), Interpolation::probe_fourier).whole - 16;
     const at::Tensor turned =
         extract_patches(scan.truth(), corners, 32) * at::polar(at::ones({}), at::full({}, 0.7));
-    EXPECT_LT(gain_over_stem(turned, shown, model, Engine::fused).image.item<double>(), -3);
+    EXPECT_LT(gain_over_stem(turned, shown, Engine::fused).image.item<double>(), -3);
   }
 }
 
