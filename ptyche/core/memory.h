@@ -31,14 +31,6 @@ double bytes_of(const std::string& text);
 /// "4.2 GB", "131 MB".
 std::string bytes_text(double bytes);
 
-/// What this process may ever have, in bytes: the machine's memory, or less where its address space
-/// (setrlimit(2)) or one of its control groups (cgroups(7), either version) has a limit.
-double memory_there();
-/// What setrlimit(2) lets this process map, in bytes; infinite where it has no limit.
-double address_space();
-/// What is free of it now; the page cache counts as free.
-double free_memory();
-
 /// From now on arrays of at least 20 MiB are taken from `options.bytes`, less kProgramBytes, while
 /// they leave a quarter of what is left; others lie in nameless files of the scratch folder, mapped
 /// into memory. The kernel keeps of those what there is room for, and what is resident of them is

@@ -14,6 +14,7 @@
 #include "ptyche/core/error.h"
 #include "ptyche/core/files.h"
 #include "ptyche/core/memory.h"
+#include "ptyche/core/system_memory.h"
 #include "ptyche/data/array.h"
 #include "ptyche/storage/numpy.h"
 

@@ -1,25 +1,20 @@
 #include "ptyche/core/memory.h"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <chrono>
 #include <fstream>
 #include <thread>
 #include <vector>
 
+#include "ptyche/core/system_memory.h"
 #include "tests/support/refusal.h"
 #include "tests/support/test_folder.h"
 
 namespace ptyche {
 namespace {
 
-double resident_mb() {
-  std::ifstream in("/proc/self/statm");
-  double pages = 0;
-  in >> pages >> pages;
-  return pages * static_cast<double>(sysconf(_SC_PAGESIZE)) / 1e6;
-}
+double resident_mb() { return resident_bytes() / 1e6; }
 
 /// What a test plans does not outlive it.
 class Memory : public testing::Test {
