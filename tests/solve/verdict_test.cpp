@@ -171,6 +171,17 @@ TEST(Verdict, FailsPatternsInAnotherOrder) {
   EXPECT_FALSE(verdict.reasons.empty());
 }
 
+TEST(VerdictSlow, AnImageThatHalfTheDetectorHasMadeIsAtBestDoubtfulAndSaysWhy) {
+  ScanFields fields = sample_scan().fields();
+  fields.mask = fields.mask.clone();
+  fields.mask.slice(0, 0, fields.mask.size(0) / 2).fill_(false);
+  const Verdict verdict = verdict_on(Scan(fields));
+  EXPECT_NE(verdict.word, VerdictWord::good);
+  EXPECT_TRUE(std::ranges::any_of(verdict.reasons, [](const std::string& reason) {
+    return reason.find("opposite to pixels that are hidden") != std::string::npos;
+  }));
+}
+
 TEST(VerdictSlow, AddsTheDistanceFromAConvergedImage) {
   const Scan scan = sample_scan();
   const auto verdict_after = [&](std::int64_t passes) {
