@@ -451,27 +451,29 @@ def image_of(program, scan, folder, name):
     return done.returncode, verdict, done.stdout + done.stderr, out
 
 
-def twin_of(result):
-    """The result of positions that are flipped along both axes about their mean: conj O(-r), which gives the same patterns."""
-    twin = result.with_name("twin.h5")
-    if not twin.exists():
-        shutil.copy(result, twin)
-        with h5py.File(twin, "r+") as file:
-            for name in ("object", "ptyche/coverage"):
-                file[name][()] = np.conj(file[name][()][::-1, ::-1])
-            for axis in "yx":
-                mean = file[f"probe_position_{axis}_m"][()].mean()
-                file["object"].attrs[f"center_{axis}_m"] = 2 * mean - file["object"].attrs[f"center_{axis}_m"]
-                file[f"probe_position_{axis}_m"][()] = 2 * mean - file[f"probe_position_{axis}_m"][()]
+def twin_of(result, turned):
+    """What the same patterns give at positions that are flipped along both axes about their mean, conj O(-r); or what the
+    patterns turned by 180 degrees give at the same positions, conj O(r)."""
+    twin = result.with_name(f"twin-{turned}.h5")
+    if twin.exists():
+        return twin
+    shutil.copy(result, twin)
+    with h5py.File(twin, "r+") as file:
+        for name in ("object", "ptyche/coverage"):
+            file[name][()] = np.conj(file[name][()] if turned else file[name][()][::-1, ::-1])
+        for axis in () if turned else "yx":
+            mean = file[f"probe_position_{axis}_m"][()].mean()
+            file["object"].attrs[f"center_{axis}_m"] = 2 * mean - file["object"].attrs[f"center_{axis}_m"]
+            file[f"probe_position_{axis}_m"][()] = 2 * mean - file[f"probe_position_{axis}_m"][()]
     return twin
 
 
-def distance(program, image, good):
+def distance(program, image, good, turned):
     """Error over contrast of an image against the one of the undamaged scan, or against its twin."""
     if not (image / "reconstruction.h5").exists():
         return float("inf")
     errors = [float("inf")]
-    for right in (good / "reconstruction.h5", twin_of(good / "reconstruction.h5")):
+    for right in (good / "reconstruction.h5", twin_of(good / "reconstruction.h5", turned)):
         done = run(program, "compare", image / "reconstruction.h5", right)
         errors += [float(each) for each in re.findall(r"^nrmse_contrast\s+([0-9.e+-]+)", done.stdout, re.M)[:1]]
     return min(errors)
@@ -496,7 +498,7 @@ def image_table(asked, scans, folder):
                 continue
             altered = alter(scan, np.random.default_rng(1000 * number + place))
             code, verdict, text, image = image_of(asked.program, altered, folder, "image")
-            error = distance(asked.program, image, good[name])
+            error = distance(asked.program, image, good[name], turned="turned by 180" in fault)
             end = ("refused" if code == 1 else "right" if error <= 0.25 else "failed" if code == 4
                    else "warned" if re.search(cause, text) else verdict if verdict == "doubtful" else "silent")
             ends[end] = ends.get(end, 0) + 1
