@@ -18,6 +18,7 @@
 #include "ptyche/evaluate/image_error.h"
 #include "ptyche/physics/forward_model.h"
 #include "ptyche/simulate/simulate.h"
+#include "ptyche/solve/illumination.h"
 #include "ptyche/solve/solve.h"
 
 namespace ptyche {

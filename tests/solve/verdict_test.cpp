@@ -8,6 +8,7 @@
 #include "ptyche/evaluate/compare.h"
 #include "ptyche/simulate/simulate.h"
 #include "ptyche/solve/automatic.h"
+#include "ptyche/solve/illumination.h"
 #include "ptyche/solve/solve.h"
 
 namespace ptyche {
