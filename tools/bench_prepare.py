@@ -9,7 +9,7 @@ detector gaps drawn independently), and the real star where it is there, are alt
 Thresholds were chosen on `tune`, some changed after `second` and `third`; no constant was chosen by `report`;
 `few` is a fixed sixth of its scans, each fault on two of them. "Named" is the right cause among the findings or in the message of a refusal, "other" another finding above a note.
 `--only images`: `reconstruct` without options makes an image of each; beside that of the undamaged scan it is
-"right" (error at most 1.25 times that one's against it, .25 of the contrast), or the scan is "refused", or its cause is
+"right" (at most .25 of the contrast away from it, or from its twin, which patterns cannot tell from it), or the scan is "refused", or its cause is
 "warned" of, or the image is called "failed"; what is none of these is "silent" (an image called doubtful is counted apart).
 `--only unknown`: the scans of `bench_probes` (N up to 128), which hold no probe, with the faults that can be told without one,
 through `solve`, whose short solves tell what casts no shadow. Turned frames count where the result's positions are
@@ -451,13 +451,32 @@ def image_of(program, scan, folder, name):
     return done.returncode, verdict, done.stdout + done.stderr, out
 
 
-def distance(program, image, good):
-    """Error over contrast of an image against the one of the undamaged scan."""
+def twin_of(result, turned):
+    """What the same patterns give at positions that are flipped along both axes about their mean, conj O(-r); or what the
+    patterns turned by 180 degrees give at the same positions, conj O(r)."""
+    twin = result.with_name(f"twin-{turned}.h5")
+    if twin.exists():
+        return twin
+    shutil.copy(result, twin)
+    with h5py.File(twin, "r+") as file:
+        for name in ("object", "ptyche/coverage"):
+            file[name][()] = np.conj(file[name][()] if turned else file[name][()][::-1, ::-1])
+        for axis in () if turned else "yx":
+            mean = file[f"probe_position_{axis}_m"][()].mean()
+            file["object"].attrs[f"center_{axis}_m"] = 2 * mean - file["object"].attrs[f"center_{axis}_m"]
+            file[f"probe_position_{axis}_m"][()] = 2 * mean - file[f"probe_position_{axis}_m"][()]
+    return twin
+
+
+def distance(program, image, good, turned):
+    """Error over contrast of an image against the one of the undamaged scan, or against its twin."""
     if not (image / "reconstruction.h5").exists():
         return float("inf")
-    done = run(program, "compare", image / "reconstruction.h5", good / "reconstruction.h5")
-    found = re.search(r"^nrmse_contrast\s+([0-9.e+-]+)", done.stdout, re.M)
-    return float(found[1]) if found else float("inf")
+    errors = [float("inf")]
+    for right in (good / "reconstruction.h5", twin_of(good / "reconstruction.h5", turned)):
+        done = run(program, "compare", image / "reconstruction.h5", right)
+        errors += [float(each) for each in re.findall(r"^nrmse_contrast\s+([0-9.e+-]+)", done.stdout, re.M)[:1]]
+    return min(errors)
 
 
 def image_table(asked, scans, folder):
@@ -479,7 +498,7 @@ def image_table(asked, scans, folder):
                 continue
             altered = alter(scan, np.random.default_rng(1000 * number + place))
             code, verdict, text, image = image_of(asked.program, altered, folder, "image")
-            error = distance(asked.program, image, good[name])
+            error = distance(asked.program, image, good[name], turned="turned by 180" in fault)
             end = ("refused" if code == 1 else "right" if error <= 0.25 else "failed" if code == 4
                    else "warned" if re.search(cause, text) else verdict if verdict == "doubtful" else "silent")
             ends[end] = ends.get(end, 0) + 1

@@ -4,18 +4,22 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "ptyche/core/error.h"
 #include "ptyche/core/parallel.h"
 #include "ptyche/core/progress.h"
+#include "ptyche/evaluate/compare.h"
 #include "ptyche/evaluate/evaluate.h"
+#include "ptyche/solve/illumination.h"
 #include "ptyche/solve/solve.h"
 
 namespace ptyche {
 namespace {
 
 constexpr double kLongObjectStep = 0.1;
+constexpr double kStillWhereTied = 0.003;
 constexpr std::int64_t kNever = 1'000'000;  // passes between evaluations that nobody looks at
 // Pixels of all used patterns.
 constexpr std::int64_t kMostSideBySide = std::int64_t{1} << 22;
@@ -44,6 +48,23 @@ void score(KeptAttempt& done, const Scan& scan) {
 
 }  // namespace
 
+Choice choice_for_few(double share) {
+  const double slope = Choice{}.slope;
+  return {.slope = std::min(2 * slope, slope * std::pow(2 / share, 0.28)),
+          .fixed_probe = true,
+          .background = false,
+          .stiffness = 3,
+          .slow_phase = false};
+}
+
+Choice tied_choice(const Choice& best, const Reconstruction& image, double stiffness) {
+  Choice choice = best;
+  choice.stiffness = stiffness;
+  choice.still = kStillWhereTied;
+  choice.absorption = image.object.defined() ? absorption_of(image.object, lit_pixels(image)) : 0;
+  return choice;
+}
+
 bool Request::is_same_work(const Request& other) const {
   return what == other.what && choice == other.choice && origin == other.origin &&
          to_string(chain) == to_string(other.chain);
@@ -64,6 +85,7 @@ SolverOptions Attempts::options_for(const Scan& scan, const Request& request) co
   set_if_looked_at(options, "object-slope", choice.slope);
   set_if_looked_at(options, "amplitude-stiffness", choice.stiffness);
   set_if_looked_at(options, "object-edge", choice.edge);
+  set_if_looked_at(options, "absorption", choice.absorption);
   set_if_looked_at(options, "still", choice.still);
   set_if_looked_at(options, "slow-phase", choice.slow_phase ? 1 : 0);
   set_if_looked_at(options, "object-step", kLongObjectStep);
@@ -90,6 +112,7 @@ Attempts::Made Attempts::made(const Scan& scan, const Request& request) {
   } catch (const InvalidInput& error) {
     done.refused = error.what();
   }
+  done.absorption = request.choice.absorption;
   done.passes = static_cast<std::int64_t>(done.image.loss.size());
   done.seconds = made.seconds_before + watch.seconds();
   if (done.end != ChainEnd::interrupted) kept_.keep(request.number, done);
@@ -151,6 +174,7 @@ Candidate Attempts::take(const Scan& scan, const Request& request) {
                       .fits_intensities = done.fits_intensities,
                       .number = number,
                       .refused = done.refused};
+  candidate.choice.absorption = done.absorption;
   candidate.fit.deviance_per_photon = done.deviance;
   candidate.fit.deviance_per_photon_floor = done.deviance_floor;
   if (done.refused.empty())

@@ -21,13 +21,26 @@ struct Choice {
   std::int64_t modes = 1;
   PositionFreedom positions = PositionFreedom::none;
   bool fixed_probe = false, background = true;
-  double stiffness = 1, edge = 0;  ///< of the prior
+  double stiffness = 1, edge = 0, absorption = 0;  ///< of the prior
   double still = 0.02;
   bool holds_positions = false;  ///< as the image from which it begins has them
   bool slow_phase = true;        ///< corrected before L-BFGS begins
 
   bool operator==(const Choice&) const = default;
 };
+
+/// Where photons are few: the file's probe as it is, no background that stands in for what is not
+/// known, and a strength of the prior that follows from the light, for held-out patterns ask for
+/// too weak ones: .14 and .19 at 3000 and 1000 counts where 5000 are few, .2 at most.
+///   share  of the counts below which they are few, 0..1
+Choice choice_for_few(double share);
+
+/// Where one side of the detector is hidden. Of a wave of the sample that only hidden pixels would
+/// show, the opposite wave tells how strong it is if the amplitude goes with the phase or hardly
+/// changes: the same in a prior whose amplitude is stiff against all else. How it goes with the
+/// phase, the image shows in its waves that are seen from both sides; 0 where its object is not
+/// there any more.
+Choice tied_choice(const Choice& best, const Reconstruction& image, double stiffness);
 
 /// A chain that is to be tried. In one run, its image follows from what, choice, chain and origin.
 struct Request {

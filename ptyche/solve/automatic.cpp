@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
+#include <iterator>
 #include <utility>
 
 #include "ptyche/core/error.h"
@@ -56,19 +56,9 @@ constexpr double kStillInMuchLight = 0.003;
 // photons: error .107 after 60, .057 after 100), in a large one no more than these patterns cost.
 constexpr std::int64_t kMostPolish = 100, kLeastPolish = 30, kPolishPatterns = 20'000;
 constexpr Margin kAnything{};
+// Where a side of the detector is hidden: the amplitude's stiffness, factors of it and the slope.
+constexpr double kTied = 10, kMoreTied = 3, kWeaker = 3;
 constexpr int kMostLooks = 4;
-
-/// Where photons are few: the file's probe as it is, no background that stands in for what is not
-/// known, and a strength of the prior that follows from the light, for held-out patterns ask for
-/// too weak ones: .14 and .19 at 3000 and 1000 counts where 5000 are few, .2 at most.
-///   share  of the counts below which they are few, 0..1
-Choice choice_for_few(double share) {
-  return {.slope = std::min(2 * kSlope, kSlope * std::pow(2 / share, 0.28)),
-          .fixed_probe = true,
-          .background = false,
-          .stiffness = 3,
-          .slow_phase = false};
-}
 
 /// What is tried, for each a number of its own.
 enum class Place : std::int64_t {
@@ -89,6 +79,10 @@ enum class Place : std::int64_t {
   polish,
   few_background,
   few_free,
+  tied,
+  tied_weaker,
+  tied_more,
+  tied_most,
   all,
   count
 };
@@ -146,10 +140,11 @@ class Automatic {
     const double share =
         counts / few_photons(start_state(problem, start_).probe, scan_.probe_given());
     const bool dim = prior_matters(problem, counts);
-    detail(
-        "{:.3g} counts a pattern: {}", counts,
-        share < 1 ? "few, so the probe is held at first" : "enough to find probe and background");
+    detail("{:.3g} counts a pattern: {}", counts,
+           share < 1 ? "few: the probe is held at first" : "enough to find probe and background");
     std::vector<Trial> trials = share < 1 ? with_few_photons(share) : with_more_photons(dim);
+    if (one_sided_light(scan_) > kOneSidedLight)
+      std::ranges::move(tied_trials(), std::back_inserter(trials));
     if (!dim) trials.push_back({[this] { return polish(); }, kAnything});
     try_each(trials);
     best_.choice.holds_positions = false;
@@ -178,8 +173,8 @@ class Automatic {
   /// Whether strengths of the prior are worth a trial.
   static bool prior_matters(const SolverProblem& problem, double counts) {
     const SolverState state = start_state(problem, {});
-    const double light =
-        mean_light(problem, state) * counts / std::max(probe_power(state.probe), 1e-30);
+    const double power = std::max(probe_power(state.probe), 1e-30);
+    const double light = mean_light(problem, state) * counts / power;
     return smoothness_curvature(kSlope) > kPriorMatters * 2 * light;
   }
 
@@ -319,6 +314,7 @@ class Automatic {
   std::vector<Trial> with_few_photons(double share) {
     const Choice held = choice_for_few(share);
     keep_made(scan_, from_start(Place::first, "probe held", held, {{"lbfgs", kMostPasses}}));
+    base_ = best_.choice;
     const auto background = [this, held]() -> std::optional<Request> {
       Choice choice = held;
       choice.background = true;
@@ -434,6 +430,31 @@ class Automatic {
     return better;
   }
 
+  /// Where one side of the detector is hidden.
+  Request tied(Place place, double slope, double edge, double stiffness) const {
+    Choice choice = tied_choice(best_.choice, best_.image, stiffness);
+    choice.slope = slope;
+    choice.edge = edge;
+    return from_best(place, fmt::format("amplitude tied to the phase, {:g} times", stiffness),
+                     choice, {{"lbfgs", polishing_passes()}});
+  }
+
+  std::optional<Request> tied_more(Place place, double than) const {
+    const Choice& best = best_.choice;
+    if (best.stiffness < than) return std::nullopt;
+    return tied(place, best.slope, best.edge, kMoreTied * than);
+  }
+
+  /// By the prior as it is, and by a weaker one without edges.
+  std::vector<Trial> tied_trials() {
+    return {
+        {[this] { return tied(Place::tied, best_.choice.slope, best_.choice.edge, kTied); },
+         kOfPrior},
+        {[this] { return tied(Place::tied_weaker, kWeaker * base_.slope, 0, kTied); }, kOfPrior},
+        {[this] { return tied_more(Place::tied_more, kTied); }},
+        {[this] { return tied_more(Place::tied_most, kMoreTied * kTied); }}};
+  }
+
   /// For samples with sharp borders: the changes that noise makes are smoothed more, theirs less.
   std::optional<Request> edges() const {
     if (has_faults()) return std::nullopt;
@@ -517,9 +538,12 @@ class Automatic {
     Choice last = best_.choice;
     last.still = kStillInMuchLight;
     last.holds_positions = true;
+    return from_best(Place::polish, "polish", last, {{"lbfgs", polishing_passes()}});
+  }
+
+  std::int64_t polishing_passes() const {
     const std::int64_t used = scan_.frames_with(FrameUse::used).size(0);
-    const std::int64_t passes = std::clamp(kPolishPatterns / used, kLeastPolish, kMostPolish);
-    return from_best(Place::polish, "polish", last, {{"lbfgs", passes}});
+    return std::clamp(kPolishPatterns / used, kLeastPolish, kMostPolish);
   }
 
   /// The patterns that were set apart for the trials join for the last passes.

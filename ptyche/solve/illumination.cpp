@@ -140,6 +140,13 @@ double image_movement(const SolverProblem& problem, const SolverState& state,
   return contrast > 0 ? moved / contrast : 0;
 }
 
+double one_sided_light(const Scan& scan) {
+  const at::Tensor opposite = at::roll(scan.mask().flip({0, 1}), {1, 1}, {0, 1});
+  const at::Tensor light = mean_pattern(scan, scan.frames_with(FrameUse::used)) * scan.mask();
+  const double all = light.sum().item<double>();
+  return all > 0 ? (light * opposite.logical_not()).sum().item<double>() / all : 0;
+}
+
 double mean_light(const SolverProblem& problem, const SolverState& state) {
   const at::Tensor light = light_on_object(problem, state);
   return light.masked_select(lit_pixels(light, kLitToJudge)).mean().item<double>();
@@ -160,6 +167,41 @@ double add_amplitude_smoothness(const at::Tensor& object, double weight, at::Ten
     value += change.square().sum(at::kDouble).item<double>();
   }
   gradient.add_(object * (slope / amplitude.clamp_min(1e-6)), 2 * weight);
+  return weight * value;
+}
+
+/// Changes of the object from pixel to pixel along an axis.
+struct Changes {
+  at::Tensor amplitude, phase, mean;  ///< the last one the mean of the two amplitudes
+};
+
+Changes changes_along(const at::Tensor& object, const at::Tensor& amplitude, std::int64_t axis) {
+  const std::int64_t length = object.size(axis) - 1;
+  const at::Tensor turn = object.narrow(axis, 1, length) * object.narrow(axis, 0, length).conj();
+  return {amplitude.diff(1, axis), at::angle(turn),
+          0.5 * (amplitude.narrow(axis, 0, length) + amplitude.narrow(axis, 1, length))};
+}
+
+/// weight sum a(x)^2 over rows and columns, a as in the header; its gradient is added.
+double add_absorption(const at::Tensor& object, double weight, double absorption,
+                      at::Tensor& gradient) {
+  const at::Tensor amplitude = object.abs().clamp_min(1e-6);
+  at::Tensor by_amplitude = at::zeros_like(amplitude), by_phase = at::zeros_like(amplitude);
+  double value = 0;
+  for (const std::int64_t axis : {0, 1}) {
+    const Changes change = changes_along(object, amplitude, axis);
+    const at::Tensor across = change.amplitude - absorption * change.mean * change.phase;
+    const at::Tensor by_mean = across * change.phase * (0.5 * absorption);
+    const at::Tensor along = across * change.mean * absorption;
+    const std::int64_t length = across.size(axis);
+    by_amplitude.narrow(axis, 1, length).add_(across - by_mean);
+    by_amplitude.narrow(axis, 0, length).sub_(across + by_mean);
+    by_phase.narrow(axis, 1, length).sub_(along);
+    by_phase.narrow(axis, 0, length).add_(along);
+    value += across.square().sum(at::kDouble).item<double>();
+  }
+  const at::Tensor direction = at::complex(by_amplitude / amplitude, by_phase / amplitude.square());
+  gradient.add_(object * direction, 2 * weight);
   return weight * value;
 }
 
@@ -219,7 +261,23 @@ double add_smoothness(const at::Tensor& object, const SmoothnessPrior& prior, do
   const double value = prior.edge > 0 ? add_edges(object, weight, prior.edge, gradient)
                                       : add_squares(object, weight, gradient);
   if (prior.stiffness == 1) return value;
-  return value + add_amplitude_smoothness(object, weight * (prior.stiffness - 1), gradient);
+  const double more = weight * (prior.stiffness - 1);
+  return value + (prior.absorption == 0 ? add_amplitude_smoothness(object, more, gradient)
+                                        : add_absorption(object, more, prior.absorption, gradient));
+}
+
+double absorption_of(const at::Tensor& object, const at::Tensor& lit) {
+  const at::Tensor amplitude = object.abs();
+  double both = 0, phases = 0;
+  for (const std::int64_t axis : {0, 1}) {
+    const Changes change = changes_along(object, amplitude, axis);
+    const std::int64_t length = object.size(axis) - 1;
+    const at::Tensor phase =
+        change.mean * change.phase * lit.narrow(axis, 0, length) * lit.narrow(axis, 1, length);
+    both += (phase * change.amplitude).sum(at::kDouble).item<double>();
+    phases += phase.square().sum(at::kDouble).item<double>();
+  }
+  return phases > 0 ? both / phases : 0;
 }
 
 double smoothness_curvature(double slope) { return 4 / (slope * slope); }

@@ -27,6 +27,13 @@ at::Tensor light_on_object(const SolverProblem& problem, const SolverState& stat
 /// Photons that fall on an object pixel in the whole scan, mean over the lit ones.
 double mean_light(const SolverProblem& problem, const SolverState& state);
 
+/// Of the used patterns' counted light, the share in pixels whose opposite about the zero frequency
+/// the mask hides. Where that is much, waves of the object are not seen whose light falls on the
+/// hidden side alone: no start and no redrawn pattern shows what of them is missing.
+double one_sided_light(const Scan& scan);
+/// What is much. Half the detector dead: 1.0 | symmetric masks: 0.
+inline constexpr double kOneSidedLight = 0.3;
+
 /// How far `object` is from `before`, two canvases of one shape, over its contrast: root mean
 /// square of the difference, weighed by the light on each pixel, after `before` has got the factor
 /// that fits best, over that of the deviation from the mean. 0 for a flat object. Long waves of the
@@ -39,10 +46,16 @@ struct SmoothnessPrior {
   double slope = 0.1;    ///< root mean square of them, > 0
   double stiffness = 1;  ///< of the amplitude over that of the phase, >= 0
   double edge = 0;       ///< changes above it are edges and cost less; 0 = none are
+  /// Change of ln |O| that goes with one of the phase by 1 rad: the amplitude is stiff against what
+  /// differs from it. Of a sample of one material it is beta / delta (whose sign is that of the
+  /// phases); 0 = they have nothing in common.
+  double absorption = 0;
 };
 
 /// Negative logarithm of the prior. Without edges it is Gaussian, over rows and columns
-///   sum [ |O(x) - O(x + 1)|^2 + (stiffness - 1) (|O(x)| - |O(x + 1)|)^2 ] / (2 slope^2);
+///   sum [ |O(x) - O(x + 1)|^2 + (stiffness - 1) a(x)^2 ] / (2 slope^2),
+///   a(x) = |O(x + 1)| - |O(x)| - absorption A(x) (arg O(x + 1) - arg O(x)),
+/// A(x) the mean of the two amplitudes and the phase's change taken from -pi to pi;
 /// with them, with q the sum of a pixel's two |O(x) - O(x + 1)|^2, their part of it is
 ///   sum (edge / slope)^2 [ sqrt(1 + q / edge^2) - 1 ],
 /// total variation that is smoothed near 0 (the hypersurface potential of Charbonnier et al. 1997,
@@ -52,6 +65,11 @@ struct SmoothnessPrior {
 /// Returns the value times `share`.
 double add_smoothness(const at::Tensor& object, const SmoothnessPrior& prior, double share,
                       at::Tensor& gradient);
+
+/// The absorption that an object (rows, cols) complex64 shows where it is lit, (rows, cols) bool:
+/// of its changes from pixel to pixel, those of the amplitude as a multiple of those of the phase,
+/// by least squares; 0 for an object without phases.
+double absorption_of(const at::Tensor& object, const at::Tensor& lit);
 
 /// The curvature of that prior by one pixel: 4 / slope^2, from its four neighbours; less at edges.
 double smoothness_curvature(double slope);

@@ -23,7 +23,7 @@ constexpr const char* kRun = "automatic";
 constexpr const char* kAttempt = "attempt";
 constexpr double kUnknown = -1;  // instead of NaN, which no layout allows; intensities are above 0
 
-const DatasetLayout kNumbers{"attempt/numbers", at::kDouble, {7}};
+const DatasetLayout kNumbers{"attempt/numbers", at::kDouble, {8}};
 const DatasetLayout kLoss{"image/loss", at::kDouble, {kAnyLength}};
 const DatasetLayout kOrigin{"image/origin", at::kLong, {2}};
 
@@ -85,7 +85,7 @@ at::Tensor numbers_of(const KeptAttempt& attempt) {
   return at::tensor(
       {static_cast<double>(attempt.end == ChainEnd::diverged), static_cast<double>(attempt.passes),
        attempt.seconds, attempt.deviance, attempt.deviance_floor, attempt.misfit,
-       static_cast<double>(attempt.fits_intensities)},
+       static_cast<double>(attempt.fits_intensities), attempt.absorption},
       at::kDouble);
 }
 
@@ -102,6 +102,7 @@ KeptAttempt read_attempt(const Hdf5File& in, const Reconstruction& canvas) {
   attempt.deviance_floor = number[4];
   attempt.misfit = number[5];
   attempt.fits_intensities = whole_number(number[6], kNumbers.path + ": intensities", 0, 1) == 1;
+  attempt.absorption = number[7];
   if (in.has("image/object")) attempt.image = read_image(in, canvas);
   if (const at::Tensor loss = read_if_there(in, kLoss); loss.defined())
     attempt.image.loss = to_vector(loss);

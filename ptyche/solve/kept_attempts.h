@@ -34,6 +34,7 @@ struct KeptAttempt {
   double seconds = 0, deviance = 0, deviance_floor = 0;  ///< per photon of the held-out patterns
   double misfit = 0;              ///< deviance of the used patterns over that of photon noise
   bool fits_intensities = false;  ///< whether the image has one for each pattern
+  double absorption = 0;          ///< of its prior: of the image from which it began
   Reconstruction image = {};      ///< its loss alone: another attempt has been better since
 };
 

@@ -132,6 +132,12 @@ std::vector<Field> fields(LbfgsOptions& o, const SolverOptions& common) {
          .help = "weight of the prior on the amplitude over its weight on the phase; 3 where "
                  "photons are few",
          .range = {0, 1e3}},
+        {.name = "absorption",
+         .target = &o.prior.absorption,
+         .unit = "1/rad",
+         .help = "change of the amplitude's logarithm that goes with one of the phase by 1 rad, "
+                 "against which the amplitude is stiff: beta / delta of a sample of one material",
+         .range = {-10, 10}},
         plateau_field(o.plateau, /*skips_passes=*/false),
         {.name = "still",
          .target = &o.still,

@@ -18,6 +18,7 @@
 #include "ptyche/evaluate/image_error.h"
 #include "ptyche/physics/forward_model.h"
 #include "ptyche/simulate/simulate.h"
+#include "ptyche/solve/illumination.h"
 #include "ptyche/solve/solve.h"
 
 namespace ptyche {
@@ -45,12 +46,8 @@ constexpr double kMostFitted = -0.25;
 constexpr double kToldGood = 0.92, kToldFailed = 0.8;
 constexpr double kTold = 0.1;  // itself: errors up to .5 .32 .. | noise, shuffles -.14 .. .06
 
-// Half the detector dead: 1.0 (errors .18 .. .50 where .22 .. .32 is expected) | symmetric masks:
-// 0.
-constexpr double kOneSided = 0.3;
-
 constexpr std::int64_t kMostPatterns = 128, kLeastPatterns = 64, kUsualSize = 64;
-constexpr std::int64_t kOtherPasses = 10, kPasses = 60, kFirstPasses = 5;
+constexpr std::int64_t kOtherPasses = 10, kPasses = 60, kFirstPasses = 5, kUsualPasses = 20;
 constexpr double kStill = 0.01;
 constexpr double kSlope = 0.1;  // of the prior, where the image's own chain has none to take
 constexpr std::int64_t kSmallestSide = 32;
@@ -129,18 +126,22 @@ const ChainLink* lbfgs_of(const Chain& chain) {
   return found == chain.rend() ? nullptr : &*found;
 }
 
-/// The chain with the image's own prior.
-SolverOptions options_of(const SolverOptions& image, Chain chain, std::int64_t size) {
+/// The chain with the image's own prior. One that ties the amplitude to the phase, as where one
+/// side of the detector is hidden, leads an image astray that has hardly begun: the usual one comes
+/// before it.
+SolverOptions options_of(const SolverOptions& image, Chain chain, const Scan& scan) {
   SolverOptions options = image;
   const ChainLink* own = lbfgs_of(image.chain);
   if (own != nullptr)
     for (ChainLink& link : chain)
       if (link.solver == "lbfgs") link.options = own->options;
+  if (own != nullptr && one_sided_light(scan) > kOneSidedLight)
+    chain.insert(chain.end() - 1, ChainLink{"lbfgs", kUsualPasses});
   options.chain = std::move(chain);
   options.every = kNever;
   if (own == nullptr) set_if_looked_at(options, "object-slope", kSlope);
   set_if_looked_at(options, "still", kStill);
-  take_engine_for(size, options);
+  take_engine_for(scan.pattern_size(), options);
   return options;
 }
 
@@ -153,7 +154,7 @@ Reconstruction solved(const Scan& scan, const SolverOptions& options) {
 /// As the automatic chain begins.
 Reconstruction solved_alike(const Scan& scan, const SolverOptions& of_image) {
   const auto with = [&](const Chain& chain) {
-    return solved(scan, options_of(of_image, chain, scan.pattern_size()));
+    return solved(scan, options_of(of_image, chain, scan));
   };
   if (of_image.fixed_probe) return with({{"lbfgs", kPasses}});
   try {
@@ -165,7 +166,7 @@ Reconstruction solved_alike(const Scan& scan, const SolverOptions& of_image) {
 
 Reconstruction solved_from_another_start(const Scan& scan, const SolverOptions& of_image) {
   const auto with = [&](const Chain& chain) {
-    return solved(scan, options_of(of_image, chain, scan.pattern_size()));
+    return solved(scan, options_of(of_image, chain, scan));
   };
   try {
     return with({{"dm", kOtherPasses}, {"lbfgs", kPasses}});
@@ -387,7 +388,7 @@ std::string error_reason(const VerdictEvidence& evidence) {
 /// Why the image may be wrong however well it describes the patterns; empty = nothing known.
 std::string doubts(const Scan& scan, const JudgeOptions& options) {
   const double share = one_sided_light(scan);
-  if (share < kOneSided) return options.doubt;
+  if (share < kOneSidedLight) return options.doubt;
   const std::string hidden = fmt::format(
       "{:.0f} % of the light lies opposite to pixels that are hidden or dead: waves of the sample "
       "that only these would show are missing, and no test here can see it",
@@ -400,13 +401,6 @@ std::string doubts(const Scan& scan, const JudgeOptions& options) {
 JudgeOptions judge_options(const AutomaticResult& result) {
   return {
       .solver = result.options, .set_apart = result.set_apart, .before_them = result.before_them};
-}
-
-double one_sided_light(const Scan& scan) {
-  const at::Tensor opposite = at::roll(scan.mask().flip({0, 1}), {1, 1}, {0, 1});
-  const at::Tensor light = mean_pattern(scan, scan.frames_with(FrameUse::used)) * scan.mask();
-  const double all = light.sum().item<double>();
-  return all > 0 ? (light * opposite.logical_not()).sum().item<double>() / all : 0;
 }
 
 std::int64_t judged_patterns(std::int64_t pattern_size) {

@@ -54,11 +54,6 @@ double expected_error(const VerdictEvidence& evidence);
 /// Word, range and reasons of the evidence; with a doubt at best doubtful.
 Verdict verdict_of(const VerdictEvidence& evidence, const std::string& doubt = {});
 
-/// Of the used patterns' counted light, the share in pixels whose opposite about the zero frequency
-/// the mask hides. Where that is much, waves of the object are not seen whose light falls on the
-/// hidden side alone: no start and no redrawn pattern shows what of them is missing.
-double one_sided_light(const Scan& scan);
-
 /// The patterns that `image` foretells for `frames` (k) int64 of `scan`, scaled to the measured
 /// total and drawn anew with photon noise: (k, N, N) counts as a Scan holds them.
 at::Tensor redrawn(const Scan& scan, const Reconstruction& image, const at::Tensor& frames);

@@ -323,6 +323,7 @@ class _Solve(Protocol):
     slow_momentum: momentum coefficient from pass to pass for slow variations of the phase, over more than the probe's width, which single steps hardly correct; 0 = none (ml: 0.8; lsqml, epie, rpie: 0.5) (0..0.99, default 'auto')
     object_edge: change of the object from pixel to pixel above which it counts as an edge, which the prior does not smooth; 0 = no edges (lbfgs: 0) (0..1e+06, |object|/px, default 'auto')
     amplitude_stiffness: weight of the prior on the amplitude over its weight on the phase; 3 where photons are few (lbfgs: 1) (0..1000, default 'auto')
+    absorption: change of the amplitude's logarithm that goes with one of the phase by 1 rad, against which the amplitude is stiff: beta / delta of a sample of one material (lbfgs: 0) (-10..10, 1/rad, default 'auto')
     still: least change of the image in five passes, over its contrast, below which the solver ends; 0 = never (lbfgs: 0) (0..1, contrast, default 'auto')
     slow_phase: corrections, before the first pass, of waves of the phase longer than the probe, by the tilt of each pattern's exit wave; kept where they lower the loss (lbfgs: 1) (0..100, corrections, default 'auto')
     momentum: momentum coefficient: share of the last update that is added to the next one (lsqml: 0.5; epie, rpie: 0) (0..0.99, default 'auto')
@@ -408,6 +409,7 @@ class _Solve(Protocol):
         slow_momentum: SupportsFloat | str | None = ...,
         object_edge: SupportsFloat | str | None = ...,
         amplitude_stiffness: SupportsFloat | str | None = ...,
+        absorption: SupportsFloat | str | None = ...,
         still: SupportsFloat | str | None = ...,
         slow_phase: SupportsFloat | str | None = ...,
         momentum: SupportsFloat | str | None = ...,
@@ -494,6 +496,7 @@ class _Solve(Protocol):
         slow_momentum: SupportsFloat | str | None = ...,
         object_edge: SupportsFloat | str | None = ...,
         amplitude_stiffness: SupportsFloat | str | None = ...,
+        absorption: SupportsFloat | str | None = ...,
         still: SupportsFloat | str | None = ...,
         slow_phase: SupportsFloat | str | None = ...,
         momentum: SupportsFloat | str | None = ...,

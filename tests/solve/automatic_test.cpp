@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "ptyche/data/probe.h"
+#include "ptyche/evaluate/compare.h"
 #include "ptyche/simulate/simulate.h"
 #include "ptyche/solve/illumination.h"
 #include "ptyche/solve/problem.h"
@@ -134,6 +135,44 @@ TEST(AutomaticSlow, TriesAndKeepsTheSameOnOneThreadAndSideBySideOnSeveral) {
     EXPECT_NEAR(beside.held_out_deviance, alone.held_out_deviance, 0.02 * alone.held_out_deviance)
         << alone.what;
   }
+}
+
+/// The scan with the upper half of its detector hidden.
+Scan with_half_hidden(const Scan& scan) {
+  ScanFields fields = scan.fields();
+  fields.mask = fields.mask.clone();
+  fields.mask.slice(0, 0, scan.pattern_size() / 2).fill_(false);
+  return Scan(fields);
+}
+
+double distance_from_truth(const Reconstruction& image, const Scan& scan) {
+  return truth_error(scan.truth(), image)->error.nrmse_contrast;
+}
+
+TEST(AutomaticSlow, WavesOfAPhaseThatHalfTheDetectorHidesComeFromThoseOpposite) {
+  const Scan whole = simulate({.object = "random-field",
+                               .pattern_size = 32,
+                               .frames = 100,
+                               .step_px = 3,
+                               .photons = 3e5,
+                               .amplitude_min = 1,
+                               .phase_range_rad = 3,
+                               .probe_diameter_px = 12});
+  const Scan half = with_half_hidden(whole);
+  const AutomaticResult result = solve_automatically(half, {});
+  const auto is_tied = [](const Attempt& each) {
+    return each.kept && each.what.starts_with("amplitude tied");
+  };
+  EXPECT_TRUE(std::ranges::any_of(result.attempts, is_tied));
+  const Reconstruction other = solve(half, {}, plain({{"rpie", 5}, {"lbfgs", 60}})).image;
+  EXPECT_LT(distance_from_truth(result.image, whole), 0.5 * distance_from_truth(other, whole));
+}
+
+TEST(Automatic, DoesNotTieTheAmplitudeWhereBothSidesAreSeen) {
+  const AutomaticResult result = solve_automatically(small_scan(), {});
+  EXPECT_TRUE(std::ranges::none_of(result.attempts, [](const Attempt& each) {
+    return each.what.starts_with("amplitude tied");
+  }));
 }
 
 TEST(Automatic, TriesNoMoreFreedomWhereHeldOutPatternsAreExplained) {

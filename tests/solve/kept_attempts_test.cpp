@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <filesystem>
 
@@ -116,6 +117,28 @@ TEST_F(KeptMisfitsTest, ThatAreMissingAreNotLookedForInAnImageThatIsGone) {
     if (entry.path().filename().string().starts_with("misfits")) fs::remove(entry.path());
   expect_refused([&] { run(folder_ / "whole", true); },
                  "whole: expected the image from which the search");
+}
+
+/// With half of the detector hidden, so that a prior follows from an image.
+class KeptHalfSlowTest : public KeptAttemptsTest {
+ protected:
+  KeptHalfSlowTest() : KeptAttemptsTest(with_half_hidden()) {}
+
+  static Scan with_half_hidden() {
+    ScanFields fields = small_scan(25).fields();
+    fields.mask = fields.mask.clone();
+    fields.mask.slice(0, 0, fields.mask.size(0) / 2).fill_(false);
+    return Scan(fields);
+  }
+};
+
+TEST_F(KeptHalfSlowTest, APriorThatFollowedFromAnImageIsTheSameWhenThatImageIsGone) {
+  const AutomaticResult whole = run(folder_ / "whole", false);
+  ASSERT_TRUE(std::ranges::any_of(whole.attempts, [](const Attempt& each) {
+    return each.kept && each.what.starts_with("amplitude tied");
+  }));
+  expect_equal(run(folder_ / "whole", true), whole);
+  expect_equal(stopped_and_resumed(folder_ / "pieces", 7), whole);
 }
 
 TEST_F(KeptAttemptsTest, AnAttemptThatIsMissingIsMadeAgain) {

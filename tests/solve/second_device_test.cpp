@@ -28,6 +28,8 @@ SolverOptions everything(const std::string& solver) {
   options.probe_support = 1.2;
   options.intensities = IntensityFreedom::on;
   set_where_known(options, "engine", "reference");
+  set_where_known(options, "amplitude-stiffness", "3");
+  set_where_known(options, "absorption", "0.4");
   return options;
 }
 

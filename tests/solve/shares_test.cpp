@@ -36,7 +36,7 @@ Scan in_parts(const Scan& scan, std::int64_t parts) {
   return Scan(std::move(fields));
 }
 
-double difference(const at::Tensor& a, const at::Tensor& b) {
+double largest_difference(const at::Tensor& a, const at::Tensor& b) {
   return ((a - b).abs().max() / b.abs().max().clamp_min(1e-30)).item<double>();
 }
 
@@ -82,11 +82,11 @@ TEST(Shares, GiveTheGradientOfOneProcessForEveryFreedom) {
       const SolverGradient one = gradient(whole, state, batch, {.engine = engine});
       const SolverGradient many = gradient(parts, state, batch, {.engine = engine});
       EXPECT_NEAR(many.loss / one.loss, 1, 1e-6);
-      EXPECT_LT(difference(many.object, one.object), 1e-5);
-      EXPECT_LT(difference(many.probe, one.probe), 1e-5);
-      EXPECT_LT(difference(many.background_root, one.background_root), 1e-5);
-      EXPECT_LT(difference(many.positions, one.positions), 1e-5);
-      EXPECT_LT(difference(many.intensities, one.intensities), 1e-5);
+      EXPECT_LT(largest_difference(many.object, one.object), 1e-5);
+      EXPECT_LT(largest_difference(many.probe, one.probe), 1e-5);
+      EXPECT_LT(largest_difference(many.background_root, one.background_root), 1e-5);
+      EXPECT_LT(largest_difference(many.positions, one.positions), 1e-5);
+      EXPECT_LT(largest_difference(many.intensities, one.intensities), 1e-5);
     }
 }
 
@@ -96,7 +96,7 @@ TEST(Shares, LeadSolversToTheImageOfOneProcess) {
     const SolverOptions options{.chain = chain_from(solver)};
     const Reconstruction one = solve(scan, {}, options).image;
     const Reconstruction many = solve(shared, {}, options).image;
-    EXPECT_LT(difference(many.object, one.object), 1e-4) << solver;
+    EXPECT_LT(largest_difference(many.object, one.object), 1e-4) << solver;
   }
 }
 

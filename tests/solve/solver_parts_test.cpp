@@ -153,10 +153,11 @@ TEST(Illumination, GatheringIsTheAdjointOfSpreading) {
   EXPECT_LT(difference.abs().item<float>(), 1e-3);
 }
 
-TEST(Smoothness, GradientIsThatOfItsValueWithStifferAmplitudeAndWithEdges) {
+TEST(Smoothness, GradientIsThatOfItsValueWithStifferAmplitudeTiedToThePhaseAndWithEdges) {
   const at::Tensor object = noise({6, 7}), along = noise({7, 6}).t().contiguous();
   for (const SmoothnessPrior& prior :
        {SmoothnessPrior{.slope = 0.5}, SmoothnessPrior{.slope = 0.5, .stiffness = 3},
+        SmoothnessPrior{.slope = 0.5, .stiffness = 3, .absorption = 0.7},
         SmoothnessPrior{.slope = 0.5, .edge = 0.4},
         SmoothnessPrior{.slope = 0.5, .stiffness = 3, .edge = 0.4}}) {
     at::Tensor gradient = at::zeros_like(object), ignored = at::zeros_like(object);
@@ -166,8 +167,35 @@ TEST(Smoothness, GradientIsThatOfItsValueWithStifferAmplitudeAndWithEdges) {
                         add_smoothness(object - step * along, prior, 0.3, ignored);
     const double slope =
         (at::view_as_real(gradient) * at::view_as_real(along)).sum().item<double>();
-    EXPECT_NEAR(rise / (2 * step) / slope, 1, 5e-3) << prior.stiffness << " " << prior.edge;
+    EXPECT_NEAR(rise / (2 * step) / slope, 1, 5e-3)
+        << prior.stiffness << " " << prior.edge << " " << prior.absorption;
   }
+}
+
+/// Of one material: its logarithm is (absorption + i) times a phase that changes slowly.
+at::Tensor of_one_material(double absorption, const at::Tensor& phase) {
+  return at::polar((absorption * phase).exp(), phase);
+}
+
+TEST(Smoothness, AbsorptionOfASampleOfOneMaterialIsItsRatioWhateverTheUnlitPixelsHold) {
+  const at::Tensor phase = 0.2 * at::rand({9, 12});
+  at::Tensor object = of_one_material(-0.3, phase), lit = at::ones({9, 12}, at::kBool);
+  EXPECT_NEAR(absorption_of(object, lit), -0.3, 1e-3);
+  object.narrow(1, 6, 6).copy_(of_one_material(2, phase.narrow(1, 6, 6)));
+  lit.narrow(1, 6, 6).fill_(false);
+  EXPECT_NEAR(absorption_of(object, lit), -0.3, 1e-3);
+  EXPECT_EQ(absorption_of(at::ones({4, 4}, at::kComplexFloat), lit.narrow(0, 0, 4).narrow(1, 0, 4)),
+            0);
+}
+
+TEST(Smoothness, AnAmplitudeThatGoesWithThePhaseCostsNoMoreThanASoftOne) {
+  const at::Tensor object = of_one_material(-0.3, 0.2 * at::rand({9, 12}));
+  at::Tensor ignored = at::zeros_like(object);
+  const auto cost = [&](double stiffness, double absorption) {
+    return add_smoothness(object, {.stiffness = stiffness, .absorption = absorption}, 1, ignored);
+  };
+  EXPECT_NEAR(cost(100, -0.3) / cost(1, 0), 1, 1e-2);
+  EXPECT_GT(cost(100, 0), 5 * cost(1, 0));
 }
 
 TEST(Smoothness, AnEdgeCostsItsHeightAndNotItsSquareAndNoiseAsMuchAsWithoutEdges) {

@@ -8,6 +8,7 @@
 #include "ptyche/evaluate/compare.h"
 #include "ptyche/simulate/simulate.h"
 #include "ptyche/solve/automatic.h"
+#include "ptyche/solve/illumination.h"
 #include "ptyche/solve/solve.h"
 
 namespace ptyche {
@@ -169,6 +170,17 @@ TEST(Verdict, FailsPatternsInAnotherOrder) {
       scan.with_positions(scan.positions().index_select(0, at::tensor(order, at::kLong))));
   EXPECT_EQ(verdict.word, VerdictWord::failed);
   EXPECT_FALSE(verdict.reasons.empty());
+}
+
+TEST(VerdictSlow, AnImageThatHalfTheDetectorHasMadeIsAtBestDoubtfulAndSaysWhy) {
+  ScanFields fields = sample_scan().fields();
+  fields.mask = fields.mask.clone();
+  fields.mask.slice(0, 0, fields.mask.size(0) / 2).fill_(false);
+  const Verdict verdict = verdict_on(Scan(fields));
+  EXPECT_NE(verdict.word, VerdictWord::good);
+  EXPECT_TRUE(std::ranges::any_of(verdict.reasons, [](const std::string& reason) {
+    return reason.find("opposite to pixels that are hidden") != std::string::npos;
+  }));
 }
 
 TEST(VerdictSlow, AddsTheDistanceFromAConvergedImage) {
