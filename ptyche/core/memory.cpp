@@ -97,6 +97,7 @@ constexpr std::int64_t kStale = 300;  // arrays asked for since one was freed
 constexpr auto kLongUnused = std::chrono::milliseconds(300);
 constexpr double kTooLarge = 1.25;  // a kept array serves requests down to its size over this
 constexpr double kLeftOver = 0.75;  // of what is left, the most that one array may take
+constexpr auto kWindow = std::chrono::seconds(1);
 constexpr auto kBetweenTrims = std::chrono::seconds(1);
 constexpr auto kBetweenLooks = std::chrono::milliseconds(5);
 
@@ -117,9 +118,12 @@ struct FreedArray {
 
 /// Those that are kept for the next of their size.
 struct Freed {
-  std::deque<FreedArray> arrays;    ///< the oldest first
-  double bytes = 0, most_used = 0;  ///< of them; of arrays in use, the most at once so far
-  std::int64_t count = 0;           ///< how many arrays have been asked for
+  std::deque<FreedArray> arrays;                      ///< the oldest first
+  double bytes = 0;                                   ///< of them
+  double most_used = 0;                               ///< of arrays in use at once, in this kWindow
+  double most_before = 0;                             ///< in the one before
+  std::chrono::steady_clock::time_point window = {};  ///< when this one began
+  std::int64_t count = 0;                             ///< how many arrays have been asked for
 };
 
 /// The one decision of a process about its memory: like LibTorch's allocator, which it feeds, it
@@ -151,14 +155,27 @@ bool is_stale(const FreedArray& array) {
          std::chrono::steady_clock::now() - array.since > kLongUnused;
 }
 
-/// Gives back, where the process would else have more than it ever had in use: what nobody has
+/// The most that was in use lately. The guards are held.
+double most_used_lately() {
+  Freed& freed = memory().freed;
+  const auto now = std::chrono::steady_clock::now();
+  if (now - freed.window > kWindow) {
+    freed.most_before = std::exchange(freed.most_used, 0.0);
+    freed.window = now;
+  }
+  freed.most_used = std::max<double>(freed.most_used, memory().used);
+  return std::max(freed.most_used, freed.most_before);
+}
+
+/// Gives back, where the process would else have more than it lately had in use: what nobody has
 /// asked for in a long time, and of the rest what is somewhat more. Besides the newest of what is
 /// too much at all: in a loop whose arrays do not all fit, some would else never be kept until
 /// their turn comes. The guards are held.
 void shrink_pool() {
-  auto& [pool, pooled, most_used, count] = memory().freed;
+  auto& pool = memory().freed.arrays;
+  const double& pooled = memory().freed.bytes;
   const double used = memory().used, most = std::min(kMostPool, kPoolShare * memory().limit);
-  most_used = std::max(most_used, used);
+  const double most_used = most_used_lately();
   while (
       !pool.empty() && used + pooled > most_used &&
       (is_stale(pool.front()) || (pooled > kAlwaysKept && used + pooled > kKeptShare * most_used)))
@@ -392,7 +409,7 @@ void use_memory(const MemoryOptions& options) {
   {
     const std::lock_guard lock(memory().guards);
     memory().scratch = options.scratch;
-    memory().freed.most_used = memory().used;
+    memory().freed.most_used = memory().freed.most_before = 0;
   }
   memory().limit = options.bytes > 0
                        ? options.bytes
