@@ -137,16 +137,13 @@ at::Tensor sine_window(std::int64_t rows, std::int64_t cols, double power) {
   return at::outer(along(rows), along(cols));
 }
 
-/// Products of neighbours down and to the right, mean free and faded out at the borders.
-std::array<at::Tensor, 2> edge_images(const at::Tensor& image) {
+/// Products of neighbours, mean free and faded out at the borders, complex64: they tell whole
+/// pixels.
+at::Tensor edge_image(const at::Tensor& image, std::int64_t down, std::int64_t right) {
   const std::int64_t rows = image.size(0) - 1, cols = image.size(1) - 1;
   const at::Tensor here = image.narrow(0, 0, rows).narrow(1, 0, cols).conj();
-  const at::Tensor window = sine_window(rows, cols, 0.5);
-  const auto edges = [&](std::int64_t down, std::int64_t right) {
-    const at::Tensor product = image.narrow(0, down, rows).narrow(1, right, cols) * here;
-    return (product - product.mean()) * window;
-  };
-  return {edges(1, 0), edges(0, 1)};
+  const at::Tensor product = image.narrow(0, down, rows).narrow(1, right, cols) * here;
+  return ((product - product.mean()) * sine_window(rows, cols, 0.5)).to(at::kComplexFloat);
 }
 
 }  // namespace
@@ -167,11 +164,10 @@ Window widened(const Window& window, std::int64_t rows, std::int64_t cols) {
 std::array<std::int64_t, 2> coarse_shift(const at::Tensor& part, const at::Tensor& image) {
   const std::array<std::int64_t, 2> size{part.size(0) + image.size(0),
                                          part.size(1) + image.size(1)};
-  const auto of_part = edge_images(part), of_image = edge_images(image);
-  at::Tensor agreement = at::zeros({size[0], size[1]}, at::kDouble);
-  for (const std::size_t k : {0, 1}) {
-    const at::Tensor product =
-        at::fft_fft2(of_part[k], size) * at::fft_fft2(of_image[k], size).conj();
+  at::Tensor agreement = at::zeros({size[0], size[1]}, at::kFloat);
+  for (const std::int64_t down : {1, 0}) {
+    at::Tensor product = at::fft_fft2(edge_image(part, down, 1 - down), size);
+    product.mul_(at::fft_fft2(edge_image(image, down, 1 - down), size).conj());
     agreement += at::fft_ifft2(product).abs().square();
   }
   std::array<std::int64_t, 2> shift = peak_of(agreement);
