@@ -91,8 +91,8 @@ constexpr double kMostKept = 64e6;                      // of freed memory, by t
 constexpr double kPoolShare = 1.0 / 16;  // of the limit, that freed arrays may keep for the next
 constexpr double kMostPool = 1e9;
 constexpr double kAlwaysKept = 16e6;  // so much of them may be kept until it is stale
-// Used and kept, of the most in use. Training: 1.125 the same time as no bound, 1 a twentieth more.
-constexpr double kKeptShare = 1.125;
+// Used and kept, of the most in use. Training: 1.06 the same time as no bound, 1 a twentieth more.
+constexpr double kKeptShare = 1.06;
 constexpr std::int64_t kStale = 300;  // arrays asked for since one was freed
 constexpr auto kLongUnused = std::chrono::milliseconds(300);
 constexpr double kTooLarge = 1.25;  // a kept array serves requests down to its size over this
