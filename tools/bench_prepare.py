@@ -9,13 +9,14 @@ detector gaps drawn independently), and the real star where it is there, are alt
 Thresholds were chosen on `tune`, some changed after `second` and `third`; no constant was chosen by `report`;
 `few` is a fixed sixth of its scans, each fault on two of them. "Named" is the right cause among the findings or in the message of a refusal, "other" another finding above a note.
 `--only images`: `reconstruct` without options makes an image of each; beside that of the undamaged scan it is
-"right" (at most .25 of the contrast away from it, or from its twin, which patterns cannot tell from it), or the scan is "refused", or its cause is
-"warned" of, or the image is called "failed"; what is none of these is "silent" (an image called doubtful is counted apart).
+"right" (at most .25 of the contrast away from it), or the scan is "refused", or its cause is "warned" of, or the image is
+called "failed"; what is none of these is "silent", of which the "twin" that patterns alone cannot tell from the right
+image is counted apart (as an image called doubtful is).
 `--only unknown`: the scans of `bench_probes` (N up to 128), which hold no probe, with the faults that can be told without one,
 through `solve`, whose short solves tell what casts no shadow. Turned frames count where the result's positions are
 the true ones or their twin, the others where the cause is named.
 Exits with 1 if more than one good scan in 60 gets an alarm, or a fault is named of fewer of the scans with a
-curved probe than the share that stands beside it, or an image of --only images is silent.
+curved probe than the share that stands beside it, or an image of --only images is silent or a twin.
 """
 import argparse
 import os
@@ -468,20 +469,18 @@ def twin_of(result, turned):
     return twin
 
 
-def distance(program, image, good, turned):
-    """Error over contrast of an image against the one of the undamaged scan, or against its twin."""
+def distance(program, image, good):
+    """Error over contrast of an image against another one."""
     if not (image / "reconstruction.h5").exists():
         return float("inf")
-    errors = [float("inf")]
-    for right in (good / "reconstruction.h5", twin_of(good / "reconstruction.h5", turned)):
-        done = run(program, "compare", image / "reconstruction.h5", right)
-        errors += [float(each) for each in re.findall(r"^nrmse_contrast\s+([0-9.e+-]+)", done.stdout, re.M)[:1]]
-    return min(errors)
+    done = run(program, "compare", image / "reconstruction.h5", good)
+    found = re.search(r"^nrmse_contrast\s+([0-9.e+-]+)", done.stdout, re.M)
+    return float(found[1]) if found else float("inf")
 
 
 def image_table(asked, scans, folder):
     silent = []
-    print(f"{'fault':30s} {'right':>6s} {'refused':>8s} {'warned':>7s} {'failed':>7s} {'doubtful':>9s} {'silent':>7s}", flush=True)
+    print(f"{'fault':30s} {'right':>6s} {'refused':>8s} {'warned':>7s} {'failed':>7s} {'doubtful':>9s} {'twin':>5s} {'silent':>7s}", flush=True)
     good = {}
     for name, scan in scans:
         code, verdict, text, good[name] = image_of(asked.program, scan, folder, f"good-{name}")
@@ -498,17 +497,20 @@ def image_table(asked, scans, folder):
                 continue
             altered = alter(scan, np.random.default_rng(1000 * number + place))
             code, verdict, text, image = image_of(asked.program, altered, folder, "image")
-            error = distance(asked.program, image, good[name], turned="turned by 180" in fault)
+            undamaged = good[name] / "reconstruction.h5"
+            error = distance(asked.program, image, undamaged)
             end = ("refused" if code == 1 else "right" if error <= 0.25 else "failed" if code == 4
                    else "warned" if re.search(cause, text) else verdict if verdict == "doubtful" else "silent")
+            if end == "silent" and distance(asked.program, image, twin_of(undamaged, "turned by 180" in fault)) <= 0.25:
+                end = "twin"
             ends[end] = ends.get(end, 0) + 1
-            if end in ("silent", "doubtful") or asked.say or code not in (0, 1, 4):
+            if end in ("silent", "twin", "doubtful") or asked.say or code not in (0, 1, 4):
                 print(f"  {fault}, {name}: {end}, error {error:.2f}, exit code {code}: "
                       f"{text.strip().splitlines()[0] if text.strip() else ''}", flush=True)
-            if end == "silent" or code not in (0, 1, 4):
+            if end in ("silent", "twin") or code not in (0, 1, 4):
                 silent.append((fault, name))
         print(f"{fault:30s} " + " ".join(f"{ends.get(end, 0):{width}d}" for end, width in
-              (("right", 6), ("refused", 8), ("warned", 7), ("failed", 7), ("doubtful", 9), ("silent", 7))), flush=True)
+              (("right", 6), ("refused", 8), ("warned", 7), ("failed", 7), ("doubtful", 9), ("twin", 5), ("silent", 7))), flush=True)
     return silent
 
 
