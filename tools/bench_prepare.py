@@ -279,10 +279,10 @@ def images(change):
     return lambda scan, rng: scan.copy(patterns=change(scan.patterns), mask=change(scan.mask))
 
 
-TWIN = r"both axes flipped, or the sign"
+TWIN = r"both axes flipped, or the sign|no pattern tells whether positions or patterns are turned by 180"
 FAULTS = [
     ("rows flipped", .6, r"positions: rows flipped", positions([[-1, 0], [0, 1]])),
-    ("columns flipped", .6, r"positions: columns flipped", positions([[1, 0], [0, -1]])),
+    ("columns flipped", .6, r"positions: columns flipped|positions: one axis flipped.*turned by 180", positions([[1, 0], [0, -1]])),
     ("both axes flipped", 0, TWIN, positions([[-1, 0], [0, -1]])),
     ("patterns turned by 180", 0, TWIN, images(turn180)),
     ("probe conjugated", 0, TWIN, lambda s, rng: s.copy(probe=np.conj(s.probe))),

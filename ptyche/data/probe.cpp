@@ -152,6 +152,13 @@ double probe_diameter_px(const at::Tensor& probe) {
   return 2 * radius[order[place].item<std::int64_t>()].item<double>();
 }
 
+double likeness_to_twin(const at::Tensor& probe) {
+  const at::Tensor far = at::fft_fft2(probe[0].to(at::kComplexDouble));
+  const double pixels = static_cast<double>(far.numel());
+  const double best = at::fft_ifft2(far.square()).abs().max().item<double>() * pixels;
+  return best / far.abs().square().sum().item<double>();
+}
+
 namespace {
 
 struct SortedPoints {

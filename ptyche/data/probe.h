@@ -61,6 +61,14 @@ inline constexpr double kLitToJudge = 0.1;    ///< scores, mean light under solv
 ///   probe  (modes, N, N) complex, with power
 double probe_diameter_px(const at::Tensor& probe);
 
+/// How like the first mode of a probe is to its twin, conj P(-r): |sum F^2| / sum |F|^2 of its far
+/// field F at the best shift, for the twin's is conj F. 1 in focus, whatever the aperture's shape;
+/// below .5 in curved or aberrated light. From kOwnTwin on no pattern tells an image O from its
+/// twin, conj O(-r) at positions turned by 180 degrees.
+///   probe  (modes, N, N) complex, with power
+double likeness_to_twin(const at::Tensor& probe);
+inline constexpr double kOwnTwin = 0.8;
+
 /// Median distance in pixels from a position to its nearest neighbour; of more than 2000 positions,
 /// 2000 that are spread evenly over the list are asked for theirs. 0 for fewer than two.
 ///   positions  (n, 2) float64

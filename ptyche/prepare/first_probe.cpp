@@ -221,8 +221,8 @@ FirstProbe with_better_positions(const Scan& scan, FirstProbe first,
 }
 
 /// Where the file's probe was put aside, or explained much only by a solve that was long enough to
-/// bend it, but fits positions of another scale.
-void doubt_scale(const Scan& scan, FirstProbe& first) {
+/// bend it, but fits positions of another scale or turned by 180 degrees.
+void doubt_positions(const Scan& scan, FirstProbe& first) {
   const std::vector<PositionTrial> trials = try_scales(scan, first.found->probe);
   say(trials);
   const std::optional<Finding> finding = scale_finding(trials);
@@ -266,7 +266,7 @@ FirstProbe searched(const Scan& scan, bool library, const KeepProbe& keep,
   say_known(*first.found);
   if (positions) first = with_better_positions(scan, std::move(first), *positions);
   const bool trusted = first.found->of_scan && !first.found->on_second_look;
-  if (positions && scan.probe_given() && !trusted && !first.turn) doubt_scale(scan, first);
+  if (positions && scan.probe_given() && !trusted && !first.turn) doubt_positions(scan, first);
   say(*first.found);
   first.seconds = watch.seconds();
   if (!keep.file.empty()) keep_probe(keep.file, scan, first);
@@ -330,6 +330,15 @@ void doubt_overlap(const Scan& scan, FirstProbe& first) {
   first.doubt = first.doubt.empty() ? why : first.doubt + "; " + why;
 }
 
+/// In focus nothing contradicts axes that are flipped.
+void tell_twin(const Scan& scan) {
+  if (likeness_to_twin(scan.probe()) > kOwnTwin)
+    note(
+        "probe: in focus, so that no pattern tells whether positions or patterns are turned by 180 "
+        "degrees; they are taken as they are, else the image would be turned by 180 degrees or "
+        "its phase reversed");
+}
+
 }  // namespace
 
 std::vector<Field> fields(ProbeChoice& choice) {
@@ -347,7 +356,9 @@ FirstProbe with_first_probe(const Scan& scan, const ProbeChoice& choice, const K
                             const std::optional<ExamineOptions>& positions) {
   require_used_optics(choice);
   FirstProbe first = chosen(scan, choice, keep, positions);
-  if (first.scan.probe_given() || first.found) doubt_overlap(scan, first);
+  if (!first.scan.probe_given() && !first.found) return first;
+  doubt_overlap(scan, first);
+  if (!scan.geometry().near_field && !first.turn) tell_twin(first.scan);
   return first;
 }
 

@@ -24,6 +24,9 @@ constexpr double kMuch = 0.4;     // explained by the file's probe at a scale th
 // Explained, and explained beyond all others: right orientations .18 .. .98 and .19 .. 1.2 (from
 // 2e3 photons on) | of shuffled patterns -.5 .. .11 and .03 .. .22, of too few photons .08 and .06.
 constexpr double kSomething = 0.15;
+// Between the explained of an orientation and of the same turned by 180 degrees: a probe in focus 0
+// .. .02 | curved light .1 and more.
+constexpr double kAlike = 0.05;
 
 TurnPositions scaled(double scale) { return {{{scale, 0}, {0, scale}}}; }
 
@@ -44,11 +47,12 @@ std::vector<PositionTrial> changes(bool probe_given) {
   return all;
 }
 
-std::string evidence(const PositionTrial& best, const PositionTrial& given) {
+std::string evidence(const std::string& what, const PositionTrial& best,
+                     const PositionTrial& given) {
   return fmt::format(
       "short solves say of the positions: {} (of what patterns that were held out hold beyond the "
       "mean one, {:.0f} % is explained so, {:.0f} % as they are given)",
-      best.what, 100 * best.fit.explained(), 100 * std::max(given.fit.explained(), 0.0));
+      what, 100 * best.fit.explained(), 100 * std::max(given.fit.explained(), 0.0));
 }
 
 double explained(const PositionTrial& trial) { return trial.fit.explained(); }
@@ -58,6 +62,28 @@ double scale_of(const PositionTrial& trial) {
   if (!trial.change) return 1;
   const auto& m = trial.change->matrix;
   return std::sqrt(std::abs(m[0][0] * m[1][1] - m[0][1] * m[1][0]));
+}
+
+bool is_twin(const PositionTrial& one, const PositionTrial& other) {
+  if (!one.change || !other.change) return false;
+  const auto &a = one.change->matrix, &b = other.change->matrix;
+  return a[0][0] == -b[0][0] && a[0][1] == -b[0][1] && a[1][0] == -b[1][0] && a[1][1] == -b[1][1];
+}
+
+/// The same turned by 180 degrees.
+PositionTrial twin_of(const PositionTrial& trial) {
+  const auto& m = trial.change->matrix;
+  return {trial.what + ", the other way round",
+          TurnPositions{{{-m[0][0], -m[0][1]}, {-m[1][0], -m[1][1]}}},
+          {}};
+}
+
+/// What the positions have suffered where it is known which of the twins it is.
+std::string name_of(const TurnPositions& turn) {
+  const auto& m = turn.matrix;
+  if (m[0][1] == 0) return m[0][0] < 0 ? "rows flipped" : "columns flipped";
+  if (m[0][1] == m[1][0]) return m[0][1] > 0 ? "axes swapped" : "axes swapped and both flipped";
+  return m[0][1] > 0 ? "turned by 90 degrees" : "turned by -90 degrees";
 }
 
 std::vector<PositionTrial> beside(double scale) {
@@ -85,14 +111,25 @@ std::vector<PositionTrial> solved(const Scan& part, std::vector<PositionTrial> a
   return good;
 }
 
+/// Whether the first probe tells one of the twins from the other: no pattern does.
+bool is_told(const std::vector<PositionTrial>& trials, const PositionTrial& best) {
+  return std::ranges::any_of(trials, [&](const PositionTrial& each) {
+    return is_twin(each, best) && explained(each) < explained(best) - kAlike;
+  });
+}
+
 }  // namespace
 
 std::vector<PositionTrial> try_positions(const Scan& scan) {
   const Scan part = middle_of(scan, kTrialPatterns);
   std::vector<PositionTrial> all = solved(part, changes(scan.probe_given()));
-  const PositionTrial& best = *std::ranges::max_element(all, {}, explained);
+  const PositionTrial best = *std::ranges::max_element(all, {}, explained);
+  std::vector<PositionTrial> more;
   if (const double scale = scale_of(best); scale != 1)
-    for (PositionTrial& each : solved(part, beside(scale))) all.push_back(std::move(each));
+    more = beside(scale);
+  else if (best.change && scan.probe_given())
+    more = {twin_of(best)};
+  for (PositionTrial& each : solved(part, std::move(more))) all.push_back(std::move(each));
   return all;
 }
 
@@ -110,22 +147,35 @@ std::optional<Finding> finding_of(const std::vector<PositionTrial>& trials,
                                   const ExamineOptions& options) {
   std::vector<PositionTrial> ranked = trials;
   std::ranges::stable_sort(ranked, std::greater<>(), explained);
-  const PositionTrial& best = ranked[0];
+  const PositionTrial best = ranked[0];
+  std::erase_if(ranked, [&](const PositionTrial& each) { return is_twin(each, best); });
   if (ranked.size() < 2 || !best.change || best.beside || !best.fit.tells() ||
       best.fit.explained() < kSomething ||
       best.fit.explained() < ranked[1].fit.explained() + kClearlyMore)
     return std::nullopt;
   Diagnosis diagnosis;
-  diagnosis.mend("positions: " + best.what, evidence(best, trials[0]), *best.change, options,
-                 {"flip-x", "flip-y", "swap-xy"});
-  return diagnosis.findings[0];
+  const auto mend = [&](const PositionTrial& trial, const std::string& what,
+                        const std::string& more) {
+    diagnosis.mend("positions: " + what, evidence(what, trial, trials[0]) + more, *trial.change,
+                   options, {"flip-x", "flip-y", "swap-xy"});
+    return diagnosis.findings[0];
+  };
+  if (scale_of(best) != 1) return mend(best, best.what, "");
+  if (is_told(trials, best)) return mend(best, name_of(*best.change), "");
+  const PositionTrial& plain = *std::ranges::find_if(trials, [&](const PositionTrial& each) {
+    return is_twin(each, best) || each.what == best.what;
+  });
+  return mend(plain, plain.what,
+              "; the same turned by 180 degrees explains as much, and then the image is turned by "
+              "180 degrees and its phase reversed");
 }
 
 std::vector<PositionTrial> try_scales(const Scan& scan, const at::Tensor& found) {
   const CatchInterrupts catching;
   const Scan part = middle_of(scan, kTrialPatterns);
   std::vector<PositionTrial> all{{"as given, by the probe that was found", std::nullopt, {}},
-                                 {"as given", std::nullopt, {}}};
+                                 {"as given", std::nullopt, {}},
+                                 {"both axes flipped", scaled(-1), {}}};
   for (const double scale : kScales) all.push_back(at_scale(scale));
   const bool own = at::equal(found, scan.probe());  // then the first two are one
   side_by_side(static_cast<std::int64_t>(all.size()), [&](std::int64_t i) {
@@ -149,13 +199,19 @@ std::optional<Finding> scale_finding(const std::vector<PositionTrial>& trials) {
   const bool fits_far_better = 1 - other < kFarLess * (1 - std::max(found, given));
   if (!trials[0].fit.tells() || other < kMuch || !(fits_only_there || fits_far_better))
     return std::nullopt;
+  const bool is_twin = scale_of(*best) == 1;
   return Finding{
-      Level::warn, "positions: scale, or the defocus",
+      Level::warn,
+      is_twin ? "positions: both axes flipped, or the sign of the defocus"
+              : "positions: scale, or the defocus",
       fmt::format(
           "the file's probe explains {:.0f} % with the positions as given and {:.0f} % as if "
           "they were {}; another probe that was found explains {:.0f} % with them as given: "
-          "if the file's is right, the image is as much too large or too small",
-          100 * std::max(given, 0.0), 100 * other, best->what, 100 * found)};
+          "if the file's is right, {}",
+          100 * std::max(given, 0.0), 100 * other, best->what, 100 * found,
+          is_twin ? "the image is turned by 180 degrees and its phase reversed, or the patterns "
+                    "are turned by 180 degrees and its phase is reversed"
+                  : "the image is as much too large or too small")};
 }
 
 Scan turned_like(const Scan& scan, const at::Tensor& positions) {

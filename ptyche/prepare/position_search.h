@@ -25,7 +25,9 @@ struct PositionTrial {
 /// probe is the file's, half and twice as far apart. Where one of these scales explains most, so
 /// are those 1.4 times smaller and larger: patterns that are hardly more than shifts by the slope
 /// of a smooth phase are explained at every scale, best where they overlap most. Both axes flipped
-/// is not tried: it is the twin image, which explains as much. Trials that diverge are left out.
+/// is not tried: it is the twin image, which explains as much. Where an orientation explains most,
+/// so is the same turned by 180 degrees, beside a probe of the file: one with curved light tells
+/// the two apart, one in focus does not. Trials that diverge are left out.
 /// The same on any number of threads. Throws Interrupted after Ctrl-C.
 std::vector<PositionTrial> try_positions(const Scan& scan);
 
@@ -38,23 +40,26 @@ inline constexpr double kClearlyMore = 0.15;
 /// probe; takes as long as three searches. Throws Interrupted after Ctrl-C.
 std::vector<PositionTrial> search_at_positions(const Scan& scan, const HeldOutFit& given);
 
-/// "positions: one axis flipped", "axes swapped" ..., with a remedy unless the user gave an option
-/// that says how the axes lie, where one trial explains clearly more than the positions as given
-/// and than all others; nothing where none does or there are too few photons to tell.
+/// "positions: rows flipped", "columns flipped", "axes swapped" ..., with a remedy unless the user
+/// gave an option that says how the axes lie, where one trial explains clearly more than the
+/// positions as given and than all others but its twin; nothing where none does or there are too
+/// few photons to tell. Where the twin explains as much, or was not tried, it is "one axis flipped"
+/// ..., and the text says that the image may be the other one.
 std::optional<Finding> finding_of(const std::vector<PositionTrial>& trials,
                                   const ExamineOptions& options);
 
 /// Beside a probe of the file that a search put aside for another one: what the found probe
 /// explains with the positions as given (first), what the file's does (second), and the file's with
-/// them 1.3 and 1.5 times closer and farther. Throws Interrupted after Ctrl-C.
+/// both axes flipped and with them 1.3 and 1.5 times closer and farther. Throws Interrupted after
+/// Ctrl-C.
 ///   found  (modes, N, N) complex
 std::vector<PositionTrial> try_scales(const Scan& scan, const at::Tensor& found);
 
 /// "positions: scale, or the defocus", a warning, where the file's probe explains much at another
 /// scale, clearly more than with the positions as given and about as much as the found one, or
-/// leaves half of what either leaves with the positions as given: a beam
-/// of another curvature stands for positions of another scale, and the image is magnified with
-/// them.
+/// leaves half of what either leaves with the positions as given: a beam of another curvature
+/// stands for positions of another scale, and the image is magnified with them. "positions: both
+/// axes flipped, or the sign of the defocus" where that is so of the twin.
 std::optional<Finding> scale_finding(const std::vector<PositionTrial>& trials);
 
 /// The scan with its positions changed as they were for an image of this very scan: in that one of

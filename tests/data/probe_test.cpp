@@ -31,6 +31,20 @@ TEST(ProbeForSize, ALargerDetectorAndBackIsTheSameProbeWithTheSameLight) {
   EXPECT_TRUE(at::allclose(probe_for_size(larger, 16), probe, 1e-4, 1e-5));
 }
 
+TEST(LikenessToTwin, IsOneInFocusWhateverTheApertureAndSmallInCurvedLight) {
+  const at::Tensor row = at::arange(-16, 16, at::kDouble).view({32, 1});
+  const at::Tensor col = at::arange(-16, 16, at::kDouble).view({1, 32});
+  const at::Tensor aperture = at::logical_and(row.square() + col.square() < 100, row > col - 4);
+  const at::Tensor bend = 0.08 * (row.square() + col.square());
+  const auto probe_of = [&](const at::Tensor& phase) {
+    const at::Tensor far = at::polar(aperture.to(at::kDouble), phase);
+    return at::fft_fftshift(at::fft_ifft2(at::fft_ifftshift(far))).unsqueeze(0);
+  };
+  EXPECT_NEAR(likeness_to_twin(probe_of(at::zeros_like(bend))), 1, 1e-9);
+  EXPECT_NEAR(likeness_to_twin(probe_of(0.3 * row + 0.2 * col)), 1, 0.02) << "not in the middle";
+  EXPECT_LT(likeness_to_twin(probe_of(bend)), 0.5);
+}
+
 TEST(CalibrateProbe, MatchesTheMeanCountsInTheCountedPixels) {
   at::Tensor mask = at::ones({4, 4}, at::kBool);
   mask[2][2] = false;

@@ -94,10 +94,41 @@ TEST(PositionSearch, TakesAScaleOnlyWhereItStandsOutAmongThoseBesideIt) {
   EXPECT_TRUE(finding_of({trial(.05), other, smaller}, {}));
 }
 
+/// A probe in focus explains as much with both axes flipped besides; curved light does not.
+TEST(PositionSearch, SaysWhichAxisIsFlippedOnlyWhereTheProbeTells) {
+  PositionTrial rows = trial(.72), columns = trial(.71);
+  rows.what = "one axis flipped";
+  rows.change = TurnPositions{{{-1, 0}, {0, 1}}};
+  columns.what = "the other one";
+  columns.change = TurnPositions{{{1, 0}, {0, -1}}};
+  const auto alike = finding_of({trial(.05), rows, columns}, {});
+  ASSERT_TRUE(alike);
+  EXPECT_EQ(alike->cause, "positions: one axis flipped");
+  EXPECT_NE(alike->text.find("turned by 180 degrees"), std::string::npos) << alike->text;
+  columns.fit = trial(.95).fit;
+  const auto told = finding_of({trial(.05), rows, columns}, {});
+  ASSERT_TRUE(told);
+  EXPECT_EQ(told->cause, "positions: columns flipped");
+  EXPECT_EQ(told->text.find("turned by 180 degrees"), std::string::npos) << told->text;
+  EXPECT_EQ(std::get<TurnPositions>(*told->remedy).matrix[1][1], -1);
+}
+
+TEST(PositionSearch, DoubtsTheSignOfTheDefocusWhereTheFilesProbeFitsOnlyTheTwin) {
+  PositionTrial twin = trial(.65);
+  twin.change = TurnPositions{{{-1, 0}, {0, -1}}};
+  const auto finding = scale_finding({trial(.7), trial(-2), twin, trial(.1)});
+  ASSERT_TRUE(finding);
+  EXPECT_EQ(finding->cause, "positions: both axes flipped, or the sign of the defocus");
+  EXPECT_FALSE(scale_finding({trial(.7), trial(.6), twin, trial(.1)})) << "as good as given";
+}
+
 TEST(PositionSearch, DoubtsTheScaleWhereTheFilesProbeFitsOnlyAnotherOne) {
-  const auto finding = scale_finding({trial(.7), trial(-2), trial(.1), trial(.65)});
+  PositionTrial closer = trial(.65);
+  closer.change = TurnPositions{{{1.3, 0}, {0, 1.3}}};
+  const auto finding = scale_finding({trial(.7), trial(-2), trial(.1), closer});
   ASSERT_TRUE(finding);
   EXPECT_EQ(finding->level, Level::warn);
+  EXPECT_EQ(finding->cause, "positions: scale, or the defocus");
   EXPECT_NE(finding->text.find("65 %"), std::string::npos) << finding->text;
   EXPECT_FALSE(scale_finding({trial(.7), trial(.6), trial(.1), trial(.65)})) << "as good as given";
   EXPECT_FALSE(scale_finding({trial(.9), trial(-2), trial(.1), trial(.65)})) << "found one better";
