@@ -333,9 +333,13 @@ FAULTS = [
     ("centre drifts by 3 px", 0, r"centre: drifts", centre_drift),
     ("probe flat", .8, r"probe", probe_of("flat")),
     ("probe Gaussian", 0, r"probe", probe_of("gaussian")),
+    ("gaps not masked", .9, r"detector: gaps", lambda s, rng: s.copy(mask=np.ones_like(s.mask))),
+    ("mask flipped", .9, r"mask: in another|detector: (gaps|hot)", lambda s, rng: s.copy(mask=s.mask[::-1].copy())),
+    ("mask at the corner", .9, r"mask: in another|detector: (gaps|hot)", lambda s, rng: s.copy(mask=np.fft.fftshift(s.mask))),
 ]
 # What can be planted only where there is something to clip or wrap.
-NEEDS = {"clipped at 100": lambda s: s.patterns[:, s.mask].max() > 150, "modulo 256": lambda s: s.patterns[:, s.mask].max() > 300}
+NEEDS = {**dict.fromkeys(("gaps not masked", "mask flipped", "mask at the corner"), lambda s: not s.mask.all()),
+         "clipped at 100": lambda s: s.patterns[:, s.mask].max() > 150, "modulo 256": lambda s: s.patterns[:, s.mask].max() > 300}
 
 
 def run(program, *words):

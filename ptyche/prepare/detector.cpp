@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <optional>
 
 #include "ptyche/data/array.h"
 #include "ptyche/prepare/judge.h"
@@ -23,6 +24,13 @@ constexpr double kFlatBlocks = 2;
 constexpr std::int64_t kBlocks = 16;  // a side
 // Share of all counts in the lines opposite to lines without any: <= 2e-5 | 1.0.
 constexpr double kDeadShare = 0.05;
+// Counts of the weaker line beside a gap, in all patterns: too many for none by chance. Lines
+// beside a gap are about as bright as the next ones; where the light itself is dark, it falls off
+// before.
+constexpr double kMissing = 200, kFallsOff = 0.5;
+constexpr double kGapShare = 0.1;  // of the detector, at most, in one gap
+// Light of a pixel that the mask hides, over the mean one: of one that counts nothing 0.
+constexpr double kStillCounts = 0.01, kMovedMask = 0.5;
 // Brightest quadrant over the median one: <= 2.2 | 5.5 .. 11; jump of ln(counts) on its borders:
 // <= .03 | 1.6 .. 2.3.
 constexpr double kQuadrant = 3, kJump = 1;
@@ -129,6 +137,90 @@ bool find_dead_lines(Diagnosis& diagnosis, const Patterns& patterns, const at::T
   return true;
 }
 
+/// Lines that count nothing although the mask lets them, between lines that do: the gaps of a
+/// detector of several modules. `seen` (lines) counts of all patterns.
+at::Tensor gap_lines(const at::Tensor& seen, const at::Tensor& counted) {
+  const std::vector<double> line = to_vector(seen), pixels = to_vector(counted.to(at::kDouble));
+  const auto size = std::ssize(line);
+  const auto at = [&](std::int64_t i) { return line[static_cast<std::size_t>(i)]; };
+  at::Tensor gaps = at::zeros({size}, at::kBool);
+  for (std::int64_t from = 1; from < size - 2; ++from) {
+    std::int64_t end = from;
+    while (end < size && at(end) == 0) ++end;
+    const auto wide = static_cast<double>(end - from);
+    if (end > from && end + 1 < size && from > 1 && wide <= kGapShare * static_cast<double>(size)) {
+      const double before = at(from - 1), after = at(end);
+      const bool abrupt = before > kFallsOff * at(from - 2) && after > kFallsOff * at(end + 1);
+      if (abrupt && std::min(before, after) > kMissing)
+        gaps.narrow(0, from, end - from).fill_(true);
+    }
+    from = end;
+  }
+  for (std::int64_t i = 0; i < size; ++i)
+    if (pixels[static_cast<std::size_t>(i)] == 0) gaps[i] = false;
+  return gaps;
+}
+
+/// Pixels of lines that should be masked, and are not.
+at::Tensor gaps_of(const Patterns& patterns, const at::Tensor& mean) {
+  const at::Tensor sums = mean * static_cast<double>(patterns.size());
+  return gap_lines(sums.sum(1), patterns.mask.sum(1))
+      .unsqueeze(1)
+      .logical_or(gap_lines(sums.sum(0), patterns.mask.sum(0)))
+      .logical_and(patterns.mask);
+}
+
+/// The mask as another convention has it, if it hides all of the gaps so and nothing that counts:
+/// zero frequency at the corner, an axis flipped, axes swapped.
+///   light  (N, N) of hidden pixels, too
+std::optional<at::Tensor> other_mask(const at::Tensor& mask, const at::Tensor& gaps,
+                                     const at::Tensor& light) {
+  const std::int64_t half = mask.size(0) / 2;
+  const double counts = kStillCounts * light.mean().item<double>();
+  const auto wrong = [&](const at::Tensor& candidate) {
+    const at::Tensor hidden = candidate.logical_not();
+    return gaps.logical_and(candidate)
+        .logical_or(hidden.logical_and(light.gt(counts)))
+        .sum()
+        .item<double>();
+  };
+  std::optional<at::Tensor> best;
+  double least = kMovedMask * wrong(mask);
+  for (int way = 1; way < 16; ++way) {
+    at::Tensor other = (way & 1) != 0 ? at::roll(mask, {half, half}, {0, 1}) : mask;
+    if ((way & 2) != 0) other = other.flip(0);
+    if ((way & 4) != 0) other = other.flip(1);
+    if ((way & 8) != 0) other = other.t();
+    if (wrong(other) >= least) continue;
+    least = wrong(other);
+    best = other.contiguous();
+  }
+  return best;
+}
+
+bool find_gaps(Diagnosis& diagnosis, const Scan& scan, const Patterns& patterns,
+               const at::Tensor& mean, const ExamineOptions& options) {
+  const at::Tensor gaps = gaps_of(patterns, mean);
+  const auto number = gaps.sum().item<std::int64_t>();
+  diagnosis.numbers["gaps"] = static_cast<double>(number);
+  if (number == 0) return false;
+  const at::Tensor light = counts_of(scan, patterns.frames).mean({0}, false, at::kDouble);
+  if (const auto other = other_mask(patterns.mask, gaps, light))
+    diagnosis.mend("mask: in another place",
+                   fmt::format("{} pixels between bright lines count nothing, and the mask hides "
+                               "others that count: it is moved to where it fits, zero frequency, "
+                               "flips and axes as in the patterns (--mask FILE says otherwise)",
+                               number),
+                   ChangeMask{*other}, options, {"mask"});
+  else
+    diagnosis.mend("detector: gaps",
+                   fmt::format("{} pixels of lines between bright ones count nothing in any "
+                               "pattern: they are masked (--mask FILE says otherwise)",
+                               number),
+                   ChangeMask{patterns.mask.logical_and(gaps.logical_not())}, options, {"mask"});
+  return true;
+}
+
 /// Of the lines beside the middle, how much more ln(counts) jumps across the middle than between
 /// the others.
 double jump_at_middle(const at::Tensor& lines, double floor) {
@@ -208,12 +300,15 @@ void find_hot_pixels(Diagnosis& diagnosis, const Patterns& patterns, const at::T
 
 }  // namespace
 
-void judge_detector(Diagnosis& diagnosis, const Patterns& patterns, const ExamineOptions& options) {
+void judge_detector(Diagnosis& diagnosis, const Scan& scan, const Patterns& patterns,
+                    const ExamineOptions& options) {
   const at::Tensor mean = patterns.counts.mean({0}, false, at::kDouble);
   if (is_noise_only(diagnosis, patterns, mean))
     return diagnosis.say(Level::refuse, "detector: noise only",
                          "the mean pattern is as even as noise: there is no diffraction in it");
-  if (find_dead_lines(diagnosis, patterns, mean, options) || find_gain(diagnosis, mean)) return;
+  if (find_dead_lines(diagnosis, patterns, mean, options) ||
+      find_gaps(diagnosis, scan, patterns, mean, options) || find_gain(diagnosis, mean))
+    return;
   find_hot_pixels(diagnosis, patterns, mean, options);
 }
 

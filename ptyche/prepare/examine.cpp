@@ -39,7 +39,7 @@ double one_sided(const at::Tensor& mask) {
 void judge_diffraction(Diagnosis& diagnosis, const Scan& scan, const Patterns& patterns,
                        const ExamineOptions& options) {
   const bool given = scan.probe_given();
-  judge_detector(diagnosis, patterns, options);
+  judge_detector(diagnosis, scan, patterns, options);
   if (diagnosis.is_final()) return;
   const bool uneven = diagnosis.has("detector: dead") || diagnosis.has("detector: gain") ||
                       diagnosis.has("mask: ") || one_sided(patterns.mask) > kOneSided;

@@ -32,8 +32,11 @@ void judge_limits(Diagnosis& diagnosis, const Patterns& patterns);
 void judge_mask(Diagnosis& diagnosis, const Scan& scan, const Patterns& patterns,
                 const ExamineOptions& options);
 
-/// "detector: noise only", "dead lines", "gain of a quadrant", "hot pixels".
-void judge_detector(Diagnosis& diagnosis, const Patterns& patterns, const ExamineOptions& options);
+/// "detector: noise only", "dead lines", "gaps", "gain of a quadrant", "hot pixels"; "mask: in
+/// another place" where it hides gaps as soon as it is moved, flipped or transposed.
+///   scan  for the counts of the hidden pixels
+void judge_detector(Diagnosis& diagnosis, const Scan& scan, const Patterns& patterns,
+                    const ExamineOptions& options);
 
 // Single patterns: stuck ones that repeat another, and those that are none of this scan.
 

@@ -82,6 +82,12 @@ std::vector<Fault> faults() {
          half.narrow(1, 0, 32).zero_();
          return half;
        })},
+      {"detector: gaps", counts([](const at::Tensor& n) {
+         at::Tensor gaps = n.clone();
+         gaps.narrow(1, 21, 2).zero_();
+         gaps.narrow(2, 40, 2).zero_();
+         return gaps;
+       })},
       {"detector: gain of a quadrant", counts([](const at::Tensor& n) {
          at::Tensor changed = n.clone();
          changed.narrow(1, 0, 32).narrow(2, 0, 32).mul_(8);

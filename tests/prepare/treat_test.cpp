@@ -86,6 +86,42 @@ TEST(Treat, MasksADeadHalfAndDoesNotTakeTheOtherHalfsMiddleForTheCentre) {
   EXPECT_TRUE(treatment.scan.mask().narrow(0, 32, 32).all().item<bool>());
 }
 
+/// The good scan on a detector of modules, with gaps of two lines, and its mask.
+ScanFields with_gaps() {
+  ScanFields fields = fields_of(good_scan());
+  fields.mask = at::ones({64, 64}, at::kBool);
+  fields.mask.narrow(0, 21, 2).fill_(false);
+  fields.mask.narrow(1, 40, 2).fill_(false);
+  fields.counts = fields.counts * fields.mask;
+  return fields;
+}
+
+TEST(Treat, MasksGapsThatTheFileDoesNotName) {
+  ScanFields fields = with_gaps();
+  const at::Tensor right = fields.mask;
+  fields.mask = at::ones_like(right);
+  const Treatment treatment = treat(Scan(fields));
+  EXPECT_EQ(acts(treatment), "detector: gaps; ");
+  EXPECT_TRUE(at::equal(treatment.scan.mask(), right));
+}
+
+TEST(Treat, MovesAMaskToWhereItHidesTheGaps) {
+  const ScanFields right = with_gaps();
+  EXPECT_EQ(acts(treat(Scan(right))), "");
+  ScanFields corner = right, flipped = right, transposed = right;
+  corner.counts = at::roll(right.counts, {32, 32}, {1, 2});
+  flipped.mask = right.mask.flip(0).contiguous();
+  transposed.mask = right.mask.t().contiguous();
+  const Treatment at_corner = treat(Scan(corner));
+  EXPECT_EQ(acts(at_corner), "mask: in another place; centre: at the corner; ");
+  EXPECT_TRUE(at::equal(at_corner.scan.mask(), right.mask));
+  for (const ScanFields& each : {flipped, transposed}) {
+    const Treatment treatment = treat(Scan(each));
+    EXPECT_EQ(acts(treatment), "mask: in another place; ");
+    EXPECT_TRUE(at::equal(treatment.scan.mask(), right.mask));
+  }
+}
+
 TEST(Treat, InvertsAMaskThatCountsOnlyHotPixels) {
   ScanFields fields = fields_of(good_scan());
   fields.mask = at::zeros({64, 64}, at::kBool);
