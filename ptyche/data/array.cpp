@@ -75,6 +75,15 @@ at::Tensor separable_mean(const at::Tensor& image, const at::Tensor& weights) {
   return mean_along(mean_along(image, weights, 0), weights, 1);
 }
 
+at::Tensor brightest_beside(const at::Tensor& images) {
+  const std::int64_t rows = images.size(-2), cols = images.size(-1);
+  const at::Tensor wide = at::constant_pad_nd(images, {1, 1, 1, 1});
+  const at::Tensor sides = at::maximum(wide.narrow(-1, 0, cols), wide.narrow(-1, 2, cols));
+  const at::Tensor three = at::maximum(sides, wide.narrow(-1, 1, cols));
+  return at::maximum(sides.narrow(-2, 1, rows),
+                     at::maximum(three.narrow(-2, 0, rows), three.narrow(-2, 2, rows)));
+}
+
 at::Tensor gaussian_filter(const at::Tensor& image, double sigma, double truncate, Border border) {
   const auto type = image.scalar_type();
   require(

@@ -57,6 +57,9 @@ enum class Border {
 at::Tensor gaussian_filter(const at::Tensor& image, double sigma, double truncate = 4,
                            Border border = Border::mirrored);
 
+/// The largest of the eight pixels beside each, of images (..., rows, cols) >= 0; 0 lies outside.
+at::Tensor brightest_beside(const at::Tensor& images);
+
 /// values (n) float64.
 inline std::vector<double> to_vector(const at::Tensor& values) {
   const at::Tensor row = values.contiguous();

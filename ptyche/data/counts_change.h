@@ -28,10 +28,20 @@ struct ShiftPatterns {
   bool around = false;
 };
 
-using CountsChange = std::variant<ChangeValues, ShiftPatterns>;
+/// Pixels brighter than `times` the brightest of the eight beside them and `above` counts more, 3
+/// px and more from the zero frequency, wherever that is (a plane wave's direct beam), get these
+/// eight's mean: cosmic rays.
+struct RemoveSpikes {
+  double times = 5, above = 50;
+};
+
+using CountsChange = std::variant<ChangeValues, ShiftPatterns, RemoveSpikes>;
 
 /// The counts (n, N, N) of any type, changed, in the narrowest type that holds them.
 at::Tensor changed_counts(const at::Tensor& counts, const CountsChange& change);
+
+/// Which pixels of the patterns (n, N, N) float32 such a change replaces: bool, of the same shape.
+at::Tensor spikes_in(const at::Tensor& patterns, const RemoveSpikes& which);
 
 /// Rows and columns of one or more images moved up and left; what comes from outside is 0 unless it
 /// goes around.

@@ -180,14 +180,18 @@ at::Tensor redrawn_in_pieces(const Scan& part, Reconstruction image) {
   return at::cat(counts);
 }
 
+Scan drawn_again(const Scan& scan, const Reconstruction& image) {
+  const Scan part = part_of_again(scan);
+  return with_counts(part, redrawn_in_pieces(part, image));
+}
+
 }  // namespace
 
 Reconstruction network_again(const Model& model, const Reconstruction& image, const Scan& scan,
                              const InferOptions& options) {
   const at::NoGradGuard no_grad;
   const Silence silence;
-  const Scan part = part_of_again(scan);
-  const Scan drawn = with_counts(part, redrawn_in_pieces(part, image));
+  const Scan drawn = drawn_again(scan, image);
   InferOptions plain = options;
   plain.background = false;
   return inferred_image(model, drawn, plain, false).image;

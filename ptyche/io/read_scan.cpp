@@ -50,6 +50,16 @@ void set_scale(at::Tensor& counts, const RawScan& raw, const at::Tensor& mean_pa
   counts = counts.to(at::kFloat).mul_(wanted / mean);
 }
 
+/// Programs that know no probe write an empty one.
+void forget_empty_probe(RawScan& raw) {
+  if (!raw.probe.defined()) return;
+  const double power = probe_power(raw.probe);
+  if (std::isfinite(power) && power > 0) return;
+  warn("{}: {}: it is taken for none", raw.probe_name,
+       power == 0 ? "a probe without light" : "a probe with values that are no numbers");
+  raw.probe = at::Tensor();
+}
+
 /// `mean` is the mean pattern, asked for only where it is needed.
 template <class Mean>
 at::Tensor settle_probe(const RawScan& raw, const Mean& mean, double photons) {
@@ -120,6 +130,7 @@ at::Tensor read_patterns(RawScan& raw, ReadOptions& options, Extent extent,
   choose_mask(raw, options.mask);
   crop_detector(raw, options);
   settle_positions(raw, options);
+  forget_empty_probe(raw);
   return sample;
 }
 

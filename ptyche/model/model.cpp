@@ -27,7 +27,8 @@ namespace ptyche {
 namespace {
 
 constexpr std::int64_t kChunk = 64;                           // patterns at a time; bounds memory
-constexpr std::int64_t kPixelsThere = std::int64_t{1} << 23;  // of patterns at a time on a GPU
+constexpr std::int64_t kPixelsHere = std::int64_t{1} << 18;   // of patterns at a time on the CPU
+constexpr std::int64_t kPixelsThere = std::int64_t{1} << 23;  // on a GPU
 
 constexpr double kWorthSaying = 0.01;  // of a dose; calibration alone can give that much
 
@@ -235,8 +236,9 @@ at::Tensor position_fractions(const Scan& scan, const at::Tensor& frames) {
 }
 
 std::int64_t patterns_at_once(std::int64_t pattern_size, at::Device device) {
-  if (device.is_cpu()) return kChunk;
-  return std::clamp(kPixelsThere / (pattern_size * pattern_size), kChunk, std::int64_t{2048});
+  const std::int64_t pixels = pattern_size * pattern_size;
+  if (device.is_cpu()) return std::clamp(kPixelsHere / pixels, std::int64_t{4}, kChunk);
+  return std::clamp(kPixelsThere / pixels, kChunk, std::int64_t{2048});
 }
 
 at::Tensor input_channels(const Model& model, const Scan& scan, const at::Tensor& frames,

@@ -35,6 +35,10 @@ constexpr double kFillsField = 0.8;
 
 using Offset = std::array<double, 2>;
 
+// Length of the mean of exp(i angle) of a probe's light around the field: one that fills it says
+// not where it is.
+constexpr double kSomewhere = 0.3;
+
 double length(const Offset& offset) { return std::hypot(offset[0], offset[1]); }
 
 /// How far image b is moved against a, px.
@@ -76,7 +80,31 @@ double moved_by_sample(const Patterns& patterns, const at::Tensor& which) {
   return length(moves_along(patterns, which.index_select(0, across.argsort(true, 0))).whole);
 }
 
+/// Where light lies on a circle of its length, as exp(i angle), in the mean.
+std::complex<double> place_on_circle(const at::Tensor& light) {
+  const at::Tensor angle =
+      at::arange(light.size(0), at::kDouble) * (2 * M_PI / static_cast<double>(light.size(0)));
+  const at::Tensor share = light / light.sum();
+  return {(share * angle.cos()).sum().item<double>(), (share * angle.sin()).sum().item<double>()};
+}
+
 }  // namespace
+
+void judge_probe_place(Diagnosis& diagnosis, const at::Tensor& probe,
+                       const ExamineOptions& options) {
+  const std::int64_t size = probe.size(-1);
+  const at::Tensor light = mode_power(probe).to(at::kDouble);
+  for (const std::int64_t axis : {0, 1}) {
+    const std::complex<double> place = place_on_circle(light.sum(1 - axis));
+    const double offset = std::abs(std::arg(place)) / (2 * M_PI);  // from the corner, units of N
+    if (std::abs(place) < kSomewhere || 0.5 - offset < kCorner) return;
+  }
+  diagnosis.mend(
+      "probe: at the corner",
+      "the middle of the probe's light is at the corner of its field: it is moved to the "
+      "middle (--probe says otherwise)",
+      ShiftProbe{size / 2, size / 2}, options, {"probe"});
+}
 
 void judge_drift(Diagnosis& diagnosis, const Patterns& patterns) {
   const double median = patterns.totals.median().item<double>();

@@ -38,6 +38,11 @@ constexpr double kQuadrant = 3, kJump = 1;
 constexpr double kHot = 3.2, kHotShare = 0.01;
 constexpr std::int64_t kHotCentre_px = 3;
 constexpr std::int64_t kMaskFrames = 64;
+// Spikes a pattern, on pixels that have one in less than every tenth pattern: 0 on good scans | 1.5
+// and more. Pixels that have one more often are hot, or a crystal's: with more than a few nothing
+// is done.
+constexpr double kSpikes = 0.05, kOften = 0.1;
+constexpr std::int64_t kHotOnes = 8;
 
 double sum_of(const at::Tensor& values) { return values.sum().item<double>(); }
 
@@ -263,16 +268,23 @@ bool find_gain(Diagnosis& diagnosis, const at::Tensor& mean) {
   return true;
 }
 
-/// The largest of the eight pixels beside each.
-at::Tensor brightest_beside(const at::Tensor& image) {
-  const at::Tensor padded = at::constant_pad_nd(image, {1, 1, 1, 1});
-  at::Tensor brightest = at::zeros_like(image);
-  for (std::int64_t row = 0; row < 3; ++row)
-    for (std::int64_t col = 0; col < 3; ++col)
-      if (row != 1 || col != 1)
-        brightest = at::maximum(brightest,
-                                padded.narrow(0, row, image.size(0)).narrow(1, col, image.size(1)));
-  return brightest;
+bool find_spikes(Diagnosis& diagnosis, const Patterns& patterns, const ExamineOptions& options) {
+  const RemoveSpikes usual;
+  const at::Tensor at_pixel = spikes_in(patterns.counts, usual).sum(0);
+  const auto number = static_cast<double>(patterns.size());
+  const at::Tensor often = at_pixel.gt(std::max(2.0, kOften * number));
+  const double rare = sum_of(at_pixel.masked_fill(often, 0));
+  diagnosis.numbers["spikes"] = rare / number;
+  if (rare <= std::max(2.0, kSpikes * number) || often.sum().item<std::int64_t>() > kHotOnes)
+    return false;
+  diagnosis.mend(
+      "detector: cosmic rays",
+      fmt::format("{:.0f} single pixels in {:.0f} patterns are more than {:.0f} times as "
+                  "bright as all beside them, and are not in the other patterns: they "
+                  "get the mean of those beside them (--no-check leaves them)",
+                  rare, number, usual.times),
+      usual, options, {});
+  return true;
 }
 
 void find_hot_pixels(Diagnosis& diagnosis, const Patterns& patterns, const at::Tensor& mean,
@@ -307,7 +319,8 @@ void judge_detector(Diagnosis& diagnosis, const Scan& scan, const Patterns& patt
     return diagnosis.say(Level::refuse, "detector: noise only",
                          "the mean pattern is as even as noise: there is no diffraction in it");
   if (find_dead_lines(diagnosis, patterns, mean, options) ||
-      find_gaps(diagnosis, scan, patterns, mean, options) || find_gain(diagnosis, mean))
+      find_gaps(diagnosis, scan, patterns, mean, options) ||
+      find_spikes(diagnosis, patterns, options) || find_gain(diagnosis, mean))
     return;
   find_hot_pixels(diagnosis, patterns, mean, options);
 }

@@ -57,6 +57,9 @@ void judge_diffraction(Diagnosis& diagnosis, const Scan& scan, const Patterns& p
 
 Diagnosis examine(const Scan& scan, const ExamineOptions& options) {
   Diagnosis diagnosis;
+  if (scan.probe_given() && !scan.geometry().near_field)
+    judge_probe_place(diagnosis, scan.probe(), options);
+  if (diagnosis.is_final()) return diagnosis;
   judge_places(diagnosis, scan, scan.probe_given(), options);
   if (!diagnosis.is_final()) judge_repeats(diagnosis, scan);
   if (diagnosis.is_final()) return diagnosis;

@@ -48,13 +48,18 @@ struct TurnPositions {
   double matrix[2][2] = {{1, 0}, {0, 1}};
 };
 
+/// The probe moved up and to the left by whole pixels, around the edge.
+struct ShiftProbe {
+  std::int64_t rows = 0, cols = 0;
+};
+
 /// Pattern k + by belongs to position k; patterns for which none is left are rejected.
 struct ShiftOrder {
   std::int64_t by = 0;
 };
 
-using Remedy = std::variant<ChangeValues, ShiftPatterns, ChangeMask, RejectFrames, ScalePositions,
-                            TurnPositions, ShiftOrder>;
+using Remedy = std::variant<ChangeValues, ShiftPatterns, RemoveSpikes, ChangeMask, RejectFrames,
+                            ScalePositions, TurnPositions, ShiftProbe, ShiftOrder>;
 
 struct Finding {
   Level level = Level::note;

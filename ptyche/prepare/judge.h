@@ -32,8 +32,13 @@ void judge_limits(Diagnosis& diagnosis, const Patterns& patterns);
 void judge_mask(Diagnosis& diagnosis, const Scan& scan, const Patterns& patterns,
                 const ExamineOptions& options);
 
-/// "detector: noise only", "dead lines", "gaps", "gain of a quadrant", "hot pixels"; "mask: in
-/// another place" where it hides gaps as soon as it is moved, flipped or transposed.
+/// "probe: at the corner": the middle of its light is half the field from that of the field, as
+/// programs have it that transform without moving the zero.
+void judge_probe_place(Diagnosis& diagnosis, const at::Tensor& probe,
+                       const ExamineOptions& options);
+
+/// "detector: noise only", "dead lines", "cosmic rays", "gaps", "gain of a quadrant", "hot pixels";
+/// "mask: in another place" where it hides gaps as soon as it is moved, flipped or transposed.
 ///   scan  for the counts of the hidden pixels
 void judge_detector(Diagnosis& diagnosis, const Scan& scan, const Patterns& patterns,
                     const ExamineOptions& options);

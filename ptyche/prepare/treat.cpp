@@ -21,6 +21,10 @@ struct Change {
     change_counts(shift);
     fields.mask = moved(fields.mask, shift);
   }
+  void operator()(const RemoveSpikes& change) const { change_counts(change); }
+  void operator()(const ShiftProbe& shift) const {
+    fields.probe = at::roll(fields.probe, {-shift.rows, -shift.cols}, {-2, -1});
+  }
   void operator()(const ChangeMask& change) const {
     fields.mask = change.mask;
     if (change.recount)

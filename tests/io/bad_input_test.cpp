@@ -139,17 +139,28 @@ std::vector<BadFile> bad_files() {
          array(a, "probeGuess") = at::ones({6, 6}, at::kComplexFloat);
        }),
        {"probeGuess: expected (8, 8)", "found (1, 6, 6) complex64"}},
-      {"probe without power",
-       spoiled([](auto& a) {
-         array(a, "probeGuess") = at::zeros({8, 8}, at::kComplexFloat);
-       }),
-       {"probeGuess: power in the unmasked pixels: expected", "found 0"}},
       {"mask of another size",
        spoiled([](auto& a) {
          array(a, "mask") = at::ones({4, 4}, at::kBool);
        }),
        {"mask: expected (8, 8)", "found (4, 4) bool"}},
   };
+}
+
+TEST(BadInput, AProbeWithoutLightIsTakenForNone) {
+  const TestFolder folder;
+  for (const double value : {0.0, std::numeric_limits<double>::quiet_NaN()}) {
+    const BadFile empty{"empty", spoiled([value](auto& a) {
+                          array(a, "probeGuess") = at::full({8, 8}, value).to(at::kComplexFloat);
+                        }),
+                        {}};
+    ReadOptions options;
+    options.file = folder / "empty.npz";
+    empty.write(options.file);
+    const Scan scan = read_scan(options);
+    EXPECT_FALSE(scan.probe_given());
+    EXPECT_GT(at::real(scan.probe()).abs().sum().item<double>(), 0);
+  }
 }
 
 TEST(BadInput, EachIsRefusedWithFileDatasetExpectedAndFound) {

@@ -98,6 +98,12 @@ std::vector<Fault> faults() {
          changed.select(1, 50).select(1, 12).fill_(30000);
          return changed;
        })},
+      {"detector: cosmic rays", counts([](const at::Tensor& n) {
+         at::Tensor changed = n.clone();
+         for (std::int64_t k = 0; k < n.size(0); ++k)
+           changed[k][6 + 7 * k % 10][(11 * k) % 64] = 3000;
+         return changed;
+       })},
       {"frames: all the same",
        counts([](const at::Tensor& n) { return n[3].expand_as(n).contiguous(); })},
       {"frames: repeated", counts([](const at::Tensor& n) {
@@ -118,6 +124,8 @@ std::vector<Fault> faults() {
          mask.narrow(0, 20, 2).fill_(true);
          return with_mask(scan, mask);
        }},
+      {"probe: at the corner",
+       [](const Scan& scan) { return scan.with_probe(at::roll(scan.probe(), {32, 32}, {1, 2})); }},
       {"positions: unit",
        [](const Scan& scan) { return scan.with_positions(scan.positions() * 1e-6); }},
       {"positions: rows flipped", [](const Scan& scan) { return turned(scan, -1, 0, 0, 1); }},

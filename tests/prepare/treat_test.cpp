@@ -122,6 +122,26 @@ TEST(Treat, MovesAMaskToWhereItHidesTheGaps) {
   }
 }
 
+TEST(Treat, TakesCosmicRaysOutOfThePatternsAndLeavesTheRest) {
+  at::Tensor counts = good_scan().counts().to(at::kFloat).clone();
+  for (std::int64_t k = 0; k < counts.size(0); ++k)
+    counts[k][6 + 7 * k % 10][(11 * k) % 64] += 3000;
+  const Treatment treatment = treat(with_counts(good_scan(), counts));
+  EXPECT_EQ(acts(treatment), "detector: cosmic rays; ");
+  const at::Tensor off =
+      (treatment.scan.counts().to(at::kFloat) - good_scan().counts().to(at::kFloat)).abs();
+  EXPECT_LT(off.max().item<double>(), 60);
+  EXPECT_LE(off.gt(0).sum().item<std::int64_t>(), counts.size(0));
+}
+
+TEST(Treat, MovesAProbeFromTheCornerToTheMiddle) {
+  const Treatment treatment =
+      treat(good_scan().with_probe(at::roll(good_scan().probe(), {32, 32}, {1, 2})));
+  EXPECT_EQ(acts(treatment), "probe: at the corner; ");
+  const at::Tensor found = treatment.scan.probe(), right = good_scan().probe();
+  EXPECT_LT((found / found.norm() - right / right.norm()).norm().item<double>(), 1e-5);
+}
+
 TEST(Treat, InvertsAMaskThatCountsOnlyHotPixels) {
   ScanFields fields = fields_of(good_scan());
   fields.mask = at::zeros({64, 64}, at::kBool);
