@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -23,6 +24,14 @@ std::string counts_because(const std::string& reason, const RawScan& raw) {
   return reason +
          ", although diff3d means amplitude in PtychoPINN's files; if they are, "
          "--domain amplitude squares them";
+}
+
+/// Of values that are not all finite.
+std::string range_text(const at::Tensor& values) {
+  const at::Tensor known = values.masked_select(at::isfinite(values));
+  if (known.numel() == 0) return "NaN or infinite";
+  const double least = known.min().item<double>(), most = known.max().item<double>();
+  return least == most ? fmt::format("{:.0f}", most) : fmt::format("{:.6g} to {:.6g}", least, most);
 }
 
 constexpr std::int64_t kFramesPerBatch = 32;
@@ -59,26 +68,44 @@ at::Tensor at_ceiling(const at::Tensor& batch, double ceiling) {
                    : batch.eq(static_cast<std::int64_t>(ceiling));
 }
 
-/// Counted pixels that stand at the ceiling in all of the patterns, (rows, cols) bool.
+/// What programs leave in gaps of a stack that has another type than the detector's: the largest
+/// values of 16, 31 and 32 bits, the last as float32 rounds it.
+constexpr std::array<double, 4> kOfOtherTypes{65535, 2147483647, 4294967295, 4294967296};
+
+/// Where a batch holds what is no count: the ceiling, another type's, less than nothing, no number.
+at::Tensor no_counts(const RawScan& raw, const at::Tensor& batch) {
+  at::Tensor none = invalid(batch);
+  if (raw.ceiling > 0 && can_hold_ceiling(batch, raw.ceiling))
+    none.logical_or_(at_ceiling(batch, raw.ceiling));
+  for (const double largest : kOfOtherTypes)
+    if (largest != raw.ceiling && can_hold_ceiling(batch, largest))
+      none.logical_or_(at_ceiling(batch, largest));
+  return none;
+}
+
+/// Counted pixels that hold no counts in any of the patterns, (rows, cols) bool.
 at::Tensor blind_pixels(const RawScan& raw) {
-  if (!can_hold_ceiling(raw.patterns, raw.ceiling)) return at::zeros_like(raw.mask);
   at::Tensor blind = raw.mask.clone();
   for_batches(raw.patterns, [&](std::int64_t first, const at::Tensor& batch) {
-    if (first == 0 || blind.any().item<bool>())
-      blind.logical_and_(at_ceiling(batch, raw.ceiling).all(0));
+    if (first == 0 || blind.any().item<bool>()) blind.logical_and_(no_counts(raw, batch).all(0));
   });
   return blind;
 }
 
-/// A detector writes its type's largest value into its gaps: such pixels hold no counts.
+/// Detectors, and what reads them, write a value that is no count into gaps and dead pixels.
 void mask_blind_pixels(RawScan& raw, const ReadingTogether& together) {
-  if (raw.ceiling <= 0 || raw.positions.size(0) < 2) return;
+  if (raw.positions.size(0) < 2) return;
   const at::Tensor blind = in_all_processes(together, blind_pixels(raw));
   const auto number = blind.sum().item<std::int64_t>();
   if (number == 0) return;
-  warn("{}: {} pixels hold {:.0f}, the type's largest value, in every pattern; they are masked",
-       raw.patterns_name, number, raw.ceiling);
+  const at::Tensor values = raw.patterns[0].masked_select(blind).to(at::kDouble);
+  warn(
+      "{}: {} pixels hold no counts in any pattern ({} in the first one), but a type's largest "
+      "value, less than 0 or no number; they are masked",
+      raw.patterns_name, number, range_text(values));
   raw.mask = raw.mask.logical_and(blind.logical_not());
+  require(raw.mask.any().item<bool>(), "{}: expected counts, found none in any pixel",
+          raw.patterns_name);
 }
 
 ValueRules rules_of(const RawScan& raw) {
@@ -91,19 +118,21 @@ ValueRules rules_of(const RawScan& raw) {
   const auto number_of = [&](std::int64_t pattern) {
     return raw.part.defined() ? raw.part[pattern].item<std::int64_t>() : pattern;
   };
-  std::int64_t number = 0, negative = 0, first_frame = -1;
+  std::int64_t number = 0, negative = 0, first_frame = -1, patterns = 0;
   for_batches(raw.patterns, [&](std::int64_t first, const at::Tensor& batch) {
     const at::Tensor counted = invalid(batch).logical_and(raw.mask);
     const auto here = counted.sum().item<std::int64_t>();
     number += here;
+    patterns += counted.flatten(1).any(1).sum().item<std::int64_t>();
     negative += counted.logical_and(batch.lt(0)).sum().item<std::int64_t>();
     if (here > 0 && first_frame < 0)
       first_frame = first + at::nonzero(counted.flatten(1).any(1))[0].item<std::int64_t>();
   });
   throw InvalidInput(fmt::format(
       "{}: expected finite values >= 0, found {} NaN, infinite or negative values ({} negative), "
-      "the first in pattern {}; detector gaps can be left out with --mask FILE",
-      raw.patterns_name, number, negative, number_of(first_frame)));
+      "the first in pattern {}, in {} of {} patterns; --frames leaves patterns out, --mask FILE "
+      "pixels",
+      raw.patterns_name, number, negative, number_of(first_frame), patterns, raw.patterns.size(0)));
 }
 
 }  // namespace

@@ -58,6 +58,7 @@ void forget_empty_probe(RawScan& raw) {
   warn("{}: {}: it is taken for none", raw.probe_name,
        power == 0 ? "a probe without light" : "a probe with values that are no numbers");
   raw.probe = at::Tensor();
+  raw.probe_calibrated = false;
 }
 
 /// `mean` is the mean pattern, asked for only where it is needed.

@@ -27,8 +27,9 @@ constexpr double kDeadShare = 0.05;
 // Counts of the weaker line beside a gap, in all patterns: too many for none by chance. Lines
 // beside a gap are about as bright as the next ones; where the light itself is dark, it falls off
 // before.
-constexpr double kMissing = 200, kFallsOff = 0.5;
-constexpr double kGapShare = 0.1;  // of the detector, at most, in one gap
+constexpr double kMissing = 200, kFallsOff = 0.5, kLit = 20;
+constexpr double kGapShare = 0.1;       // of the detector, at most, in one gap
+constexpr std::int64_t kHoleShare = 6;  // N over it: from the middle of a hole to bright pixels
 // Light of a pixel that the mask hides, over the mean one: of one that counts nothing 0.
 constexpr double kStillCounts = 0.01, kMovedMask = 0.5;
 // Brightest quadrant over the median one: <= 2.2 | 5.5 .. 11; jump of ln(counts) on its borders:
@@ -166,13 +167,78 @@ at::Tensor gap_lines(const at::Tensor& seen, const at::Tensor& counted) {
   return gaps;
 }
 
-/// Pixels of lines that should be masked, and are not.
+/// An image moved by one pixel along an axis, false from outside.
+at::Tensor shifted(const at::Tensor& image, std::int64_t axis, std::int64_t by) {
+  at::Tensor moved = at::zeros_like(image);
+  const std::int64_t kept = image.size(axis) - 1;
+  moved.narrow(axis, by > 0 ? 1 : 0, kept).copy_(image.narrow(axis, by > 0 ? 0 : 1, kept));
+  return moved;
+}
+
+/// Where a pixel of `which` is seen up, down, left and right, at most `far` pixels away, across
+/// `open` ones: four images.
+std::array<at::Tensor, 4> seen_along_axes(const at::Tensor& which, const at::Tensor& open,
+                                          std::int64_t far) {
+  std::array<at::Tensor, 4> sees;
+  for (std::size_t side = 0; side < 4; ++side) {
+    at::Tensor seen = which;
+    sees[side] = at::zeros_like(which);
+    for (std::int64_t step = 0; step < far; ++step) {
+      seen = shifted(seen, static_cast<std::int64_t>(side / 2), side % 2 == 0 ? 1 : -1)
+                 .logical_and(open);
+      sees[side].logical_or_(seen);
+    }
+  }
+  return sees;
+}
+
+/// `found` and what of `allowed` hangs together with it.
+at::Tensor grown_into(at::Tensor found, const at::Tensor& allowed) {
+  for (std::int64_t before = -1; before != found.sum().item<std::int64_t>();) {
+    before = found.sum().item<std::int64_t>();
+    at::Tensor beside = found;
+    for (const std::int64_t axis : {0, 1})
+      for (const std::int64_t by : {-1, 1}) beside = beside.logical_or(shifted(found, axis, by));
+    found = found.logical_or(beside.logical_and(allowed));
+  }
+  return found;
+}
+
+bool touches_edge(const at::Tensor& found) {
+  const std::int64_t last = found.size(0) - 1;
+  return found[0].any().item<bool>() || found[last].any().item<bool>() ||
+         found.select(1, 0).any().item<bool>() || found.select(1, last).any().item<bool>();
+}
+
+/// Pixels without counts that see lit ones along all four axes, bright ones along two: dead ones,
+/// modules, beam stops; with all that hangs together with them, or, where that reaches the edge,
+/// with what has lit ones on two opposite sides: the arm of a beam stop. Light itself falls off
+/// before it is dark.
+///   sums  counts of all patterns, 0 where masked
+at::Tensor holes(const at::Tensor& sums, const at::Tensor& mask) {
+  const at::Tensor open = sums.eq(0), dark = open.logical_and(mask);
+  const std::int64_t far = std::max<std::int64_t>(sums.size(0) / kHoleShare, 2);
+  const auto lit = seen_along_axes(sums.gt(kLit), open, far);
+  at::Tensor bright = at::zeros_like(sums);
+  for (const at::Tensor& side : seen_along_axes(sums.gt(kMissing), open, far)) bright.add_(side);
+  const at::Tensor between_rows = dark.logical_and(lit[0]).logical_and(lit[1]);
+  const at::Tensor between_cols = dark.logical_and(lit[2]).logical_and(lit[3]);
+  const at::Tensor inside = between_rows.logical_and(between_cols).logical_and(bright.ge(2));
+  const at::Tensor whole = grown_into(inside, dark);
+  const bool bounded =
+      sum_of(whole) <= kGapShare * static_cast<double>(whole.numel()) && !touches_edge(whole);
+  return bounded ? whole : grown_into(inside, between_rows.logical_or(between_cols));
+}
+
+/// Pixels that should be masked, and are not.
 at::Tensor gaps_of(const Patterns& patterns, const at::Tensor& mean) {
   const at::Tensor sums = mean * static_cast<double>(patterns.size());
-  return gap_lines(sums.sum(1), patterns.mask.sum(1))
+  const at::Tensor& counted = patterns.mask;
+  return gap_lines(sums.sum(1), counted.sum(1))
       .unsqueeze(1)
-      .logical_or(gap_lines(sums.sum(0), patterns.mask.sum(0)))
-      .logical_and(patterns.mask);
+      .logical_or(gap_lines(sums.sum(0), counted.sum(0)))
+      .logical_or(holes(sums, counted))
+      .logical_and(counted);
 }
 
 /// The mask as another convention has it, if it hides all of the gaps so and nothing that counts:
@@ -219,8 +285,9 @@ bool find_gaps(Diagnosis& diagnosis, const Scan& scan, const Patterns& patterns,
                    ChangeMask{*other}, options, {"mask"});
   else
     diagnosis.mend("detector: gaps",
-                   fmt::format("{} pixels of lines between bright ones count nothing in any "
-                               "pattern: they are masked (--mask FILE says otherwise)",
+                   fmt::format("{} pixels between bright ones count nothing in any pattern (gaps, "
+                               "dead pixels, a beam stop): they are masked (--mask FILE says "
+                               "otherwise)",
                                number),
                    ChangeMask{patterns.mask.logical_and(gaps.logical_not())}, options, {"mask"});
   return true;

@@ -1,7 +1,9 @@
 // Are the values of the patterns photon counts, or roots, squares or logarithms of them; are they
 // cut off or wrapped.
+#include <algorithm>
 #include <array>
 #include <cmath>
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -48,6 +50,16 @@ bool are_whole(const at::Tensor& values) {
 bool are_squares(const at::Tensor& values) {
   const at::Tensor large = values.masked_select(values.gt(1.5).logical_and(values.lt(1e6)));
   return large.size(0) > kFewestValues && are_whole(large.sqrt());
+}
+
+/// The largest whole number that all of these divide by.
+std::int64_t common_divisor(const at::Tensor& whole) {
+  const at::Tensor numbers = whole.round().to(at::kLong).contiguous();
+  const auto* number = numbers.const_data_ptr<std::int64_t>();
+  std::int64_t common = 0;
+  for (std::int64_t i = 0; i < numbers.numel() && common != 1; ++i)
+    common = std::gcd(common, number[i]);
+  return common;
 }
 
 /// Whether the numbers below 40 are whole, and not all the same.
@@ -114,6 +126,13 @@ void judge_transform(Diagnosis& diagnosis, const Patterns& patterns,
           "all counts are squares of whole numbers: counts were taken for amplitudes, and "
           "their roots are taken (--domain amplitude says otherwise)",
           ChangeValues{Way::root, 1}, options, {"domain"});
+    else if (const std::int64_t unit = common_divisor(values);
+             unit > 1 && are_counts(values / static_cast<double>(unit)))
+      diagnosis.mend("values: scaled counts",
+                     fmt::format("all values are multiples of {0}: a photon counts {0}, and they "
+                                 "are divided by it (--mean-counts N says otherwise)",
+                                 unit),
+                     ChangeValues{Way::scale, static_cast<double>(unit)}, options, {"mean-counts"});
     return;
   }
   for (const Reading& reading : kReadings)
@@ -137,7 +156,7 @@ namespace {
 void judge_clipping(Diagnosis& diagnosis, const at::Tensor& counts, float top) {
   const at::Tensor at_top = counts.eq(top);
   const auto number = at_top.sum().item<std::int64_t>();
-  const auto below = counts.ge(0.8f * top).sum().item<std::int64_t>() - number;
+  const auto below = counts.ge(std::min(0.8f * top, top - 1)).sum().item<std::int64_t>() - number;
   const double ratio = static_cast<double>(number) / static_cast<double>(below + 1);
   diagnosis.numbers["clip"] = ratio;
   if (number <= kClipCount || ratio <= kClipRatio || share(at_top.flatten(1).any(1)) <= kClipFrames)

@@ -17,9 +17,9 @@ TEST(CountsChange, ReplacesSinglePixelsFarAboveAllBesideThemAndNothingElse) {
   const at::Tensor smooth = at::full({3, 32, 32}, 20, at::kShort);
   at::Tensor spiked = smooth.clone();
   spiked[0][5][11] = 900;
-  spiked[2][0][4] = 151;  // on the edge
+  spiked[2][0][4] = 151;    // on the edge
   spiked[1][16][16] = 900;  // a direct beam
-  spiked[1][4][4] = 149;  // bright, but not enough
+  spiked[1][4][4] = 149;    // bright, but not enough
   spiked[1][11][4] = 900;
   spiked[1][11][5] = 900;  // two beside each other may be a peak
   const at::Tensor mended = changed_counts(spiked, RemoveSpikes{});

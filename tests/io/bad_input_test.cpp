@@ -150,7 +150,8 @@ std::vector<BadFile> bad_files() {
 TEST(BadInput, AProbeWithoutLightIsTakenForNone) {
   const TestFolder folder;
   for (const double value : {0.0, std::numeric_limits<double>::quiet_NaN()}) {
-    const BadFile empty{"empty", spoiled([value](auto& a) {
+    const BadFile empty{"empty",
+                        spoiled([value](auto& a) {
                           array(a, "probeGuess") = at::full({8, 8}, value).to(at::kComplexFloat);
                         }),
                         {}};

@@ -70,6 +70,7 @@ std::vector<Fault> faults() {
       {"values: counts squared", counts([](const at::Tensor& n) { return n.square(); })},
       {"values: logarithms", counts([](const at::Tensor& n) { return n.log1p(); })},
       {"values: scaled counts", counts([](const at::Tensor& n) { return 0.37f * n; })},
+      {"values: scaled counts", counts([](const at::Tensor& n) { return 37 * n; })},
       {"values: clipped", counts([](const at::Tensor& n) { return n.clamp_max(60); })},
       {"centre: at the corner", counts([](const at::Tensor& n) {
          return at::roll(n, {32, 32}, {1, 2});
@@ -125,7 +126,9 @@ std::vector<Fault> faults() {
          return with_mask(scan, mask);
        }},
       {"probe: at the corner",
-       [](const Scan& scan) { return scan.with_probe(at::roll(scan.probe(), {32, 32}, {1, 2})); }},
+       [](const Scan& scan) {
+         return scan.with_probe(at::roll(scan.probe(), {32, 32}, {1, 2}));
+       }},
       {"positions: unit",
        [](const Scan& scan) { return scan.with_positions(scan.positions() * 1e-6); }},
       {"positions: rows flipped", [](const Scan& scan) { return turned(scan, -1, 0, 0, 1); }},

@@ -1,6 +1,9 @@
 // What is certain is mended, and nothing that the user has said.
 #include <gtest/gtest.h>
 
+#include <functional>
+#include <utility>
+
 #include "ptyche/core/error.h"
 #include "ptyche/prepare/examine.h"
 #include "tests/prepare/faulty_scans.h"
@@ -103,6 +106,28 @@ TEST(Treat, MasksGapsThatTheFileDoesNotName) {
   const Treatment treatment = treat(Scan(fields));
   EXPECT_EQ(acts(treatment), "detector: gaps; ");
   EXPECT_TRUE(at::equal(treatment.scan.mask(), right));
+}
+
+TEST(Treat, MasksDeadPixelsAModuleAndABeamStopWithItsArm) {
+  const auto masked = [](const std::function<void(at::Tensor)>& darken) {
+    at::Tensor mask = at::ones({64, 64}, at::kBool);
+    darken(mask);
+    const Treatment treatment = treat(with_counts(good_scan(), good_scan().counts() * mask));
+    EXPECT_EQ(acts(treatment), "detector: gaps; ");
+    return std::pair(treatment.scan.mask(), mask);
+  };
+  const auto [dead, dead_right] =
+      masked([](at::Tensor mask) { mask[25][30] = mask[35][38] = mask[36][38] = false; });
+  EXPECT_TRUE(at::equal(dead, dead_right));
+  const auto [module, module_right] =
+      masked([](at::Tensor mask) { mask.narrow(0, 33, 9).narrow(1, 24, 9).fill_(false); });
+  EXPECT_TRUE(at::equal(module, module_right));
+  const auto [stop, stop_right] = masked([](at::Tensor mask) {
+    mask.narrow(0, 29, 7).narrow(1, 29, 7).fill_(false);
+    mask.narrow(0, 32, 32).narrow(1, 32, 1).fill_(false);
+  });
+  EXPECT_FALSE(stop.logical_and(stop_right.logical_not()).narrow(0, 0, 44).any().item<bool>());
+  EXPECT_EQ(stop.logical_not().logical_and(stop_right).sum().item<std::int64_t>(), 0);
 }
 
 TEST(Treat, MovesAMaskToWhereItHidesTheGaps) {
