@@ -279,6 +279,35 @@ def images(change):
     return lambda scan, rng: scan.copy(patterns=change(scan.patterns), mask=change(scan.mask))
 
 
+def cosmic_rays(scan, rng):
+    patterns, size = scan.patterns.copy(), scan.patterns.shape[1]
+    for pattern in patterns:
+        for _ in range(rng.integers(1, 4)):
+            pattern[rng.integers(size), rng.integers(size)] += int(rng.integers(500, 5000))
+    return scan.copy(patterns=patterns)
+
+
+def dead_pixels(scan, rng):
+    patterns, size = scan.patterns.copy(), scan.patterns.shape[1]
+    patterns[:, rng.integers(size // 4, 3 * size // 4, 30), rng.integers(size // 4, 3 * size // 4, 30)] = 0
+    return scan.copy(patterns=patterns)
+
+
+def beam_stop(patterns):
+    size = patterns.shape[1]
+    row, col = np.indices((size, size)) - size // 2
+    patterns = patterns.copy()
+    patterns[:, (row ** 2 + col ** 2 <= (size / 16) ** 2) | ((abs(col) <= size // 64) & (row > 0))] = 0
+    return patterns
+
+
+def hidden(scan, value):
+    """Modules beside each other, in whose gaps is what is no count."""
+    patterns, size = scan.patterns.copy(), scan.patterns.shape[1]
+    patterns[:, size // 3:size // 3 + 2] = patterns[:, :, 5 * size // 8:5 * size // 8 + 2] = value
+    return scan.copy(patterns=patterns, mask=np.ones_like(scan.mask))
+
+
 TWIN = r"both axes flipped, or the sign|no pattern tells whether positions or patterns are turned by 180"
 FAULTS = [
     ("rows flipped", .6, r"positions: rows flipped", positions([[-1, 0], [0, 1]])),
@@ -333,6 +362,13 @@ FAULTS = [
     ("centre drifts by 3 px", 0, r"centre: drifts", centre_drift),
     ("probe flat", .8, r"probe", probe_of("flat")),
     ("probe Gaussian", 0, r"probe", probe_of("gaussian")),
+    ("cosmic rays", .9, r"detector: cosmic", lambda s, rng: cosmic_rays(s, rng)),
+    ("probe at the corner", .9, r"probe: at the corner", lambda s, rng: s.copy(probe=np.fft.fftshift(s.probe, (-2, -1)))),
+    ("37 for each photon", .9, r"values: scaled", whole(lambda p: 37 * p)),
+    ("dead pixels", .6, r"detector: gaps", lambda s, rng: dead_pixels(s, rng)),
+    ("beam stop", .6, r"detector: gaps", whole(lambda p: beam_stop(p))),
+    ("-1 in gaps", .9, r"pixels hold no counts", lambda s, rng: hidden(s, -1)),
+    ("65535 in gaps", .9, r"pixels hold no counts", lambda s, rng: hidden(s, 65535)),
     ("gaps not masked", .9, r"detector: gaps", lambda s, rng: s.copy(mask=np.ones_like(s.mask))),
     ("mask flipped", .9, r"mask: in another|detector: (gaps|hot)", lambda s, rng: s.copy(mask=s.mask[::-1].copy())),
     ("mask at the corner", .9, r"mask: in another|detector: (gaps|hot)", lambda s, rng: s.copy(mask=np.fft.fftshift(s.mask))),

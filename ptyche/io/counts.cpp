@@ -104,6 +104,8 @@ void mask_blind_pixels(RawScan& raw, const ReadingTogether& together) {
       "value, less than 0 or no number; they are masked",
       raw.patterns_name, number, range_text(values));
   raw.mask = raw.mask.logical_and(blind.logical_not());
+  for (const double largest : kOfOtherTypes)  // then that is what hidden pixels do not keep
+    if (values.eq(largest).any().item<bool>()) raw.ceiling = largest;
   require(raw.mask.any().item<bool>(), "{}: expected counts, found none in any pixel",
           raw.patterns_name);
 }

@@ -147,6 +147,34 @@ std::vector<BadFile> bad_files() {
   };
 }
 
+TEST(BadInput, PixelsThatHoldNoCountsInAnyPatternAreMasked) {
+  const TestFolder folder;
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  for (const auto& [type, value] :
+       std::vector<std::pair<at::ScalarType, double>>{{at::kInt, -1},
+                                                      {at::kFloat, -2},
+                                                      {at::kFloat, nan},
+                                                      {at::kInt, 65535},
+                                                      {at::kLong, 4294967295.0},
+                                                      {at::kFloat, 4294967296.0}}) {
+    const BadFile gaps{"gaps",
+                       spoiled([&](auto& a) {
+                         at::Tensor counts = small_counts().to(type).clone();
+                         counts.select(1, 1).select(1, 2).fill_(value);
+                         array(a, "diffraction") = counts;
+                       }),
+                       {}};
+    ReadOptions options;
+    options.file = folder / "gaps.npz";
+    options.domain = "counts";
+    gaps.write(options.file);
+    const Scan scan = read_scan(options);
+    EXPECT_FALSE(scan.mask()[1][2].item<bool>()) << value;
+    EXPECT_EQ(scan.mask().sum().item<std::int64_t>(), 63) << value;
+    EXPECT_LT(scan.counts().max().item<double>(), 1000) << value;
+  }
+}
+
 TEST(BadInput, AProbeWithoutLightIsTakenForNone) {
   const TestFolder folder;
   for (const double value : {0.0, std::numeric_limits<double>::quiet_NaN()}) {
