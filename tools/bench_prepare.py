@@ -364,6 +364,8 @@ FAULTS = [
     ("probe Gaussian", 0, r"probe", probe_of("gaussian")),
     ("cosmic rays", .9, r"detector: cosmic", lambda s, rng: cosmic_rays(s, rng)),
     ("probe at the corner", .9, r"probe: at the corner", lambda s, rng: s.copy(probe=np.fft.fftshift(s.probe, (-2, -1)))),
+    ("each pattern over its total", .8, r"values: normalised", lambda s, rng: s.copy(patterns=(
+        s.patterns / np.maximum(s.patterns.sum((1, 2), keepdims=True), 1)).astype(np.float32))),
     ("37 for each photon", .9, r"values: scaled", whole(lambda p: 37 * p)),
     ("dead pixels", .6, r"detector: gaps", lambda s, rng: dead_pixels(s, rng)),
     ("beam stop", .6, r"detector: gaps", whole(lambda p: beam_stop(p))),

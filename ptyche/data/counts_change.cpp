@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <vector>
 
 #include "ptyche/data/array.h"
@@ -25,6 +26,8 @@ at::Tensor changed_values(const at::Tensor& values, const ChangeValues& change) 
       return (at::exp2(x) - 1).round();
     case ChangeValues::Way::power_of_root:
       return (at::exp2(x.sqrt()) - 1).round();
+    case ChangeValues::Way::each_pattern:
+      return (x / smallest_of_each(x)).round();
   }
   return x;
 }
@@ -73,6 +76,12 @@ at::Tensor without_spikes(const at::Tensor& counts, const RemoveSpikes& which) {
 }
 
 }  // namespace
+
+at::Tensor smallest_of_each(const at::Tensor& patterns) {
+  const double none = std::numeric_limits<double>::infinity();
+  const at::Tensor least = patterns.masked_fill(patterns.le(0), none).amin({-2, -1}, true);
+  return least.masked_fill(least.eq(none), 1);
+}
 
 at::Tensor spikes_in(const at::Tensor& patterns, const RemoveSpikes& which) {
   const at::Tensor bright = patterns.gt(which.above);

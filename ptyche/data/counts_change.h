@@ -12,11 +12,12 @@ namespace ptyche {
 /// counts = round(f(values)), with values divided by `unit` before.
 struct ChangeValues {
   enum class Way {
-    scale,         ///< x
-    square,        ///< x^2
-    root,          ///< sqrt x
-    power,         ///< 2^x - 1: values are logarithms of 1 + counts to any base
-    power_of_root  ///< 2^sqrt(x) - 1: the same after they were squared
+    scale,          ///< x
+    square,         ///< x^2
+    root,           ///< sqrt x
+    power,          ///< 2^x - 1: values are logarithms of 1 + counts to any base
+    power_of_root,  ///< 2^sqrt(x) - 1: the same after they were squared
+    each_pattern    ///< x over the smallest value above 0 of its own pattern
   } way;
   double unit = 1;
 };
@@ -39,6 +40,9 @@ using CountsChange = std::variant<ChangeValues, ShiftPatterns, RemoveSpikes>;
 
 /// The counts (n, N, N) of any type, changed, in the narrowest type that holds them.
 at::Tensor changed_counts(const at::Tensor& counts, const CountsChange& change);
+
+/// The smallest value above 0 of each of the patterns (n, N, N), (n, 1, 1); 1 where there is none.
+at::Tensor smallest_of_each(const at::Tensor& patterns);
 
 /// Which pixels of the patterns (n, N, N) float32 such a change replaces: bool, of the same shape.
 at::Tensor spikes_in(const at::Tensor& patterns, const RemoveSpikes& which);

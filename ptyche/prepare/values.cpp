@@ -17,6 +17,8 @@ namespace {
 constexpr double kWholeShare = 0.999;
 constexpr std::int64_t kValuesAsked = 400000;
 constexpr std::int64_t kFewestValues = 50;
+constexpr std::int64_t kPatternsAsked = 50;
+constexpr double kNormalised = 0.9;  // share of patterns; the others have no pixel of one photon
 // Values at the largest one over those in the fifth below it: <= .29 | .97 .. 60 (cut at 100
 // counts).
 constexpr double kClipRatio = 0.7;
@@ -67,7 +69,8 @@ bool are_counts(const at::Tensor& numbers) {
   const at::Tensor weak = numbers.masked_select(numbers.lt(40));
   if (weak.size(0) <= kFewestValues) return false;
   if (share(weak.lt(1.01 * weak.min())) >= 0.98) return false;
-  return share((weak - weak.round()).abs().lt(2e-3 * weak.clamp_min(1))) > kWholeShare;
+  const at::Tensor near = (weak - weak.round()).abs().lt(2e-3 * weak.clamp_min(1));
+  return share(near.logical_and(weak.gt(0.5))) > kWholeShare;
 }
 
 at::Tensor undone(const at::Tensor& x, Way way) {
@@ -82,6 +85,8 @@ at::Tensor undone(const at::Tensor& x, Way way) {
       return at::exp2(x.clamp_max(60)) - 1;
     case Way::power_of_root:
       return at::exp2(x.sqrt().clamp_max(60)) - 1;
+    case Way::each_pattern:
+      break;
   }
   return x;
 }
@@ -110,6 +115,17 @@ std::vector<double> units_of(Way way, double smallest) {
     default:
       return {smallest, 1};
   }
+}
+
+/// Whether nearly every pattern holds whole multiples of a value of its own: of one photon.
+bool are_normalised(const Patterns& patterns) {
+  const std::int64_t every = std::max<std::int64_t>(patterns.size() / kPatternsAsked, 1);
+  const at::Tensor some = patterns.counts.slice(0, 0, {}, every).to(at::kDouble);
+  const at::Tensor numbers = some / smallest_of_each(some);
+  std::int64_t whole = 0;
+  for (std::int64_t i = 0; i < numbers.size(0); ++i)
+    whole += are_counts(numbers[i].masked_select(numbers[i].gt(0))) ? 1 : 0;
+  return static_cast<double>(whole) > kNormalised * static_cast<double>(numbers.size(0));
 }
 
 }  // namespace
@@ -146,6 +162,12 @@ void judge_transform(Diagnosis& diagnosis, const Patterns& patterns,
                       unit, reading.what, scaled ? "mean-counts N" : "domain counts"),
           ChangeValues{reading.way, unit}, options, {scaled ? "mean-counts" : "domain"});
     }
+  if (are_normalised(patterns))
+    return diagnosis.mend("values: normalised pattern by pattern",
+                          "the values of each pattern are whole multiples of its smallest one, "
+                          "another one in each: patterns were divided by their totals or the like; "
+                          "the whole numbers are taken (--mean-counts N says otherwise)",
+                          ChangeValues{Way::each_pattern, 1}, options, {"mean-counts"});
   diagnosis.say(Level::note, "values: no whole counts",
                 "the values are no whole multiples of one another, so that counts and amplitudes "
                 "cannot be told apart by them (--domain counts|amplitude)");

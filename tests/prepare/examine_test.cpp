@@ -71,6 +71,9 @@ std::vector<Fault> faults() {
       {"values: logarithms", counts([](const at::Tensor& n) { return n.log1p(); })},
       {"values: scaled counts", counts([](const at::Tensor& n) { return 0.37f * n; })},
       {"values: scaled counts", counts([](const at::Tensor& n) { return 37 * n; })},
+      {"values: normalised", counts([](const at::Tensor& n) {
+         return n / n.sum({1, 2}, true);
+       })},
       {"values: clipped", counts([](const at::Tensor& n) { return n.clamp_max(60); })},
       {"centre: at the corner", counts([](const at::Tensor& n) {
          return at::roll(n, {32, 32}, {1, 2});

@@ -147,6 +147,13 @@ TEST(Treat, MovesAMaskToWhereItHidesTheGaps) {
   }
 }
 
+TEST(Treat, TakesTheWholeNumbersOfPatternsThatWereDividedByTheirTotals) {
+  const at::Tensor counts = good_scan().counts().to(at::kFloat);
+  const Treatment treatment = treat(with_counts(good_scan(), counts / counts.sum({1, 2}, true)));
+  EXPECT_EQ(acts(treatment), "values: normalised pattern by pattern; ");
+  EXPECT_TRUE(same_counts(treatment.scan, good_scan()));
+}
+
 TEST(Treat, TakesCosmicRaysOutOfThePatternsAndLeavesTheRest) {
   at::Tensor counts = good_scan().counts().to(at::kFloat).clone();
   for (std::int64_t k = 0; k < counts.size(0); ++k)
