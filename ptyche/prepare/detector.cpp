@@ -32,6 +32,7 @@ constexpr double kGapShare = 0.1;       // of the detector, at most, in one gap
 constexpr std::int64_t kHoleShare = 6;  // N over it: from the middle of a hole to bright pixels
 // Light of a pixel that the mask hides, over the mean one: of one that counts nothing 0.
 constexpr double kStillCounts = 0.01, kMovedMask = 0.5;
+constexpr double kLeftOpen = 0.1;  // of the gaps
 // Brightest quadrant over the median one: <= 2.2 | 5.5 .. 11; jump of ln(counts) on its borders:
 // <= .03 | 1.6 .. 2.3.
 constexpr double kQuadrant = 3, kJump = 1;
@@ -241,19 +242,16 @@ at::Tensor gaps_of(const Patterns& patterns, const at::Tensor& mean) {
       .logical_and(counted);
 }
 
-/// The mask as another convention has it, if it hides all of the gaps so and nothing that counts:
+/// The mask as another convention has it, if it hides the gaps so and hardly anything that counts:
 /// zero frequency at the corner, an axis flipped, axes swapped.
 ///   light  (N, N) of hidden pixels, too
 std::optional<at::Tensor> other_mask(const at::Tensor& mask, const at::Tensor& gaps,
                                      const at::Tensor& light) {
   const std::int64_t half = mask.size(0) / 2;
-  const double counts = kStillCounts * light.mean().item<double>();
+  const at::Tensor lit = light.gt(kStillCounts * light.mean());
+  const at::Tensor dark = gaps.logical_or(mask.logical_not().logical_and(light.eq(0)));
   const auto wrong = [&](const at::Tensor& candidate) {
-    const at::Tensor hidden = candidate.logical_not();
-    return gaps.logical_and(candidate)
-        .logical_or(hidden.logical_and(light.gt(counts)))
-        .sum()
-        .item<double>();
+    return sum_of(at::where(candidate, dark, lit));
   };
   std::optional<at::Tensor> best;
   double least = kMovedMask * wrong(mask);
@@ -262,7 +260,8 @@ std::optional<at::Tensor> other_mask(const at::Tensor& mask, const at::Tensor& g
     if ((way & 2) != 0) other = other.flip(0);
     if ((way & 4) != 0) other = other.flip(1);
     if ((way & 8) != 0) other = other.t();
-    if (wrong(other) >= least) continue;
+    const bool hides_them = sum_of(gaps.logical_and(other)) < kLeftOpen * sum_of(gaps);
+    if (!hides_them || wrong(other) >= least) continue;
     least = wrong(other);
     best = other.contiguous();
   }

@@ -18,7 +18,8 @@ constexpr double kWholeShare = 0.999;
 constexpr std::int64_t kValuesAsked = 400000;
 constexpr std::int64_t kFewestValues = 50;
 constexpr std::int64_t kPatternsAsked = 50;
-constexpr double kNormalised = 0.9;  // share of patterns; the others have no pixel of one photon
+// The share of whole numbers is .08 by chance.
+constexpr double kNormalised = 0.9;
 // Values at the largest one over those in the fifth below it: <= .29 | .97 .. 60 (cut at 100
 // counts).
 constexpr double kClipRatio = 0.7;
@@ -44,9 +45,12 @@ at::Tensor asked_values(const Patterns& patterns) {
 
 double share(const at::Tensor& flags) { return flags.to(at::kDouble).mean().item<double>(); }
 
-bool are_whole(const at::Tensor& values) {
-  return share((values - values.round()).abs().lt(1e-3)) > kWholeShare;
+/// Positive whole numbers: what is next to nothing is none.
+double share_of_whole(const at::Tensor& values) {
+  return share((values - values.round()).abs().lt(1e-3).logical_and(values.gt(0.5)));
 }
+
+bool are_whole(const at::Tensor& values) { return share_of_whole(values) > kWholeShare; }
 
 /// Whole numbers whose roots are whole, although some are above 1.
 bool are_squares(const at::Tensor& values) {
@@ -64,13 +68,13 @@ std::int64_t common_divisor(const at::Tensor& whole) {
   return common;
 }
 
-/// Whether the numbers below 40 are whole, and not all the same.
-bool are_counts(const at::Tensor& numbers) {
+/// Whether the numbers below 40 are whole, but for a share, and not all the same.
+bool are_counts(const at::Tensor& numbers, double whole_share = kWholeShare) {
   const at::Tensor weak = numbers.masked_select(numbers.lt(40));
   if (weak.size(0) <= kFewestValues) return false;
   if (share(weak.lt(1.01 * weak.min())) >= 0.98) return false;
   const at::Tensor near = (weak - weak.round()).abs().lt(2e-3 * weak.clamp_min(1));
-  return share(near.logical_and(weak.gt(0.5))) > kWholeShare;
+  return share(near.logical_and(weak.gt(0.5))) > whole_share;
 }
 
 at::Tensor undone(const at::Tensor& x, Way way) {
@@ -117,15 +121,12 @@ std::vector<double> units_of(Way way, double smallest) {
   }
 }
 
-/// Whether nearly every pattern holds whole multiples of a value of its own: of one photon.
+/// Whether patterns hold whole multiples of a value of their own: of one photon, but for a few that
+/// have no pixel with one.
 bool are_normalised(const Patterns& patterns) {
   const std::int64_t every = std::max<std::int64_t>(patterns.size() / kPatternsAsked, 1);
   const at::Tensor some = patterns.counts.slice(0, 0, {}, every).to(at::kDouble);
-  const at::Tensor numbers = some / smallest_of_each(some);
-  std::int64_t whole = 0;
-  for (std::int64_t i = 0; i < numbers.size(0); ++i)
-    whole += are_counts(numbers[i].masked_select(numbers[i].gt(0))) ? 1 : 0;
-  return static_cast<double>(whole) > kNormalised * static_cast<double>(numbers.size(0));
+  return are_counts((some / smallest_of_each(some)).masked_select(some.gt(0)), kNormalised);
 }
 
 }  // namespace
@@ -134,7 +135,7 @@ void judge_transform(Diagnosis& diagnosis, const Patterns& patterns,
                      const ExamineOptions& options) {
   const at::Tensor values = asked_values(patterns);
   if (values.size(0) <= kFewestValues) return;
-  diagnosis.numbers["values_whole"] = share((values - values.round()).abs().lt(1e-3));
+  diagnosis.numbers["values_whole"] = share_of_whole(values);
   if (are_whole(values)) {
     if (are_squares(values))
       diagnosis.mend(
