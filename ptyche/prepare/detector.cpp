@@ -28,8 +28,9 @@ constexpr double kDeadShare = 0.05;
 // beside a gap are about as bright as the next ones; where the light itself is dark, it falls off
 // before.
 constexpr double kMissing = 200, kFallsOff = 0.5, kLit = 20;
-constexpr double kGapShare = 0.1;       // of the detector, at most, in one gap
-constexpr std::int64_t kHoleShare = 6;  // N over it: from the middle of a hole to bright pixels
+constexpr double kGapShare = 0.1;  // of the detector, at most, in one gap
+// From the middle of a hole to bright pixels: N over it, and px at most, for it takes time.
+constexpr std::int64_t kHoleShare = 6, kFarthest = 40;
 // Light of a pixel that the mask hides, over the mean one: of one that counts nothing 0.
 constexpr double kStillCounts = 0.01, kMovedMask = 0.5;
 constexpr double kLeftOpen = 0.1;  // of the gaps
@@ -218,7 +219,7 @@ bool touches_edge(const at::Tensor& found) {
 ///   sums  counts of all patterns, 0 where masked
 at::Tensor holes(const at::Tensor& sums, const at::Tensor& mask) {
   const at::Tensor open = sums.eq(0), dark = open.logical_and(mask);
-  const std::int64_t far = std::max<std::int64_t>(sums.size(0) / kHoleShare, 2);
+  const std::int64_t far = std::clamp<std::int64_t>(sums.size(0) / kHoleShare, 2, kFarthest);
   const auto lit = seen_along_axes(sums.gt(kLit), open, far);
   at::Tensor bright = at::zeros_like(sums);
   for (const at::Tensor& side : seen_along_axes(sums.gt(kMissing), open, far)) bright.add_(side);
