@@ -24,7 +24,8 @@ constexpr double kMuch = 0.4;     // explained by the file's probe at a scale th
 // Explained, and explained beyond all others: right orientations .18 .. .98 and .19 .. 1.2 (from
 // 2e3 photons on) | of shuffled patterns -.5 .. .11 and .03 .. .22, of too few photons .08 and .06.
 constexpr double kSomething = 0.15;
-// Between what an orientation explains and what the same turned by 180 degrees does: a probe in focus 0
+// Between what an orientation explains and what the same turned by 180 degrees does: a probe in
+// focus 0
 // .. .01 on four scans; no scan is known whose curved light comes near.
 constexpr double kAlike = 0.05;
 
