@@ -158,7 +158,7 @@ TEST(BadInput, PixelsThatHoldNoCountsInAnyPatternAreMasked) {
                                                       {at::kLong, 4294967295.0},
                                                       {at::kFloat, 4294967296.0}}) {
     const BadFile gaps{"gaps",
-                       spoiled([&](auto& a) {
+                       spoiled([type = type, value = value](auto& a) {
                          at::Tensor counts = small_counts().to(type).clone();
                          counts.select(1, 1).select(1, 2).fill_(value);
                          array(a, "diffraction") = counts;
