@@ -55,7 +55,7 @@ at::Tensor with_other_values(const at::Tensor& counts, const ChangeValues& chang
   return in_smallest_exact_type(at::cat(parts));
 }
 
-/// Those around the middle and around the corner.
+/// False around the middle, the corner and the middles of the edges.
 at::Tensor far_from_zero_frequency(std::int64_t size) {
   constexpr std::int64_t kBeside = 3;
   const at::Tensor axis = at::arange(size).remainder(std::max<std::int64_t>(size / 2, 1));

@@ -98,7 +98,7 @@ void mask_blind_pixels(RawScan& raw, const ReadingTogether& together) {
   const at::Tensor blind = in_all_processes(together, blind_pixels(raw));
   const auto number = blind.sum().item<std::int64_t>();
   if (number == 0) return;
-  const at::Tensor values = raw.patterns[0].masked_select(blind).to(at::kDouble);
+  const at::Tensor values = raw.patterns.slice(0, 0, 1).masked_select(blind).to(at::kDouble);
   warn(
       "{}: {} pixels hold no counts in any pattern ({} in the first one), but a type's largest "
       "value, less than 0 or no number; they are masked",

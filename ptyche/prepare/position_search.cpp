@@ -200,19 +200,19 @@ std::optional<Finding> scale_finding(const std::vector<PositionTrial>& trials) {
   const bool fits_far_better = 1 - other < kFarLess * (1 - std::max(found, given));
   if (!trials[0].fit.tells() || other < kMuch || !(fits_only_there || fits_far_better))
     return std::nullopt;
-  const bool is_twin = scale_of(*best) == 1;
+  const bool turned = scale_of(*best) == 1;
   return Finding{
       Level::warn,
-      is_twin ? "positions: both axes flipped, or the sign of the defocus"
-              : "positions: scale, or the defocus",
+      turned ? "positions: both axes flipped, or the sign of the defocus"
+             : "positions: scale, or the defocus",
       fmt::format(
           "the file's probe explains {:.0f} % with the positions as given and {:.0f} % as if "
           "they were {}; another probe that was found explains {:.0f} % with them as given: "
           "if the file's is right, {}",
           100 * std::max(given, 0.0), 100 * other, best->what, 100 * found,
-          is_twin ? "the image is turned by 180 degrees and its phase reversed, or the patterns "
-                    "are turned by 180 degrees and its phase is reversed"
-                  : "the image is as much too large or too small")};
+          turned ? "the image is turned by 180 degrees and its phase reversed, or the patterns "
+                   "are turned by 180 degrees and its phase is reversed"
+                 : "the image is as much too large or too small")};
 }
 
 Scan turned_like(const Scan& scan, const at::Tensor& positions) {
