@@ -124,10 +124,8 @@ void add_probe(std::vector<NamedNumber>& numbers, const Reconstruction& image) {
       image.geometry.has_object_pixel() ? format_length(diameter * pixel) : px,
       fmt::format("{}{} mode{}", image.geometry.has_object_pixel() ? px + ", " : "", modes,
                   modes == 1 ? "" : "s"));
-  add(numbers, likeness_to_twin(image.probe) > kOwnTwin, "which way round",
-      "as the file has positions and patterns",
-      "a probe in focus is its own twin: no pattern tells whether this image should be turned by "
-      "180 degrees, or its phase reversed");
+  add(numbers, likeness_to_twin(image.probe) > kOwnTwin, "which way round", "as the file says",
+      "no pattern tells: a probe in focus is its own twin");
   const double step = image.positions.defined() ? median_step_px(image.positions) : 0;
   add(numbers, step > 0, "step to the nearest neighbour", fmt::format("{:.2f} px", step),
       fmt::format("overlap {:.0f} % of the probe", 100 * std::max(0.0, 1 - step / diameter)));
