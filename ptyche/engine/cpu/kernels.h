@@ -170,11 +170,12 @@ struct ThreadScratch {
 /// that patterns can be worked on at the same time.
 template <class T>
 struct PatternUpdate {
-  Planes<T> object;    ///< framed: sum over modes of conj(probe) x change of the exit wave
-  T* power = nullptr;  ///< framed: sum over modes of |probe|^2
+  Planes<T> object;             ///< framed: sum over modes of conj(probe) x change of the exit wave
+  T* power = nullptr;           ///< framed: sum over modes of |probe|^2
+  bool power_is_known = false;  ///< it is another pattern's, which sees the same probe
   T* probe =
       nullptr;  ///< (modes, 2) planes: change of the probe, row-major or transposed as it is kept
-  T strongest = 0;    ///< largest `power`
+  T strongest = 0;    ///< largest `power`, 0 where it is known
   double misfit = 0;  ///< sum over counted pixels of (sqrt(I) - sqrt(n))^2
 };
 

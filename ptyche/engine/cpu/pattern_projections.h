@@ -93,25 +93,35 @@ inline double project(const KernelContext<T>& context, const ThreadScratch<T>& s
   return misfit;
 }
 
-/// Patch, and where the probe is moved its modes, into the thread's planes.
-template <class T>
+/// Patch, and where the probe is moved its modes, into the thread's planes; each(first) after every
+/// strip of the patch, which is in the nearest cache then.
+template <class T, class Each>
 inline void load_patch(const KernelContext<T>& context, const PatchPosition& position,
-                       const Planes<T>& object, ThreadScratch<T>& scratch) {
-  for (std::int64_t first = 0; first < context.stride; first += kStrip<T>)
+                       const Planes<T>& object, ThreadScratch<T>& scratch, const Each& each) {
+  for (std::int64_t first = 0; first < context.stride; first += kStrip<T>) {
     gather_strip(context, object, position, first, scratch.patch);
+    each(first);
+  }
   if (context.moved_probe) fourier_shift_probe(context, position, scratch);
 }
 
-/// conj(probe) change and |probe|^2 into the framed planes at `at`; written for the first mode,
-/// else added. Returns the power.
+template <class T>
+inline void load_patch(const KernelContext<T>& context, const PatchPosition& position,
+                       const Planes<T>& object, ThreadScratch<T>& scratch) {
+  load_patch(context, position, object, scratch, [](std::int64_t) {});
+}
+
+/// conj(probe) change, and unless it is known |probe|^2, into the framed planes at `at`; written
+/// for the first mode, else added. Returns the power, 0 if it is known.
 template <class T, bool First>
 inline Vector<T> add_object_update(const PatternUpdate<T>& update, std::int64_t at,
                                    Complex<T> probe, Complex<T> change) {
   const Complex<T> sum = conjugate_product(probe, change);
-  const Vector<T> power = probe.re * probe.re + probe.im * probe.im;
-  const Vector<T> total = First ? power : load(update.power + at) + power;
   store(update.object.re + at, First ? sum.re : load(update.object.re + at) + sum.re);
   store(update.object.im + at, First ? sum.im : load(update.object.im + at) + sum.im);
+  if (update.power_is_known) return Vector<T>{};
+  const Vector<T> power = probe.re * probe.re + probe.im * probe.im;
+  const Vector<T> total = First ? power : load(update.power + at) + power;
   store(update.power + at, total);
   return total;
 }
@@ -208,26 +218,19 @@ void single_pattern_step(const KernelContext<T>& context, const T* amplitudes, c
 
 // ePIE and rPIE.
 
-/// Largest |patch|^2 over the pattern's pixels.
+/// Largest |patch|^2 over the pattern's pixels in the strip first.., at least `most`.
 template <class T>
-inline T brightest(const KernelContext<T>& context, Planes<T> patch) {
-  Vector<T> most{};
-  T rest = 0;
-  const std::int64_t whole = context.size / kLanes<T> * kLanes<T>;
-  for (std::int64_t c = 0; c < whole; c += kLanes<T>)
+inline Vector<T> brightest(const KernelContext<T>& context, Planes<T> patch, std::int64_t first,
+                           Vector<T> most) {
+  for (int column = 0; column < kStrip<T> && first + column < context.size; column += kLanes<T>) {
+    const std::int64_t count = context.size - first - column;
     for (std::int64_t r = 0; r < context.size; ++r) {
-      const std::int64_t at = striped<T>(context.size, r, c);
-      const Vector<T> re = load(patch.re + at), im = load(patch.im + at);
+      const std::int64_t at = first * context.size + r * kStrip<T> + column;
+      const Vector<T> re = load_some(patch.re + at, count), im = load_some(patch.im + at, count);
       most = larger<T>(most, re * re + im * im);
     }
-  for (std::int64_t c = whole; c < context.size; ++c)
-    for (std::int64_t r = 0; r < context.size; ++r) {
-      const std::int64_t at = striped<T>(context.size, r, whole) + c - whole;
-      const T power = patch.re[at] * patch.re[at] + patch.im[at] * patch.im[at];
-      rest = power > rest ? power : rest;
-    }
-  const T found = lane_max<T>(most);
-  return rest > found ? rest : found;
+  }
+  return most;
 }
 
 /// The denominator of the probe's change: own |O|^2 + flat, flat = alpha max |O|^2.
@@ -240,9 +243,8 @@ struct ProbeDenominator {
 /// into `to` (which may be the strip itself).
 template <class T, bool First, bool Probe>
 inline Vector<T> strip_update(const KernelContext<T>& context, const ThreadScratch<T>& scratch,
-                              Planes<T> probe_planes, std::int64_t first,
-                              const ProbeDenominator<T>& below, const PatternUpdate<T>& update,
-                              Planes<T> to) {
+                              Planes<T> probe_planes, std::int64_t first, ProbeDenominator<T> below,
+                              PatternUpdate<T> update, Planes<T> to) {
   const Planes<T> strip = scratch.strip, probe = strip_of(probe_planes, context.size, first);
   const Planes<T> patch = strip_of(scratch.patch, context.size, first);
   Vector<T> strongest{};
@@ -296,11 +298,14 @@ template <class T>
 void pie(const KernelContext<T>& context, const PatchPosition& position, const T* amplitudes,
          const Planes<T>& object, const PieStep<T>& step, ThreadScratch<T>& scratch,
          PatternUpdate<T>& update) {
-  load_patch(context, position, object, scratch);
+  Vector<T> light{};
+  load_patch(context, position, object, scratch, [&](std::int64_t first) {
+    if (step.refine_probe) light = brightest(context, scratch.patch, first, light);
+  });
   forward_exit_waves(context, scratch, [](std::int64_t) {});
   update.misfit = project<T, true>(context, scratch, amplitudes, position.intensity);
   if (!step.refine_probe) return pattern_update<T, false>(context, scratch, {}, update);
-  const T alpha = step.probe_regularisation, most = brightest(context, scratch.patch);
+  const T alpha = step.probe_regularisation, most = lane_max<T>(light);
   const T tiny = sizeof(T) == 4 ? static_cast<T>(1e-30) : static_cast<T>(1e-200);
   pattern_update<T, true>(context, scratch, {1 - alpha, alpha * most + tiny}, update);
 }
@@ -331,7 +336,7 @@ template <class T, bool First>
 inline Vector<T> update_wave_strip(const KernelContext<T>& context, const ThreadScratch<T>& scratch,
                                    Planes<T> probe_planes, std::int64_t first,
                                    const DifferenceMapCoefficients<T>& how, Planes<T> kept,
-                                   const PatternUpdate<T>& update) {
+                                   PatternUpdate<T> update) {
   const Planes<T> strip = scratch.strip, probe = strip_of(probe_planes, context.size, first);
   const Planes<T> patch = strip_of(scratch.patch, context.size, first);
   const T keep = how.fresh ? 0 : how.keep, product_part = how.product + how.keep - keep;

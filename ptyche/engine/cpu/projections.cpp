@@ -63,7 +63,8 @@ void ProjectionMemory<T>::take_update() {
   const std::int64_t framed = (context.size + 2) * context.frame, origin = context.frame + kFrame;
   PatternUpdate<T> update;
   update.object = {memory.take(framed) + origin, memory.take(framed) + origin};
-  update.power = memory.take(framed) + origin;
+  update.power_is_known = !context.moved_probe && !updates.empty();
+  update.power = update.power_is_known ? updates.front().power : memory.take(framed) + origin;
   update.probe = memory.take(mode_numbers());
   updates.push_back(update);
 }
@@ -157,14 +158,36 @@ void add_updates(ProjectionMemory<float>& state, std::span<const std::int64_t> p
                              state.updates[i], state.sums, rows.first, rows.last);
 }
 
-void step_rows(ProjectionMemory<float>& state, std::span<const std::int64_t> patterns,
+/// The patterns' positions from left to right.
+std::vector<PatchPosition> from_the_left(const ProjectionMemory<float>& state,
+                                         std::span<const std::int64_t> patterns) {
+  std::vector<PatchPosition> positions;
+  for (const std::int64_t pattern : patterns)
+    positions.push_back(state.positions[static_cast<std::size_t>(pattern)]);
+  std::sort(positions.begin(), positions.end(),
+            [](const PatchPosition& a, const PatchPosition& b) { return a.col < b.col; });
+  return positions;
+}
+
+/// Each pixel that patches touch once, however many do; `positions` go from left to right.
+void step_rows(ProjectionMemory<float>& state, const std::vector<PatchPosition>& positions,
                const RowBlocks& blocks, std::int64_t block, const ObjectStep<float>& step) {
   const Rows rows = rows_of(blocks, block);
-  for (const std::int64_t pattern : patterns) {
-    const PatchPosition& position = state.positions[static_cast<std::size_t>(pattern)];
-    state.kernels.step_object(state.object, state.sums, step, std::max(rows.first, position.row),
-                              std::min(rows.last, position.row + state.context.size + 1),
-                              position.col, state.context.size + 1);
+  const std::int64_t touched = state.context.size + 1;
+  for (std::int64_t row = rows.first; row < rows.last; ++row) {
+    std::int64_t begin = positions.front().col, end = begin;
+    const auto step_columns = [&] {
+      state.kernels.step_object(state.object, state.sums, step, row, row + 1, begin, end - begin);
+    };
+    for (const PatchPosition& position : positions) {
+      if (row < position.row || row >= position.row + touched) continue;
+      if (position.col > end) {
+        step_columns();
+        begin = position.col;
+      }
+      end = position.col + touched;
+    }
+    step_columns();
   }
 }
 
@@ -209,6 +232,7 @@ void do_batch(ProjectionMemory<float>& state, std::span<const std::int64_t> patt
                                static_cast<float>(options.object_regularisation),
                                strongest(state, batch)};
   const RowBlocks blocks = row_blocks(state, patterns);
+  const std::vector<PatchPosition> positions = from_the_left(state, patterns);
   const std::int64_t pieces = how.refine_probe ? kProbePieces : 0;
 #pragma omp for schedule(dynamic, 1)
   for (std::int64_t item = 0; item < pieces + blocks.count; ++item) {
@@ -217,7 +241,7 @@ void do_batch(ProjectionMemory<float>& state, std::span<const std::int64_t> patt
       continue;
     }
     add_updates(state, patterns, blocks, item - pieces);
-    step_rows(state, patterns, blocks, item - pieces, step);
+    step_rows(state, positions, blocks, item - pieces, step);
   }
 }
 
