@@ -83,8 +83,9 @@ AutomaticResult run_automatically(const Scan& scan, const std::optional<Reconstr
 }
 
 Scan scan_of_result(const Scan& scan, const AutomaticResult& result) {
-  return scan.with_frame_use(
+  const Scan rest = scan.with_frame_use(
       scan.frame_use().index_fill(0, result.left_out, static_cast<int>(FrameUse::rejected)));
+  return result.first_probe.defined() ? rest.with_probe(result.first_probe) : rest;
 }
 
 Field no_verdict_option(bool& leave_out) {

@@ -139,10 +139,11 @@ JudgeOptions judge_options(const ReconstructOptions& options, const Reconstructi
   return {.solver = solver, .converged = false};
 }
 
-AutomaticOptions automatic_options(const ReconstructOptions& options) {
+AutomaticOptions automatic_options(const ReconstructOptions& options, const FirstProbe& first) {
   return {.fixed_probe = options.train.fixed_probe,
           .intensities = options.intensities,
-          .seed = options.train.seed};
+          .seed = options.train.seed,
+          .put_aside = first.put_aside};
 }
 
 /// Without a network: the automatic chain of solvers.
@@ -157,15 +158,15 @@ void reconstruct_by_solvers(const ReconstructOptions& options, const std::string
   if (options.half_sets) require_halves(first.scan);
   first.scan = shared_by_ranks(first.scan);
   tell_memory_plan(first.scan, PlannedWork::solve);
-  const AutomaticResult result = run_automatically(first.scan, {}, automatic_options(options),
-                                                   options.output, resume, record, options.arrays);
+  const AutomaticOptions chain = automatic_options(options, first);
+  const AutomaticResult result =
+      run_automatically(first.scan, {}, chain, options.output, resume, record, options.arrays);
   const Scan scan = scan_of_result(first.scan, result);
   Scores scores{.probe = score_of(first), .seconds = result.seconds_before + watch.seconds()};
   if (options.half_sets && result.end == ChainEnd::done) {
     write_reconstruction(options.output / "reconstruction.h5", result.image);
-    scores.half_sets = write_half_sets(options.output, scan, [&](const Scan& half) {
-      return automatic_image(half, automatic_options(options));
-    });
+    scores.half_sets = write_half_sets(
+        options.output, scan, [&](const Scan& half) { return automatic_image(half, chain); });
   }
   const bool judge = !options.no_verdict && result.end == ChainEnd::done;
   JudgeOptions how = judge_options(result);

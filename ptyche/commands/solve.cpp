@@ -102,16 +102,18 @@ void write_progress(const std::filesystem::path& folder,
   write_text(folder / "progress.csv", table);
 }
 
-AutomaticOptions automatic_options(const SolveVerbOptions& options) {
+AutomaticOptions automatic_options(const SolveVerbOptions& options, const FirstProbe& first) {
   return {.fixed_probe = options.solver.fixed_probe,
           .intensities = options.solver.intensities,
           .interpolation = options.solver.interpolation,
-          .seed = options.solver.seed};
+          .seed = options.solver.seed,
+          .put_aside = options.start.empty() ? first.put_aside : at::Tensor()};
 }
 
 /// One half's image, from a flat object: what --start gives knows the patterns of both halves.
-Reconstruction half_image(const Scan& half, const SolveVerbOptions& options) {
-  if (options.solver.chain.empty()) return automatic_image(half, automatic_options(options));
+Reconstruction half_image(const Scan& half, const SolveVerbOptions& options,
+                          const AutomaticOptions& automatic) {
+  if (options.solver.chain.empty()) return automatic_image(half, automatic);
   const SolveResult result = solve(half, {}, options.solver);
   if (result.end == ChainEnd::interrupted) throw Interrupted("stopped during the half sets");
   require(result.end == ChainEnd::done, "{}", "the solver diverged");
@@ -119,11 +121,12 @@ Reconstruction half_image(const Scan& half, const SolveVerbOptions& options) {
 }
 
 /// How far the images of the two halves agree; nothing, with a warning, where one has no image.
-std::optional<Comparison> agreement_of_halves(const SolveVerbOptions& options, const Scan& scan) {
+std::optional<Comparison> agreement_of_halves(const SolveVerbOptions& options,
+                                              const AutomaticOptions& automatic, const Scan& scan) {
   if (!options.start.empty()) note("the half sets begin with a flat object and not with --start");
   try {
     return write_half_sets(options.output, scan,
-                           [&](const Scan& half) { return half_image(half, options); });
+                           [&](const Scan& half) { return half_image(half, options, automatic); });
   } catch (const std::runtime_error& error) {  // InvalidInput or Interrupted
     warn("no half-set scores: {}", error.what());
   }
@@ -152,12 +155,11 @@ Attempt attempt_of(const Chain& chain, const SolveResult& result) {
 
 /// The named chain, or the automatic one.
 Solved solved(const Scan& scan, const std::optional<Reconstruction>& start,
-              const SolveVerbOptions& options, const RunRecord& record,
-              const std::filesystem::path& checkpoint) {
+              const SolveVerbOptions& options, const AutomaticOptions& automatic,
+              const RunRecord& record, const std::filesystem::path& checkpoint) {
   if (options.solver.chain.empty()) {
-    AutomaticResult found =
-        run_automatically(scan, start, automatic_options(options), options.output, options.resume,
-                          record, options.arrays);
+    AutomaticResult found = run_automatically(scan, start, automatic, options.output,
+                                              options.resume, record, options.arrays);
     JudgeOptions judge = judge_options(found);
     judge.own_probe = start.has_value();
     Scan rest = scan_of_result(scan, found);
@@ -217,7 +219,8 @@ void run_solve(const SolveVerbOptions& options, const std::string& options_json)
   first.scan = shared_by_ranks(first.scan);
   tell_memory_plan(first.scan, work_of(options.solver.chain));
   const std::filesystem::path checkpoint = options.output / checkpoint_name(options);
-  auto [result, how, scan] = solved(first.scan, start, options, record, checkpoint);
+  const AutomaticOptions automatic = automatic_options(options, first);
+  auto [result, how, scan] = solved(first.scan, start, options, automatic, record, checkpoint);
   how.doubt = first.doubt;
   Scores scores{.probe = score_of(first), .seconds = result.seconds_before + stopwatch.seconds()};
   if (result.end == ChainEnd::diverged)
@@ -226,7 +229,7 @@ void run_solve(const SolveVerbOptions& options, const std::string& options_json)
     warn("no half-set scores: the solver did not come to its end");
   if (options.half_sets && result.end == ChainEnd::done) {
     write_reconstruction(options.output / "reconstruction.h5", result.image);
-    scores.half_sets = agreement_of_halves(options, scan);
+    scores.half_sets = agreement_of_halves(options, automatic, scan);
   }
   const bool judge = !options.no_verdict && result.end == ChainEnd::done && !interrupted();
   if (judge) scores.verdict = judged(scan, result.image, how);

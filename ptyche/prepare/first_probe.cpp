@@ -41,6 +41,8 @@ std::string certainty(const FoundProbe& found) {
 }
 
 void say(const FoundProbe& found) {
+  for (const ProbeTrial& each : found.trials)
+    detail("probe from {}: {:.0f} % explained", each.what, 100 * each.fit.explained());
   detail(
       "probe: {}{} (held-out deviance {:.4g} per photon; mean pattern {:.4g}, photon noise {:.4g})",
       found.of_scan ? "the file's" : "found from the patterns, start " + found.what,
@@ -357,6 +359,8 @@ FirstProbe with_first_probe(const Scan& scan, const ProbeChoice& choice, const K
   require_used_optics(choice);
   FirstProbe first = chosen(scan, choice, keep, positions);
   if (!first.scan.probe_given() && !first.found) return first;
+  if (scan.probe_given() && first.found && !first.found->of_scan && !first.turn)
+    first.put_aside = scan.probe();
   doubt_overlap(scan, first);
   if (!scan.geometry().near_field && !first.turn) tell_twin(first.scan);
   return first;

@@ -29,6 +29,7 @@ struct FirstProbe {
   std::optional<TurnPositions> turn = {};  ///< of the positions
   std::string doubt =
       {};  ///< why an image made so may be wrong all the same; empty = nothing known
+  at::Tensor put_aside = {};  ///< the file's probe where another was found at its positions
 };
 
 /// Where what a search finds is kept, and whether it is taken from there if it is there.

@@ -18,6 +18,9 @@
 namespace ptyche {
 namespace {
 
+constexpr std::int64_t kEnoughToTry = 20;  // used patterns; fewer are not worth a hold-out
+constexpr std::int64_t kOneIn = 20;  // used patterns is set apart where the scan holds out none
+
 constexpr double kLongObjectStep = 0.1;
 constexpr double kStillWhereTied = 0.003;
 constexpr std::int64_t kNever = 1'000'000;  // passes between evaluations that nobody looks at
@@ -47,6 +50,19 @@ void score(KeptAttempt& done, const Scan& scan) {
 }
 
 }  // namespace
+
+Scan with_hold_out(const Scan& scan) {
+  const at::Tensor used = scan.frames_with(FrameUse::used);
+  if (scan.frames_with(FrameUse::held_out).size(0) > 0 || used.size(0) < kEnoughToTry) return scan;
+  at::Tensor use = scan.frame_use().clone();
+  use.index_fill_(0, used.slice(0, kOneIn / 2, {}, kOneIn), static_cast<int>(FrameUse::held_out));
+  return scan.with_frame_use(use);
+}
+
+Scan without(const Scan& scan, const at::Tensor& frames) {
+  return scan.with_frame_use(
+      scan.frame_use().index_fill(0, frames, static_cast<int>(FrameUse::rejected)));
+}
 
 Choice choice_for_few(double share) {
   const double slope = Choice{}.slope;

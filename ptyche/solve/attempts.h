@@ -70,6 +70,13 @@ struct Candidate {
       {};  ///< why a solver cannot take this scan; empty = it can, all else counts
 };
 
+/// The scan in which some patterns are held out, for trials to be judged: as they are where it
+/// holds out any, or is too small for it, else a twentieth of the used ones.
+Scan with_hold_out(const Scan& scan);
+
+/// The scan with patterns (k) int64 that are not used for anything.
+Scan without(const Scan& scan, const at::Tensor& frames);
+
 class Attempts {
  public:
   Attempts(const AutomaticOptions& options, KeptAttempts& kept) : options_(options), kept_(kept) {}

@@ -18,8 +18,6 @@
 namespace ptyche {
 namespace {
 
-constexpr std::int64_t kEnoughToTry = 20;  // used patterns; fewer are not worth a hold-out
-constexpr std::int64_t kOneIn = 20;  // used patterns is set apart where the scan holds out none
 /// What an option must gain on the trial's passes: a share of what is above the noise, and a share
 /// of the noise itself.
 struct Margin {
@@ -83,6 +81,7 @@ enum class Place : std::int64_t {
   tied_weaker,
   tied_more,
   tied_most,
+  put_aside,
   all,
   count
 };
@@ -96,21 +95,6 @@ struct Trial {
   bool alone = false;  ///< what comes after it depends on it: nothing is tried beside it
 };
 
-/// The scan in which some patterns are held out, for trials to be judged.
-Scan with_hold_out(const Scan& scan) {
-  const at::Tensor used = scan.frames_with(FrameUse::used);
-  if (scan.frames_with(FrameUse::held_out).size(0) > 0 || used.size(0) < kEnoughToTry) return scan;
-  at::Tensor use = scan.frame_use().clone();
-  use.index_fill_(0, used.slice(0, kOneIn / 2, {}, kOneIn), static_cast<int>(FrameUse::held_out));
-  return scan.with_frame_use(use);
-}
-
-/// The scan with patterns (k) int64 that are not used for anything.
-Scan without(const Scan& scan, const at::Tensor& frames) {
-  return scan.with_frame_use(
-      scan.frame_use().index_fill(0, frames, static_cast<int>(FrameUse::rejected)));
-}
-
 RunKey key_of_run(const Scan& scan, const std::optional<Reconstruction>& start,
                   const AutomaticOptions& options) {
   RunKey key = run_key(make_problem(scan, {}), start);
@@ -118,7 +102,8 @@ RunKey key_of_run(const Scan& scan, const std::optional<Reconstruction>& start,
                  {"intensities", fmt::format("{}", static_cast<int>(options.intensities))},
                  {"interpolation", to_string(options.interpolation)},
                  {"seed", fmt::format("{}", options.seed)},
-                 {"start-is-solved", options.start_is_solved ? "true" : "false"}};
+                 {"start-is-solved", options.start_is_solved ? "true" : "false"},
+                 {"put-aside", options.put_aside.defined() ? "true" : "false"}};
   return key;
 }
 
@@ -156,6 +141,7 @@ class Automatic {
     result.image.loss = std::move(loss_);
     result.attempts = std::move(attempts_.rows());
     result.left_out = left_out_;
+    result.first_probe = first_probe_;
     result.seconds_before = attempts_.seconds_before();
     return result;
   }
@@ -337,6 +323,7 @@ class Automatic {
     make_first();
     if (goes_on() && dim && !has_faults()) try_slopes();
     if (goes_on() && !(options_.start_is_solved && has_faults())) go_on_until_still();
+    if (goes_on() && options_.put_aside.defined() && !explains_all()) try_put_aside();
     leave_out_misfits();
     base_ = best_.choice;
     return {{[this] { return edges(); }},
@@ -398,6 +385,19 @@ class Automatic {
     if (last.end == ChainEnd::interrupted)
       return keep(std::move(last), row);  // --resume begins before it
     if (last.end == ChainEnd::done) replace(std::move(last), row);
+  }
+
+  /// Short solves rank probes by how soon they explain something, whole ones by how much.
+  void try_put_aside() {
+    const Scan before = scan_;
+    scan_ = scan_.with_probe(options_.put_aside);
+    if (is_better(anew(Place::put_aside, "the file's probe", best_.choice))) {
+      whole_ = whole_.with_probe(options_.put_aside);
+      first_probe_ = options_.put_aside;
+      note("probe: the file's after all: a whole solve from it foretells more");
+    } else {
+      scan_ = before;
+    }
   }
 
   /// Used patterns that do not fit the image of the others. What the scan holds out stays, for it
@@ -570,7 +570,7 @@ class Automatic {
   Choice base_;               ///< before trials with other priors
   std::int64_t bests_ = 0;    ///< images that have been the best
   std::vector<double> loss_;  ///< of those that were kept, one after the other
-  at::Tensor left_out_ = at::empty({0}, at::kLong);
+  at::Tensor left_out_ = at::empty({0}, at::kLong), first_probe_;
 };
 
 }  // namespace

@@ -26,6 +26,9 @@ struct AutomaticOptions {
   /// The start is an image that a solver has made of nearly all these patterns: where even the used
   /// ones contradict it, it need not stand still before more freedom is tried, from it.
   bool start_is_solved = false;
+  /// (modes, N, N) the file's probe where a search has put it aside for the scan's; undefined = it
+  /// has not. Without a start, a chain from it is tried.
+  at::Tensor put_aside = {};
 };
 
 struct AutomaticResult {
@@ -39,7 +42,8 @@ struct AutomaticResult {
   Reconstruction before_them = {};
   /// Used patterns (k) int64 that did not fit the image of the others, and were left out.
   at::Tensor left_out = at::empty({0}, at::kLong);
-  double seconds_before = 0;  ///< that the run had taken before it was resumed
+  at::Tensor first_probe = {};  ///< the file's, where the chain from it won; else undefined
+  double seconds_before = 0;    ///< that the run had taken before it was resumed
 };
 
 /// Called with every image that is better than the one before.
@@ -51,6 +55,8 @@ using ImageWatch = std::function<void(const Reconstruction&)>;
 /// kTrialPasses passes with other strengths, judged by the
 ///    held-out patterns (a twentieth of the used ones, set apart for the trials, where none are);
 /// 3. L-BFGS until the image stands still;
+///    the same from the file's probe where another was found, kept if held-out patterns are
+///    foretold better;
 ///    used patterns that then do not fit at all are left out, and the chain begins anew, kept if
 ///    held-out patterns are foretold better;
 /// 4. unless the held-out patterns are explained: where even the used ones contradict the image,
