@@ -213,6 +213,29 @@ TEST(ProbeSearch, ReplacesAProbeOfTheWrongDefocus) {
   EXPECT_GT(likeness(found.probe, right.probe()), 0.97) << found.what;
 }
 
+/// A smooth sample in light that leaves gaps between the patterns.
+Scan with_gaps() {
+  return simulate({.object = "random-field",
+                   .material = "independent",
+                   .probe = "zernike",
+                   .pattern_size = 64,
+                   .frames = 64,
+                   .step_px = 15.2,
+                   .photons = 1e4,
+                   .zernike_rad = {1.5, 0.4, -0.3, 0.3, 0.2},
+                   .seed = 5});
+}
+
+TEST(ProbeSearch, KeepsTheScansProbeWhereNoPatternOverlapsAnotherAndAWiderOneForetellsMore) {
+  const Scan scan = with_gaps();
+  ASSERT_GT(median_step_px(scan.positions()), probe_diameter_px(scan.probe()));
+  const FoundProbe found = find_probe(scan, /*own=*/true);
+  const auto least = std::ranges::min_element(
+      found.trials, {}, [](const ProbeTrial& each) { return each.fit.deviance; });
+  ASSERT_LT(least->fit.deviance, 0.95 * found.fit.deviance);  // else there is nothing to test
+  EXPECT_TRUE(found.of_scan) << least->what;
+}
+
 TEST(ProbeSearch, IsNotSureOfPatternsWithoutASample) {
   const Scan scan = simulated(1);
   const at::Tensor same = scan.counts()[0].expand({scan.frames(), 64, 64}).contiguous();

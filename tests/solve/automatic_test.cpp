@@ -53,6 +53,22 @@ TEST(Automatic, PatternsThatItSetApartComeBackAndThoseOfTheScanDoNot) {
   EXPECT_FALSE(tried(solve_automatically(with_held_out(small_scan(), 7), {}), "with all patterns"));
 }
 
+TEST(Automatic, TakesTheFilesProbeAfterAllWhereAWholeSolveFromItForetellsMore) {
+  const Scan right = small_scan(), wrong = right.with_probe(at::conj(right.probe()).resolve_conj());
+  const AutomaticResult result = solve_automatically(wrong, {}, {.put_aside = right.probe()});
+  EXPECT_TRUE(tried(result, "the file's probe"));
+  ASSERT_TRUE(result.first_probe.defined());
+  EXPECT_TRUE(at::equal(result.first_probe, right.probe()));
+  EXPECT_LT(r_factor(result.image, right), r_factor(solve_automatically(wrong, {}).image, right));
+}
+
+TEST(Automatic, LeavesTheFilesProbeAsideWhereItForetellsLess) {
+  const Scan right = small_scan();
+  const at::Tensor other = at::conj(right.probe()).resolve_conj();
+  const AutomaticResult result = solve_automatically(right, {}, {.put_aside = other});
+  EXPECT_FALSE(result.first_probe.defined());
+}
+
 TEST(Automatic, KeepsAProbeThatIsToBeKept) {
   const Scan scan = small_scan();
   const Reconstruction image = solve_automatically(scan, {}, {.fixed_probe = true}).image;
