@@ -219,14 +219,14 @@ Scan with_gaps() {
                    .material = "independent",
                    .probe = "zernike",
                    .pattern_size = 64,
-                   .frames = 64,
+                   .frames = 80,
                    .step_px = 15.2,
                    .photons = 1e4,
                    .zernike_rad = {1.5, 0.4, -0.3, 0.3, 0.2},
                    .seed = 5});
 }
 
-TEST(ProbeSearch, KeepsTheScansProbeWhereNoPatternOverlapsAnotherAndAWiderOneForetellsMore) {
+TEST(ProbeSearchSlow, KeepsTheScansProbeWhereNoPatternOverlapsAnotherAndAWiderOneForetellsMore) {
   const Scan scan = with_gaps();
   ASSERT_GT(median_step_px(scan.positions()), probe_diameter_px(scan.probe()));
   const FoundProbe found = find_probe(scan, /*own=*/true);
