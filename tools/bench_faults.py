@@ -116,6 +116,12 @@ def images(change):
     return lambda scan, rng: scan.copy(patterns=change(scan.patterns), mask=change(scan.mask))
 
 
+def read_out(scan, rng, gain, level, noise):
+    """A detector that does not count; a level is that of a camera, which writes whole numbers."""
+    values = gain * scan.patterns + level + rng.normal(0, noise, scan.patterns.shape)
+    return scan.copy(patterns=np.maximum(np.rint(values), 0).astype(np.int32) if level else values.astype(np.float32))
+
+
 def cosmic_rays(scan, rng):
     patterns, size = scan.patterns.copy(), scan.patterns.shape[1]
     for pattern in patterns:
@@ -201,6 +207,9 @@ FAULTS = [
     ("probe flat", .8, r"probe", probe_of("flat")),
     ("probe Gaussian", 0, r"probe", probe_of("gaussian")),
     ("cosmic rays", .9, r"detector: cosmic", lambda s, rng: cosmic_rays(s, rng)),
+    ("read-out noise", .9, r"values: read-out", lambda s, rng: read_out(s, rng, 1, 0, .3)),
+    ("gain and read-out noise", .9, r"values: read-out", lambda s, rng: read_out(s, rng, 150, 0, 15)),
+    ("dark level", .9, r"values: read-out", lambda s, rng: read_out(s, rng, 30, 200, 8)),
     ("probe at the corner", .9, r"probe: at the corner", lambda s, rng: s.copy(probe=np.fft.fftshift(s.probe, (-2, -1)))),
     ("each pattern over its total", .8, r"values: normalised", lambda s, rng: s.copy(patterns=(
         s.patterns / np.maximum(s.patterns.sum((1, 2), keepdims=True), 1)).astype(np.float32))),

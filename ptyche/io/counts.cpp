@@ -14,6 +14,7 @@
 #include "ptyche/core/progress.h"
 #include "ptyche/core/random.h"
 #include "ptyche/io/pattern_values.h"
+#include "ptyche/io/readout_noise.h"
 
 namespace ptyche {
 namespace {
@@ -169,12 +170,54 @@ DomainChoice settle_domain(const RawScan& raw, const ReadOptions& options, const
 
 }  // namespace
 
+namespace {
+
+/// Of values that may be those of a detector that does not count: neither amplitudes nor fractions
+/// that may be amplitudes.
+std::optional<ReadoutNoise> noise_of(const RawScan& raw, const ReadOptions& options) {
+  if (options.domain == "amplitude" || raw.domain == Domain::amplitude) return std::nullopt;
+  const bool whole = !raw.patterns.is_floating_point() || raw.narrowed != Narrowed::no;
+  const bool may_be_roots = !whole && raw.domain == Domain::unknown && options.domain != "counts";
+  if (may_be_roots && raw.patterns.min().to(at::kDouble).item<double>() >= 0) return std::nullopt;
+  return readout_noise(raw.patterns, raw.mask, whole);
+}
+
+/// Values of a detector that does not count become photons.
+void take_out_noise(RawScan& raw, const ReadOptions& options, const ReadingTogether& together) {
+  const std::optional<ReadoutNoise> found = noise_of(raw, options);
+  const at::Tensor none = in_all_processes(together, at::full({1}, !found, at::kBool));
+  if (together.several() && !none.item<bool>()) throw PartsDiffer();
+  if (!found) return;
+  note(
+      "mended: values: read-out noise: {}: of a detector that does not count: a photon is {:.3g}, "
+      "pixels without light stand at {:.3g} and vary by {:.3g}; the values become photons",
+      raw.patterns_name, found->gain, found->level, found->noise);
+  raw.patterns = photons_of(raw.patterns, raw.mask, *found);
+  raw.domain = Domain::counts;
+  raw.domain_reason = "the values were those of a detector that does not count";
+  raw.narrowed = Narrowed::no;
+  raw.in_memory_file = false;
+  raw.ceiling = 0;
+}
+
+void clip_negative(RawScan& raw) {
+  if (!raw.clip_negative || raw.patterns.min().to(at::kDouble).item<double>() >= 0) return;
+  const at::Tensor below = raw.patterns.lt(0);
+  const double share = below.sum(at::kDouble).item<double>() / static_cast<double>(below.numel());
+  note("{:.2g} % of the values are below zero, noise of the detector: set to zero", 100 * share);
+  raw.patterns = raw.patterns.masked_fill(below, 0);
+}
+
+}  // namespace
+
 Counts take_counts(RawScan& raw, const ReadOptions& options, const ReadingTogether& together) {
   if (raw.narrowed == Narrowed::squares) {
     settle_domain(raw, options, {.whole = false, .whole_squares = true});
     return {of_one_type(together, std::exchange(raw.patterns, at::Tensor()).contiguous()), true};
   }
   mask_blind_pixels(raw, together);
+  take_out_noise(raw, options, together);
+  clip_negative(raw);
   raw.patterns = raw.patterns.contiguous();
   const ValueRules rules = rules_of(raw);
   const bool may_be_roots = raw.patterns.is_floating_point() && raw.domain != Domain::counts;

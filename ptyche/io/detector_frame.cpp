@@ -60,14 +60,6 @@ at::Tensor like_pattern(const RawScan& raw, at::Tensor image, const std::string&
   return image;
 }
 
-void clip_negative(RawScan& raw) {
-  if (!raw.clip_negative || raw.patterns.min().to(at::kDouble).item<double>() >= 0) return;
-  const at::Tensor below = raw.patterns.lt(0);
-  const double share = below.sum(at::kDouble).item<double>() / static_cast<double>(below.numel());
-  note("{:.2g} % of the values are below zero, noise of the detector: set to zero", 100 * share);
-  raw.patterns = raw.patterns.masked_fill(below, 0);
-}
-
 void subtract_dark(RawScan& raw) {
   if (!raw.dark.defined()) return;
   const at::Tensor dark = like_pattern(raw, raw.dark, "dark").to(at::kFloat);
@@ -149,7 +141,6 @@ void turn_all(RawScan& raw, Turn turn) {
 }  // namespace
 
 void settle_detector(RawScan& raw, std::int64_t orientation) {
-  clip_negative(raw);
   subtract_dark(raw);
   divide_by_flat(raw);
   divide_by_monitor(raw);

@@ -1,0 +1,168 @@
+#include "ptyche/io/readout_noise.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace ptyche {
+namespace {
+
+constexpr std::int64_t kSample = 64;  // patterns that are looked at, fewer of large ones
+constexpr std::int64_t kSamplePixels = std::int64_t{1} << 22, kFewestPatterns = 8;
+constexpr double kSomeBelow = 0.002;  // of the counted values, at least, where they are noise
+constexpr double kMostBelow = 0.7;    // at most
+constexpr double kInPatterns = 0.9;   // of the patterns that have some
+constexpr double kHalfNormal[] = {0.6, 0.9};  // mean over root mean square: .798, 1 for a constant
+constexpr double kDarkest = 0.05;             // of the counted pixels
+constexpr double kFewestDark = 40;
+constexpr double kOfNormal = 1.4826;     // standard deviation over the median distance
+constexpr double kLevelIsSteady = 0.5;   // variance over that of as many photons
+constexpr double kLevelCounts = 0.02;    // of all values, at least, that a level is
+constexpr double kEmptiest = 0.05;       // of the plane of the transform
+constexpr double kTells = 0.1;           // of the power there that photons leave, at least
+constexpr double kAlreadyPhotons = 1.5;  // gain within this factor of 1
+constexpr double kLeastGain = 0.5;       // beside a steady level: patterns without noise have none
+constexpr double kClearGain = 2;         // without one
+constexpr double kBetween = 0.01;        // of the values, at least, between none and half a photon
+constexpr double kSinglePhotons = 0.2;   // noise over gain
+constexpr std::int64_t kBatch = 64;
+
+/// Evenly spread patterns, (m, rows, cols) float64, hidden pixels 0.
+at::Tensor sample_of(const at::Tensor& patterns, const at::Tensor& mask) {
+  const std::int64_t most = std::clamp(kSamplePixels / mask.numel(), kFewestPatterns, kSample);
+  const std::int64_t every = std::max<std::int64_t>(patterns.size(0) / most, 1);
+  const at::Tensor some = patterns.slice(0, 0, {}, every).to(at::kDouble);
+  return some.masked_fill(mask.logical_not(), 0);
+}
+
+double quantile_of(const at::Tensor& values, double share) {
+  const at::Tensor sorted = std::get<0>(values.flatten().sort());
+  const auto at = static_cast<std::int64_t>(share * static_cast<double>(sorted.numel() - 1));
+  return sorted[at].item<double>();
+}
+
+/// Root mean square of what lies below zero, if it is noise.
+std::optional<double> noise_below_zero(const at::Tensor& sample, const at::Tensor& mask) {
+  const at::Tensor below = sample.lt(0);
+  const double share = below.sum().item<double>() /
+                       (mask.sum().item<double>() * static_cast<double>(sample.size(0)));
+  const double having = below.flatten(1).any(1).to(at::kDouble).mean().item<double>();
+  if (share < kSomeBelow || share > kMostBelow || having < kInPatterns) return std::nullopt;
+  const at::Tensor values = sample.masked_select(below);
+  const double root = values.square().mean().sqrt().item<double>();
+  const double shape = -values.mean().item<double>() / root;
+  if (shape < kHalfNormal[0] || shape > kHalfNormal[1]) return std::nullopt;
+  return root;
+}
+
+struct DarkPixels {
+  double mean = 0, variance = 0;  // from pattern to pattern
+  double level = 0, noise = 0;    // of most values: where a photon fell now and then, as well
+};
+
+/// Half of the patterns point them out, the others measure: else noise that is low by chance would.
+std::optional<DarkPixels> darkest(const at::Tensor& sample, const at::Tensor& mask) {
+  const bool few = mask.sum().item<double>() * kDarkest < kFewestDark;
+  if (few || sample.size(0) < kFewestPatterns) return std::nullopt;
+  const at::Tensor means = sample.slice(0, 0, {}, 2).mean(0).masked_select(mask);
+  const at::Tensor places =
+      at::nonzero(mask.flatten()).flatten().masked_select(means.le(quantile_of(means, kDarkest)));
+  const at::Tensor values = sample.slice(0, 1, {}, 2).flatten(1).index_select(1, places);
+  DarkPixels dark{values.mean().item<double>(), values.var(0).mean().item<double>(),
+                  quantile_of(values, 0.5)};
+  dark.noise = kOfNormal * quantile_of((values - dark.level).abs(), 0.5);
+  return dark;
+}
+
+at::Tensor hann(std::int64_t length) {
+  return at::hann_window(length, /*periodic=*/false, at::kDouble);
+}
+
+/// Mean over 5 x 5 points of a plane whose ends meet.
+at::Tensor smoothed(const at::Tensor& plane) {
+  const at::Tensor wide = at::pad(plane.unsqueeze(0).unsqueeze(0), {2, 2, 2, 2}, "circular");
+  return at::avg_pool2d(wide, {5, 5}, {1, 1})[0][0];
+}
+
+/// Where the power of the transforms is least, (rows, cols) bool.
+at::Tensor emptiest(const at::Tensor& power) {
+  const at::Tensor plane = smoothed(power.mean(0));
+  return plane.le(quantile_of(plane, kEmptiest));
+}
+
+/// Of every pattern the mean power at these points, (m).
+at::Tensor power_at(const at::Tensor& power, const at::Tensor& points) {
+  return power.flatten(1).index_select(1, at::nonzero(points.flatten()).flatten()).mean(1);
+}
+
+/// The gain by which photon noise, beside `variance` of each pixel, explains the emptiest part of
+/// the transforms' power, which half of the patterns point out and the others measure; the median
+/// of all patterns, for cosmic rays have power everywhere. A window keeps what ends at the
+/// detector's rim out of it, hot pixels go with the mean.
+double gain_of(const at::Tensor& sample, const at::Tensor& mask, double level, double variance) {
+  const at::Tensor window = hann(mask.size(0)).unsqueeze(1) * hann(mask.size(1)) * mask;
+  const auto count = static_cast<double>(sample.size(0));
+  const at::Tensor power =
+      at::fft_fft2((sample - sample.mean(0)) * window).abs().square() * (count / (count - 1));
+  const at::Tensor even = power.slice(0, 0, {}, 2), odd = power.slice(0, 1, {}, 2);
+  const at::Tensor weights = window.square();
+  const at::Tensor light = ((sample - level) * weights).sum({1, 2});
+  const at::Tensor left = at::empty({sample.size(0)}, at::kDouble);
+  left.slice(0, 0, {}, 2).copy_(power_at(even, emptiest(odd)));
+  left.slice(0, 1, {}, 2).copy_(power_at(odd, emptiest(even)));
+  const at::Tensor of_photons = left - variance * weights.sum();
+  const bool tells = quantile_of(of_photons / left, 0.5) > kTells;
+  return tells ? quantile_of(of_photons / light.clamp_min(1e-300), 0.5) : 0;
+}
+
+/// Whether the darkest pixels stand at a level at all, of any kind.
+bool stands_above_zero(const at::Tensor& sample, const at::Tensor& mask, const DarkPixels& dark) {
+  return dark.mean > kLevelCounts * sample.mean(0).masked_select(mask).mean().item<double>();
+}
+
+/// Whether values lie between none and half a photon, as they do not where counts were multiplied.
+bool fills_gaps(const at::Tensor& sample, const at::Tensor& mask, double gain) {
+  const at::Tensor between = sample.gt(0).logical_and_(sample.lt(gain / 2));
+  return between.sum().item<double>() >
+         kBetween * mask.sum().item<double>() * static_cast<double>(sample.size(0));
+}
+
+}  // namespace
+
+std::optional<ReadoutNoise> readout_noise(const at::Tensor& patterns, const at::Tensor& mask,
+                                          bool whole) {
+  const at::Tensor sample = sample_of(patterns, mask);
+  if (!at::isfinite(sample).all().item<bool>()) return std::nullopt;
+  const std::optional<DarkPixels> dark = darkest(sample, mask);
+  if (!dark) return std::nullopt;
+  const bool below_zero = sample.lt(0).any().item<bool>();
+  const std::optional<double> noise = noise_below_zero(sample, mask);
+  const bool above_zero = !below_zero && stands_above_zero(sample, mask, *dark);
+  if (below_zero ? !noise : whole && !above_zero) return std::nullopt;
+  ReadoutNoise found{.level = below_zero ? std::min(dark->level, 0.0) : dark->level,
+                     .noise = below_zero ? *noise : dark->noise};
+  found.gain = gain_of(sample, mask, found.level, found.noise * found.noise);
+  const bool has_level = above_zero && found.gain > kLeastGain &&
+                         dark->variance < kLevelIsSteady * found.gain * dark->mean;
+  const bool has_gain = !whole && found.gain > kClearGain && fills_gaps(sample, mask, found.gain);
+  if (!below_zero && !has_level && !has_gain) return std::nullopt;
+  if (!below_zero && !has_level) found.level = 0;
+  if (found.gain < kAlreadyPhotons && found.gain > 1 / kAlreadyPhotons) found.gain = 1;
+  if (found.gain <= 0) found.gain = 1;  // the noise hides it
+  return found;
+}
+
+at::Tensor photons_of(const at::Tensor& patterns, const at::Tensor& mask,
+                      const ReadoutNoise& noise) {
+  at::Tensor photons = at::empty(patterns.sizes(), at::kFloat);
+  const double spread = noise.noise / noise.gain;
+  for (std::int64_t first = 0; first < patterns.size(0); first += kBatch) {
+    at::Tensor some = photons.slice(0, first, first + kBatch);
+    some.copy_(patterns.slice(0, first, first + kBatch));
+    some.sub_(noise.level).div_(noise.gain).add_(spread * spread).round_();
+    some.clamp_min_(0).masked_fill_(mask.logical_not(), 0);
+  }
+  return photons;
+}
+
+}  // namespace ptyche

@@ -1,0 +1,92 @@
+// Photons out of the values of detectors that do not count.
+#include "ptyche/io/readout_noise.h"
+
+#include <ATen/CPUGeneratorImpl.h>
+#include <gtest/gtest.h>
+
+#include "ptyche/core/random.h"
+#include "ptyche/simulate/simulate.h"
+
+namespace ptyche {
+namespace {
+
+Scan counted(double photons = 2e4) {
+  return simulate({.pattern_size = 64, .frames = 60, .step_px = 8, .photons = photons, .seed = 3});
+}
+
+at::Tensor all_pixels() { return at::ones({64, 64}, at::kBool); }
+
+at::Tensor normal_like(const at::Tensor& values) {
+  return at::normal(0.0, 1.0, values.sizes(), at::make_generator<at::CPUGeneratorImpl>(7),
+                    at::TensorOptions(at::kDouble));
+}
+
+/// gain x counts + level + noise
+at::Tensor read_out(const at::Tensor& counts, double gain, double level, double noise) {
+  const at::Tensor values = counts.to(at::kDouble);
+  return gain * values + level + noise * normal_like(values);
+}
+
+double share_of_equal(const at::Tensor& a, const at::Tensor& b) {
+  return a.to(at::kDouble).eq(b.to(at::kDouble)).to(at::kDouble).mean().item<double>();
+}
+
+TEST(ReadoutNoise, GivesTheCountsBackWhereSinglePhotonsStandOut) {
+  const at::Tensor counts = counted(2e3).counts();
+  for (const double level : {0.0, 500.0}) {
+    const at::Tensor values = read_out(counts, 150, level, 15);
+    const auto found = readout_noise(values, all_pixels(), false);
+    ASSERT_TRUE(found) << level;
+    EXPECT_NEAR(found->gain, 150, 10);
+    EXPECT_NEAR(found->level, level, 5);
+    EXPECT_NEAR(found->noise, 15, 3);
+    EXPECT_GT(share_of_equal(photons_of(values, all_pixels(), *found), counts), 0.98) << level;
+  }
+}
+
+TEST(ReadoutNoise, OfWholeNumbersAboveALevelIsSeenToo) {
+  const at::Tensor counts = counted().counts();
+  const at::Tensor values = read_out(counts, 20, 300, 9).round().to(at::kInt);
+  const auto found = readout_noise(values, all_pixels(), false);
+  ASSERT_TRUE(found);
+  EXPECT_NEAR(found->gain, 20, 2);
+  EXPECT_NEAR(found->level, 300, 3);
+}
+
+TEST(ReadoutNoise, ThatHidesSinglePhotonsIsLeftAsABackgroundOfItsVariance) {
+  const at::Tensor counts = counted().counts();
+  const at::Tensor values = read_out(counts, 10, 0, 8);
+  const auto found = readout_noise(values, all_pixels(), false);
+  ASSERT_TRUE(found);
+  const at::Tensor photons = photons_of(values, all_pixels(), *found);
+  EXPECT_GE(photons.min().item<float>(), 0);
+  const double more =
+      (photons.to(at::kDouble) * found->gain / 10 - counts.to(at::kDouble)).mean().item<double>();
+  EXPECT_NEAR(more, 0.64, 0.15);
+}
+
+TEST(ReadoutNoise, IsNotSeenInCounts) {
+  const at::Tensor counts = counted().counts().to(at::kDouble);
+  at::Tensor hot = counts.clone(), rays = counts.clone();
+  hot.slice(1, 40, 41).slice(2, 20, 21).fill_(1e4);
+  for (std::int64_t i = 0; i < rays.size(0); i += 3) rays[i][(17 * i) % 64][(29 * i) % 64] = 3000;
+  EXPECT_FALSE(readout_noise(counts, all_pixels(), false));
+  EXPECT_FALSE(readout_noise(hot, all_pixels(), false));
+  EXPECT_FALSE(readout_noise(rays, all_pixels(), /*whole=*/true));
+  EXPECT_FALSE(readout_noise(3.7 * counts, all_pixels(), false));
+  const at::Tensor light =
+      poisson_draws(at::full_like(counts, 50), at::arange(60), 1, Purpose::noise);
+  EXPECT_FALSE(readout_noise(counts + light, all_pixels(), false)) << "an even background";
+}
+
+TEST(ReadoutNoise, IsNotSeenInPatternsWithoutNoiseNorInFewValuesBelowZero) {
+  const at::Tensor expected =
+      simulate({.pattern_size = 64, .frames = 60, .step_px = 8, .noise = false}).counts();
+  EXPECT_FALSE(readout_noise(expected, all_pixels(), false));
+  at::Tensor marked = counted().counts().to(at::kDouble);
+  marked.slice(0, 3, 9).slice(1, 5, 6).fill_(-1);
+  EXPECT_FALSE(readout_noise(marked, all_pixels(), false));
+}
+
+}  // namespace
+}  // namespace ptyche
