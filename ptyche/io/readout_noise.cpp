@@ -9,9 +9,9 @@ namespace {
 
 constexpr std::int64_t kSample = 64;  // patterns that are looked at, fewer of large ones
 constexpr std::int64_t kSamplePixels = std::int64_t{1} << 22, kFewestPatterns = 8;
-constexpr double kSomeBelow = 0.002;  // of the counted values, at least, where they are noise
-constexpr double kMostBelow = 0.7;    // at most
-constexpr double kInPatterns = 0.9;   // of the patterns that have some
+constexpr double kSomeBelow = 0.0002;  // of the counted values, at least, where they are noise
+constexpr double kMostBelow = 0.7;     // at most
+constexpr double kInPatterns = 0.9;    // of the patterns that have some
 constexpr double kHalfNormal[] = {0.6, 0.9};  // mean over root mean square: .798, 1 for a constant
 constexpr double kDarkest = 0.05;             // of the counted pixels
 constexpr double kFewestDark = 40;
