@@ -24,7 +24,7 @@ constexpr double kAlreadyPhotons = 1.5;  // gain within this factor of 1
 constexpr double kLeastGain = 0.5;       // beside a steady level: patterns without noise have none
 constexpr double kClearGain = 2;         // without one
 constexpr double kBetween = 0.01;        // of the values, at least, between none and half a photon
-constexpr double kSinglePhotons = 0.2;   // noise over gain
+constexpr double kBrightest = 0.99, kStandsOut = 6;  // share; standard deviations of a pixel's mean
 constexpr std::int64_t kBatch = 64;
 
 /// Evenly spread patterns, (m, rows, cols) float64, hidden pixels 0.
@@ -115,9 +115,12 @@ double gain_of(const at::Tensor& sample, const at::Tensor& mask, double level, d
   return tells ? quantile_of(of_photons / light.clamp_min(1e-300), 0.5) : 0;
 }
 
-/// Whether the darkest pixels stand at a level at all, of any kind.
+/// Whether the darkest pixels stand at a level at all, of any kind, and light above it.
 bool stands_above_zero(const at::Tensor& sample, const at::Tensor& mask, const DarkPixels& dark) {
-  return dark.mean > kLevelCounts * sample.mean(0).masked_select(mask).mean().item<double>();
+  const at::Tensor mean = sample.mean(0).masked_select(mask);
+  const double noise = std::sqrt(dark.variance / static_cast<double>(sample.size(0)));
+  return dark.mean > kLevelCounts * mean.mean().item<double>() &&
+         quantile_of(mean, kBrightest) > dark.mean + kStandsOut * noise;
 }
 
 /// Whether values lie between none and half a photon, as they do not where counts were multiplied.

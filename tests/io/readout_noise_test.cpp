@@ -77,6 +77,7 @@ TEST(ReadoutNoise, IsNotSeenInCounts) {
   const at::Tensor light =
       poisson_draws(at::full_like(counts, 50), at::arange(60), 1, Purpose::noise);
   EXPECT_FALSE(readout_noise(counts + light, all_pixels(), false)) << "an even background";
+  EXPECT_FALSE(readout_noise(light, all_pixels(), /*whole=*/true)) << "and nothing else";
 }
 
 TEST(ReadoutNoise, IsNotSeenInPatternsWithoutNoiseNorInFewValuesBelowZero) {
