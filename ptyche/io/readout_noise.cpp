@@ -25,6 +25,7 @@ constexpr double kLeastGain = 0.5;       // beside a steady level: patterns with
 constexpr double kClearGain = 2;         // without one
 constexpr double kBetween = 0.01;        // of the values, at least, between none and half a photon
 constexpr double kBrightest = 0.99, kStandsOut = 6;  // share; standard deviations of a pixel's mean
+constexpr std::int64_t kLeastSide = 16;
 constexpr std::int64_t kBatch = 64;
 
 /// Evenly spread patterns, (m, rows, cols) float64, hidden pixels 0.
@@ -134,6 +135,7 @@ bool fills_gaps(const at::Tensor& sample, const at::Tensor& mask, double gain) {
 
 std::optional<ReadoutNoise> readout_noise(const at::Tensor& patterns, const at::Tensor& mask,
                                           bool whole) {
+  if (std::min(mask.size(0), mask.size(1)) < kLeastSide) return std::nullopt;
   const at::Tensor sample = sample_of(patterns, mask);
   if (!at::isfinite(sample).all().item<bool>()) return std::nullopt;
   const std::optional<DarkPixels> dark = darkest(sample, mask);

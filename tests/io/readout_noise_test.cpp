@@ -80,6 +80,13 @@ TEST(ReadoutNoise, IsNotSeenInCounts) {
   EXPECT_FALSE(readout_noise(light, all_pixels(), /*whole=*/true)) << "and nothing else";
 }
 
+TEST(ReadoutNoise, IsNotLookedForInPatternsOfFewRowsOrNone) {
+  for (const std::int64_t rows : {0, 1, 15}) {
+    const at::Tensor values = normal_like(at::empty({20, rows, 1000}));
+    EXPECT_FALSE(readout_noise(values, at::ones({rows, 1000}, at::kBool), false)) << rows;
+  }
+}
+
 TEST(ReadoutNoise, IsNotSeenInPatternsWithoutNoiseNorInFewValuesBelowZero) {
   const at::Tensor expected =
       simulate({.pattern_size = 64, .frames = 60, .step_px = 8, .noise = false}).counts();
