@@ -25,6 +25,7 @@ constexpr double kLeastGain = 0.5;       // beside a steady level: patterns with
 constexpr double kClearGain = 2;         // without one
 constexpr double kBetween = 0.01;        // of the values, at least, between none and half a photon
 constexpr double kBrightest = 0.99, kStandsOut = 6;  // share; standard deviations of a pixel's mean
+constexpr double kAsPhotons[] = {0.7, 1.4};          // of a level, variance over it
 constexpr std::int64_t kLeastSide = 16;
 constexpr std::int64_t kBatch = 64;
 
@@ -124,6 +125,13 @@ bool stands_above_zero(const at::Tensor& sample, const at::Tensor& mask, const D
          quantile_of(mean, kBrightest) > dark.mean + kStandsOut * noise;
 }
 
+/// Whether most values vary as much as counts of photons would, whatever cosmic rays make of a
+/// gain.
+bool are_counts(const DarkPixels& dark) {
+  const double spread = dark.noise * dark.noise;
+  return spread > kAsPhotons[0] * dark.level && spread < kAsPhotons[1] * dark.level;
+}
+
 /// Whether values lie between none and half a photon, as they do not where counts were multiplied.
 bool fills_gaps(const at::Tensor& sample, const at::Tensor& mask, double gain) {
   const at::Tensor between = sample.gt(0).logical_and_(sample.lt(gain / 2));
@@ -143,7 +151,8 @@ std::optional<ReadoutNoise> readout_noise(const at::Tensor& patterns, const at::
   const bool below_zero = sample.lt(0).any().item<bool>();
   const std::optional<double> noise = noise_below_zero(sample, mask);
   const bool above_zero = !below_zero && stands_above_zero(sample, mask, *dark);
-  if (below_zero ? !noise : whole && !above_zero) return std::nullopt;
+  const bool counts = whole && (!above_zero || are_counts(*dark));
+  if (below_zero ? !noise : counts) return std::nullopt;
   ReadoutNoise found{.level = below_zero ? std::min(dark->level, 0.0) : dark->level,
                      .noise = below_zero ? *noise : dark->noise};
   found.gain = gain_of(sample, mask, found.level, found.noise * found.noise);

@@ -17,8 +17,8 @@ struct ReadoutNoise {
 
 /// Of patterns whose values below zero are read-out noise: they are in nearly all patterns, and
 /// spread like half of a normal distribution. Or of patterns whose darkest pixels stand at a level
-/// that varies by less than half of what photons as many would. Or of patterns of a gain above 2.
-/// Nothing for others.
+/// that varies by less than half of what photons as many would, and, if whole, not as counts. Or of
+/// patterns of a gain above 2. Nothing for others.
 ///   patterns  (n, rows, cols) of any real type
 ///   mask      (rows, cols) bool, true = counted
 ///   whole     values are whole numbers: a gain alone is not looked for, for single bright pixels

@@ -45,7 +45,7 @@ constexpr double kStillOwn = 0.55;     // .69 of the star, which is to stay; .41
 constexpr double kOwnIsBeaten = 0.95;  // deviance of another start over that of the scan's probe
 // Explained by another start where the scan's own probe leaves gaps between the patterns: there
 // held-out ones cannot tell, and a wider probe foretells a smooth sample better (found ones that
-// explained .23, .29, .69 and .81 were wrong: error 1.6, 1.2, .8 and 1.2 times the own one's).
+// explained .23, .29, .69 and .81 were wrong: error 1.2, 1.2, .8 and 1.7 times the own one's).
 constexpr double kFillsGaps = 0.9;
 
 /// Of one sign, and neither more than `ratio` times the other.

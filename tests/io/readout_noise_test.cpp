@@ -67,17 +67,36 @@ TEST(ReadoutNoise, ThatHidesSinglePhotonsIsLeftAsABackgroundOfItsVariance) {
 
 TEST(ReadoutNoise, IsNotSeenInCounts) {
   const at::Tensor counts = counted().counts().to(at::kDouble);
-  at::Tensor hot = counts.clone(), rays = counts.clone();
+  at::Tensor hot = counts.clone();
   hot.slice(1, 40, 41).slice(2, 20, 21).fill_(1e4);
-  for (std::int64_t i = 0; i < rays.size(0); i += 3) rays[i][(17 * i) % 64][(29 * i) % 64] = 3000;
   EXPECT_FALSE(readout_noise(counts, all_pixels(), false));
   EXPECT_FALSE(readout_noise(hot, all_pixels(), false));
-  EXPECT_FALSE(readout_noise(rays, all_pixels(), /*whole=*/true));
   EXPECT_FALSE(readout_noise(3.7 * counts, all_pixels(), false));
   const at::Tensor light =
       poisson_draws(at::full_like(counts, 50), at::arange(60), 1, Purpose::noise);
   EXPECT_FALSE(readout_noise(counts + light, all_pixels(), false)) << "an even background";
   EXPECT_FALSE(readout_noise(light, all_pixels(), /*whole=*/true)) << "and nothing else";
+}
+
+/// Their power is everywhere in a transform, as that of a gain; `step` patterns from one to the
+/// next.
+at::Tensor with_rays(const at::Tensor& counts, double brightness, std::int64_t step) {
+  at::Tensor rays = counts.to(at::kDouble).clone();
+  for (std::int64_t i = 0; i < rays.size(0); i += step)
+    rays[i][(17 * i) % 64][(29 * i) % 64] = brightness;
+  return rays;
+}
+
+TEST(ReadoutNoise, IsNotSeenInCosmicRaysAboveAnEvenBackground) {
+  const at::Tensor counts = counted().counts().to(at::kDouble);
+  for (const double background : {3.0, 8.0, 50.0})
+    for (const double brightness : {500.0, 3000.0}) {
+      const at::Tensor light =
+          poisson_draws(at::full_like(counts, background), at::arange(60), 1, Purpose::noise);
+      const at::Tensor rays = with_rays(counts + light, brightness, 1);
+      EXPECT_FALSE(readout_noise(rays, all_pixels(), /*whole=*/true))
+          << background << ", " << brightness;
+    }
 }
 
 TEST(ReadoutNoise, IsNotLookedForInPatternsOfFewRowsOrNone) {
