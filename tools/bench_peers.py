@@ -58,7 +58,6 @@ def ptychi_runs(algorithm, npz, modes):
 
 def cdtools_runs(npz, modes):
     import numpy as np
-    import torch
     import cdtools
     size, pixel = npz["diffraction"].shape[-1], 1e-8
     wavelength, distance = 1.5e-10, 1.0
@@ -85,7 +84,7 @@ def inside(program, algorithm, file, modes, passes):
     print(json.dumps({"seconds": time.perf_counter() - start}))
 
 
-# What runs in ours.
+# What runs here.
 
 def their_rate(options, pair, npz, modes):
     program, algorithm, _, passes, _ = pair
@@ -124,7 +123,7 @@ def scan_of(options):
 
 
 def compare(options):
-    npz, missed = scan_of(options), 0
+    npz, missed, ran = scan_of(options), 0, False
     print(f"{options.patterns} patterns of {options.size} x {options.size}, two threads, patterns x passes/s")
     for modes in (1, 3):
         for pair in (p for p in PAIRS if modes == 1 or p[1] in THREE_MODES):
@@ -132,10 +131,13 @@ def compare(options):
                      for _ in range(options.rounds)]
             if any(theirs is None for _, theirs in rates):
                 continue
+            ran = True
             ours, theirs = (max(rate) for rate in zip(*rates))
             missed += ours < BAR[modes] * theirs
             print(f"{pair[2]}, {modes} mode{'s' * (modes > 1)}: {ours:8.0f}   {pair[0]} {pair[1]} "
                   f"{theirs:7.0f}   ratio {ours / theirs:5.1f} (bar {BAR[modes]:.0f})", flush=True)
+    if not ran:
+        sys.exit("no peer ran: nothing was compared")
     return missed
 
 
