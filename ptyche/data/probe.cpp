@@ -210,4 +210,18 @@ double median_step_px(const at::Tensor& positions) {
   return nearest.median().item<double>();
 }
 
+int only_power_of_ten(double step, double diameter) {
+  constexpr double kStepLow = 0.03, kStepHigh = 0.95;
+  for (const int stride : {3, 1}) {
+    std::vector<int> fits;
+    for (int power = -12; power <= 12; power += stride) {
+      const double share = step * std::pow(10.0, power) / diameter;
+      if (power != 0 && share > kStepLow && share < kStepHigh) fits.push_back(power);
+    }
+    if (fits.size() == 1) return fits[0];
+    if (!fits.empty()) return 0;
+  }
+  return 0;
+}
+
 }  // namespace ptyche

@@ -74,4 +74,9 @@ inline constexpr double kOwnTwin = 0.8;
 ///   positions  (n, 2) float64
 double median_step_px(const at::Tensor& positions);
 
+/// The power of ten that alone brings a step between neighbours to .03 to .95 of the probe's
+/// diameter (.06 to .85 on good scans); of thousands first, as units go. 0 where none does, or
+/// several do.
+int only_power_of_ten(double step, double diameter);
+
 }  // namespace ptyche

@@ -1,6 +1,7 @@
 #include "ptyche/io/choose_reader.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdlib>
 
@@ -58,9 +59,59 @@ Reader named_reader(const std::string& name, const std::vector<Reader>& formats)
                   list_of(known, 60), name, did_you_mean(name, known)));
 }
 
+using Columns = std::array<std::string, 2>;  // of x and of y
+
+/// Columns whose names differ by an x and a y in one place ("x_um", "y_um"); nothing where several
+/// do.
+std::optional<Columns> columns_by_name(const std::vector<std::string>& names) {
+  std::vector<Columns> pairs;
+  for (const std::string& name : names)
+    for (std::size_t at = 0; at < name.size(); ++at) {
+      if (name[at] != 'x' && name[at] != 'X') continue;
+      std::string other = name;
+      ++other[at];
+      if (std::ranges::find(names, other) != names.end()) pairs.push_back({name, other});
+    }
+  return pairs.size() == 1 ? std::optional(pairs.front()) : std::nullopt;
+}
+
+/// Whether values are 0, 1, 2 ... or 1, 2, 3 ...
+bool count_rows(const at::Tensor& values) {
+  const double first = values[0].item<double>();
+  return (first == 0 || first == 1) &&
+         values.equal(at::arange(values.size(0), values.options()) + first);
+}
+
+/// Those of a table of which only the file was named: by their names, the two that there are, or
+/// the two behind one that counts the rows. Throws InvalidInput that lists the columns.
+Columns columns_of(const ArrayFile& table, const std::string& file) {
+  const std::vector<std::string> names = table.names();
+  if (const auto found = columns_by_name(names)) return *found;
+  if (names.size() == 2) return {names[0], names[1]};
+  if (names.size() == 3 && count_rows(table.read(names[0]).values)) return {names[1], names[2]};
+  throw InvalidInput(
+      fmt::format("--positions: expected columns x and y of {} ({}:X,{}:Y), found {}", file, file,
+                  file, list_of(names)));
+}
+
+/// A table alone is its two columns.
+std::vector<Place> places_of(const ReadOptions& options, Sources& sources) {
+  std::vector<Place> places = places_from_text(options.positions);
+  if (places.size() != 1 || places[0].files.size() != 1 || !places[0].names.empty()) return places;
+  const std::string file = places[0].files[0];
+  const Sources::Found found = sources.required(places[0], "--positions");
+  if (found.file->read(found.name).values.dim() != 1 || found.file->names().size() < 2)
+    return places;
+  const Columns columns = columns_of(*found.file, file);
+  note("{}: x is its column {}, y {}", file, columns[0], columns[1]);
+  places.push_back(places[0]);
+  for (std::size_t i = 0; i < columns.size(); ++i) places[i].names = {columns[i]};
+  return places;
+}
+
 at::Tensor positions_from(const ReadOptions& options, RawScan& raw) {
   Sources sources(scan_file_in(options.file));
-  const std::vector<Place> places = places_from_text(options.positions);
+  const std::vector<Place> places = places_of(options, sources);
   raw.positions_in_metres = !places.front().in_pixels;
   raw.positions_name = options.positions;
   const Measure measure = raw.positions_in_metres ? Measure::length : Measure::number;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "ptyche/core/error.h"
 #include "ptyche/core/progress.h"
@@ -113,16 +115,38 @@ void read_places(const ArrayFile& file, RawScan& raw) {
   raw.positions = translations(file, *path, raw.frames(), unit);
 }
 
+/// Below this an energy without a unit is in keV: light of that wavelength is no one's probe.
+constexpr double kLeastInEv = 30;
+// Above these lengths without a unit are in millimetres, the second kind also in micrometres.
+constexpr double kFarthestDetector_m = 200, kLargestPixel_m = 0.01, kLargestPixel_mm = 1;
+
 /// Joules and electronvolts of X-rays and electrons are told apart by their size where no unit
 /// stands; a machine's energy (NXsource, 3 GeV) is none of a photon.
 std::optional<double> plausible_ev(const ArrayFile& file, const std::string& path) {
   const double value = first_number(file, path);
   const std::string unit = file.unit(path);
-  const double ev = !unit.empty()   ? value * unit_of(file, path, Measure::energy)
-                    : value < 1e-11 ? value / cxi::kJoulesPerEv
-                                    : value;
+  double ev = !unit.empty()   ? value * unit_of(file, path, Measure::energy)
+              : value < 1e-11 ? value / cxi::kJoulesPerEv
+                              : value;
+  if (unit.empty() && ev > kLeastInEv / 1e3 && ev < kLeastInEv) {
+    ev *= 1e3;
+    note("{}: {:g} without a unit is taken for {:g} eV", path, value, ev);
+  }
   if (ev >= 10 && ev < 1e6) return ev;
   return std::nullopt;
+}
+
+/// A length in metres, or what it would have to be in: (from, unit) in ascending order.
+double length_of(const ArrayFile& file, const Paths& paths, double otherwise,
+                 const std::vector<std::pair<double, double>>& units) {
+  const auto path = first_there(file, paths);
+  if (!path) return otherwise;
+  const double value = std::abs(first_number(file, *path)) * unit_of(file, *path, Measure::length);
+  double unit = 1;
+  for (const auto& [from, of] : units)
+    if (file.unit(*path).empty() && value >= from) unit = of;
+  if (unit != 1) note("{}: {:g} without a unit is taken for {:g} m", *path, value, value * unit);
+  return value * unit;
 }
 
 /// The photons' energy stands before the wavelength, and both before the source's energy, which is
@@ -151,10 +175,11 @@ void read_our_geometry(const Hdf5File& file, Geometry& geometry) {
 Geometry cxi_geometry(const ArrayFile& file) {
   Geometry geometry;
   geometry.energy_ev = photon_energy_of(file);
-  geometry.distance_m = std::abs(quantity(file, {cxi::kDistance}, Measure::length).value_or(0));
-  const double pixel =
-      quantity(file, {cxi::kPixelX, kDetector + "pixel_size"}, Measure::length).value_or(0);
-  const double pixel_y = quantity(file, {cxi::kPixelY}, Measure::length).value_or(pixel);
+  geometry.distance_m = length_of(file, {cxi::kDistance}, 0, {{kFarthestDetector_m, 1e-3}});
+  const std::vector<std::pair<double, double>> units{{kLargestPixel_m, 1e-3},
+                                                     {kLargestPixel_mm, 1e-6}};
+  const double pixel = length_of(file, {cxi::kPixelX, kDetector + "pixel_size"}, 0, units);
+  const double pixel_y = length_of(file, {cxi::kPixelY}, pixel, units);
   require(std::abs(pixel_y - pixel) <= 1e-6 * pixel,
           "{}: expected square detector pixels like x_pixel_size {}, found {}", cxi::kPixelY, pixel,
           pixel_y);

@@ -7,6 +7,7 @@
 #include "ptyche/core/error.h"
 #include "ptyche/core/files.h"
 #include "ptyche/data/array.h"
+#include "ptyche/io/units.h"
 
 namespace ptyche {
 namespace fs = std::filesystem;
@@ -21,7 +22,16 @@ std::optional<double> factor_from(const std::string& text) {
   return value;
 }
 
-/// Takes "*FACTOR" off the end of the text. A '*' of a name is followed by no number.
+std::optional<double> length_from(const std::string& unit) {
+  if (unit.empty()) return std::nullopt;
+  try {
+    return in_own_unit(unit, Measure::length);
+  } catch (const InvalidInput&) {
+    return std::nullopt;
+  }
+}
+
+/// Takes "*FACTOR" or "*UNIT" off the end of the text. A '*' of a name is followed by neither.
 void take_factor(std::string& text, Place& place) {
   const std::size_t star = text.rfind('*');
   if (star == std::string::npos) return;
@@ -30,6 +40,7 @@ void take_factor(std::string& text, Place& place) {
     place.in_pixels = true;
   } else {
     place.factor = factor_from(factor);
+    if (!place.factor) place.factor = length_from(factor);
     if (!place.factor) return;
   }
   text.erase(star);

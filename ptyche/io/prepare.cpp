@@ -72,6 +72,15 @@ Window square_at(std::int64_t row, std::int64_t col, std::int64_t size) {
   return {row, row + size, col, col + size};
 }
 
+/// Of patterns of which nothing says what to keep: all, but for the last line of an odd number; of
+/// oblong ones the square around them, unless most of it would be empty.
+std::int64_t own_size(std::int64_t rows, std::int64_t cols) {
+  const std::int64_t longer = std::max(rows, cols), shorter = std::min(rows, cols);
+  const bool nearly_square = 2 * longer <= 3 * shorter;
+  const std::int64_t size = nearly_square ? longer : shorter;
+  return size - size % 2;
+}
+
 /// Where the zero frequency is in raw.patterns: the user says, or the file, or the middle.
 DetectorCentre centre_of(const RawScan& raw, const ReadOptions& options) {
   if (options.centre) return *options.centre;
@@ -93,9 +102,9 @@ Window window_of(const RawScan& raw, const ReadOptions& options) {
       row >= 0 && row < static_cast<double>(rows) && col >= 0 && col < static_cast<double>(cols),
       "--center: expected a pixel of the {} x {} detector, found {},{}", rows, cols, centre.row,
       centre.col);
-  if (options.crop == 0 && !has_centre(raw, options)) return square_at(0, 0, std::min(rows, cols));
-  const std::int64_t size =
-      options.crop > 0 ? options.crop : largest_even_square(row, col, rows, cols);
+  const std::int64_t size = options.crop > 0           ? options.crop
+                            : has_centre(raw, options) ? largest_even_square(row, col, rows, cols)
+                                                       : own_size(rows, cols);
   require(size >= 2 && size <= kMostPadding * std::max(raw.rows(), raw.cols()),
           "--crop: expected 2 to {} pixels of the {} x {} detector, found {}",
           kMostPadding * std::max(raw.rows(), raw.cols()), raw.rows(), raw.cols(), size);
@@ -164,19 +173,17 @@ void choose_mask(RawScan& raw, const std::string& choice) {
 void crop_detector(RawScan& raw, const ReadOptions& options) {
   const std::int64_t rows = raw.rows(), cols = raw.cols();
   const bool centred = has_centre(raw, options);
-  const bool whole = options.crop == 0 && !centred && rows == cols;
+  const bool whole = options.crop == 0 && !centred && rows == cols && rows % 2 == 0;
   require(whole || !(raw.geometry.near_field || options.near_field),
-          "{}: expected square patterns, no --crop and no --center for a near-field scan, whose "
-          "pixels are the object's, found {}",
+          "{}: expected square patterns of an even size, no --crop and no --center for a "
+          "near-field scan, whose pixels are the object's, found {}",
           raw.patterns_name, describe(raw.patterns));
   Window window = window_of(raw, options);
-  require(rows == cols || options.crop > 0 || centred,
-          "{}: expected square patterns, found {}; --crop N keeps a square", raw.patterns_name,
-          describe(raw.patterns));
-  require(window.rows() % 2 == 0,
-          "{}: expected an even pattern size N, found {}; --crop {} keeps "
-          "the middle",
-          raw.patterns_name, window.rows(), window.rows() - 1);
+  require(window.rows() % 2 == 0, "--crop: expected an even pattern size N, found {}",
+          window.rows());
+  if (!whole && options.crop == 0 && !centred)
+    note("{}: patterns of {} x {}: {} x {} around their middle are taken (--crop N, --center)",
+         raw.patterns_name, rows, cols, window.rows(), window.rows());
   require_probe_fits(raw, window.rows());
   const bool lengths_fit = in_pixels_of_the_window(raw, window.rows());
   require(rows == cols || raw.positions_in_metres || lengths_fit,
@@ -269,13 +276,38 @@ void require_canvas_fits(const RawScan& raw, const at::Tensor& extent) {
   });
 }
 
+double widest_px(const RawScan& raw) {
+  return (raw.positions.amax(0) - raw.positions.amin(0)).max().item<double>();
+}
+
+/// Positions of a scan that no object could hold, in micrometres where metres belong, become those
+/// of the one power of ten that fits. Against options that say how large a pixel is nothing is
+/// done.
+void mend_unit(RawScan& raw, const ReadOptions& options) {
+  const bool said = options.energy_ev > 0 || options.distance_m > 0 || options.detector_pixel_m > 0;
+  const double widest = widest_px(raw);
+  if (said || widest <= kWidestScan_px) return;
+  const auto size = static_cast<double>(raw.patterns.size(1));
+  const double diameter =
+      raw.probe.defined() ? std::min(probe_diameter_px(raw.probe), size) : size / 2;
+  const int power = only_power_of_ten(median_step_px(raw.positions), diameter);
+  if (power == 0) return;
+  note(
+      "mended: positions: unit: {}: the positions span {:.3g} object pixels: they are in another "
+      "unit; only a factor of 1e{} fits, and they are multiplied by it (--energy, --distance and "
+      "--detector-pixel say otherwise)",
+      raw.positions_name, widest, power);
+  raw.positions = raw.positions * std::pow(10.0, power);
+  raw.forget_truth("the positions were in another unit");
+}
+
 void require_sensible_extent(const RawScan& raw) {
   const at::Tensor extent = raw.positions.amax(0) - raw.positions.amin(0);
-  const double widest = extent.max().item<double>();
+  const double widest = widest_px(raw);
   require(
       widest <= kWidestScan_px,
       "{}: expected a scan of at most {} object pixels, found {:.6g}: are the positions in another "
-      "unit?",
+      "unit (--positions X*um,Y*um)?",
       raw.positions_name, kWidestScan_px, widest);
   require_canvas_fits(raw, extent);
   if (raw.frames() > 1 && widest > 0 && widest < 1) {
@@ -305,6 +337,7 @@ void settle_positions(RawScan& raw, const ReadOptions& options) {
     raw.positions = raw.positions / raw.geometry.object_pixel_m;
     raw.positions_in_metres = false;
   }
+  mend_unit(raw, options);
   raw.positions = options.swap_xy ? raw.positions.flip(1) : raw.positions.clone();
   if (options.flip_y) mirror(raw.positions, 0);
   if (options.flip_x) mirror(raw.positions, 1);

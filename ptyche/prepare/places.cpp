@@ -13,23 +13,6 @@ namespace {
 // Extent and step below which positions are in another unit, object pixels: step 3 .. 12 on good
 // scans.
 constexpr double kLeastSpan_px = 1, kLeastStep_px = 0.02;
-// Step over the probe's diameter (.06 .. .85 on good scans) that a power of ten must bring it to.
-constexpr double kStepLow = 0.03, kStepHigh = 0.95;
-
-/// The power of ten that alone brings the step into range; of thousands first, as units go. 0 =
-/// none or several.
-int only_power(double step, double diameter) {
-  for (const int stride : {3, 1}) {
-    std::vector<int> fits;
-    for (int power = -12; power <= 12; power += stride) {
-      const double share = step * std::pow(10.0, power) / diameter;
-      if (power != 0 && share > kStepLow && share < kStepHigh) fits.push_back(power);
-    }
-    if (fits.size() == 1) return fits[0];
-    if (!fits.empty()) return 0;
-  }
-  return 0;
-}
 
 void say_unit(Diagnosis& diagnosis, double step, double span, double diameter,
               const ExamineOptions& options) {
@@ -39,13 +22,17 @@ void say_unit(Diagnosis& diagnosis, double step, double span, double diameter,
       "they "
       "are in another unit",
       span, step, diameter);
-  const int power = only_power(step, diameter);
+  const int power = only_power_of_ten(step, diameter);
   const bool said = options.given.contains("distance") || options.given.contains("energy") ||
                     options.given.contains("detector-pixel");
-  if (power == 0 || said)
-    return diagnosis.say(
-        Level::refuse, cause,
-        text + "; --energy, --distance and --detector-pixel say how large a pixel is");
+  const std::string remedy =
+      power != 0 ? fmt::format(
+                       "; only a factor of 1e{} fits: is --energy in eV (or 8keV), are "
+                       "--distance and --detector-pixel in metres (or 55um), or are the "
+                       "positions in another unit (--positions X*um,Y*um)?",
+                       power)
+                 : "; --energy, --distance and --detector-pixel say how large a pixel is";
+  if (power == 0 || said) return diagnosis.say(Level::refuse, cause, text + remedy);
   diagnosis.mend(cause,
                  fmt::format("{}; only a factor of 1e{} fits, and they are multiplied by it "
                              "(--energy, --distance and --detector-pixel say otherwise)",

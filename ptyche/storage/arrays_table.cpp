@@ -1,4 +1,5 @@
 // Tables in text files: columns of numbers between commas, semicolons, tabs or spaces.
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <limits>
@@ -67,6 +68,16 @@ class Table : public ArrayFile {
     const auto column = column_of(name);
     require(column.has_value(), "{}: expected a column {}, found {}", name, name, list_of(names()));
     return {at::tensor(columns_[*column], at::kDouble), 0};
+  }
+
+  /// Of a column "x_um", "x (um)" or "x [um]".
+  std::string unit(const std::string& name) const override {
+    const std::size_t last = name.find_last_not_of("])");
+    const std::size_t first = last == std::string::npos ? last : name.find_last_of("_([/", last);
+    if (first == std::string::npos) return {};
+    const std::string unit = name.substr(first + 1, last - first);
+    static const std::vector<std::string> kLengths{"m", "mm", "um", "µm", "μm", "nm"};
+    return std::ranges::find(kLengths, unit) == kLengths.end() ? "" : unit;
   }
 
  private:

@@ -47,11 +47,6 @@ void one_pattern(Arrays& arrays) {
   }
 }
 
-void odd_size(Arrays& arrays) {
-  array(arrays, "diffraction") = at::ones({kFrames, 7, 7});
-  array(arrays, "probeGuess") = at::ones({7, 7}, at::kComplexFloat);
-}
-
 std::vector<BadFile> bad_files() {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   const double infinity = std::numeric_limits<double>::infinity();
@@ -86,7 +81,6 @@ std::vector<BadFile> bad_files() {
          array(a, "diffraction") = at::ones({12, 8, 8}, at::kComplexFloat);
        }),
        {"diffraction: expected", "real numbers", "complex64"}},
-      {"odd size", spoiled(odd_size), {"diffraction: expected an even pattern size", "found 7"}},
       {"NaN", with_value(nan), {"diffraction: expected finite values", "found 1", "pattern 7"}},
       {"infinity", with_value(infinity), {"diffraction: expected finite", "found 1", "pattern 7"}},
       {"negative", with_value(-3), {"diffraction: expected", ">= 0", "(1 negative)", "pattern 7"}},

@@ -132,6 +132,59 @@ TEST(Cxi, ReadsForeignFilesWithEnergyInJoulesOrElectronvolts) {
   }
 }
 
+/// What the file of write_foreign says of a length, replaced.
+void say_length(const std::filesystem::path& path, const std::string& name, double value) {
+  const Hdf5Id file(H5Fopen(path.c_str(), H5F_ACC_RDWR, H5P_DEFAULT), H5Fclose);
+  const Hdf5Id data(H5Dopen2(file.get(), name.c_str(), H5P_DEFAULT), H5Dclose);
+  ASSERT_GE(H5Dwrite(data.get(), H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, &value), 0);
+}
+
+TEST(Cxi, LengthsAndEnergiesWithoutAUnitThatNoInstrumentHasAreReadInTheUnitThatOneHas) {
+  const TestFolder folder;
+  const std::string detector = "entry_1/instrument_1/detector_1/";
+  for (const auto& [energy, pixel, distance] : {std::array<double, 3>{12.3984198433, 25e-6, 2},
+                                                {12398.4198433, 25, 2},
+                                                {12398.4198433, 0.025, 2000},
+                                                {12.3984198433 * 1.602176634e-19, 25e-6, 2000}}) {
+    const std::filesystem::path file = write_foreign(folder, energy, false);
+    for (const char* name : {"x_pixel_size", "y_pixel_size"})
+      say_length(file, detector + name, pixel);
+    say_length(file, detector + "distance", distance);
+    testing::internal::CaptureStderr();
+    const Scan scan = read_scan({.file = file});
+    const std::string said = testing::internal::GetCapturedStderr();
+    EXPECT_NEAR(scan.geometry().object_pixel_m / (1e-10 * 2 / (kSize * 25e-6)), 1, 1e-8) << said;
+    EXPECT_NE(said.find("without a unit is taken for"), std::string::npos) << said;
+  }
+}
+
+TEST(Cxi, PositionsInMicrometresAreMultipliedByTheOnePowerOfTenThatFits) {
+  const TestFolder folder;
+  const std::filesystem::path file = write_foreign(folder, 12398.4198433, false);
+  const at::Tensor right = read_scan({.file = file}).positions();
+  {
+    const Hdf5Id opened(H5Fopen(file.c_str(), H5F_ACC_RDWR, H5P_DEFAULT), H5Fclose);
+    const Hdf5Id data(
+        H5Dopen2(opened.get(), "entry_1/sample_1/geometry_1/translation", H5P_DEFAULT), H5Dclose);
+    at::Tensor values = at::zeros({kFrames, 3}, at::kDouble);
+    ASSERT_GE(
+        H5Dread(data.get(), H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data_ptr()),
+        0);
+    values *= 1e6;
+    ASSERT_GE(
+        H5Dwrite(data.get(), H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data_ptr()),
+        0);
+  }
+  testing::internal::CaptureStderr();
+  const at::Tensor found = read_scan({.file = file}).positions();
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_NE(said.find("mended: positions: unit"), std::string::npos) << said;
+  EXPECT_LT((found - right).abs().max().item<double>(), 1e-6) << said;
+  ReadOptions options{.file = file};
+  options.energy_ev = 12398.4198433;
+  EXPECT_NE(message_of([&] { read_scan(options); }).find("another unit"), std::string::npos);
+}
+
 TEST(Cxi, MetresWithoutAnObjectPixelAskForTheGeometry) {
   const TestFolder folder;
   ReadOptions options;

@@ -497,6 +497,36 @@ TEST(Layouts, AnyHdf5IsReadWhereTheOptionsPoint) {
   expect_layout(read_layout(folder / "any.h5", options), scan);
 }
 
+TEST(Layouts, ATableOfPositionsAloneIsReadByItsColumnsAndTheirUnits) {
+  const TestFolder folder;
+  const LayoutScan scan;
+  Hdf5File file = Hdf5File::create(folder / "any.h5");
+  file.write("frames", scan.counts);
+  file.close();
+  ReadOptions options{.energy_ev = scan.energy_ev, .distance_m = scan.distance_m};
+  options.detector_pixel_m = scan.detector_pixel_m;
+  options.patterns = "/frames";
+  const auto written = [&](const std::string& head, bool numbered, double unit) {
+    std::string table = head;
+    for (std::int64_t i = 0; i < kFrames; ++i)
+      table += fmt::format("{}{:.9f},{:.9f}\n", numbered ? fmt::format("{},", i) : "",
+                           scan.x[i].item<double>() / unit, scan.y[i].item<double>() / unit);
+    write_raw(folder / "pos.csv", table);
+    return (folder / "pos.csv").string();
+  };
+  options.positions = written("index,x_um,y_um\n", true, 1e-6);
+  expect_layout(read_layout(folder / "any.h5", options), scan);
+  options.positions = written("sam x [nm],sam y [nm]\n", false, 1e-9);
+  expect_layout(read_layout(folder / "any.h5", options), scan);
+  for (const bool numbered : {false, true}) {
+    options.positions = written("", numbered, 1e-6) + "*um";
+    expect_layout(read_layout(folder / "any.h5", options), scan);
+  }
+  options.positions = written("here,there,elsewhere\n1,2,3\n", true, 1);
+  const std::string message = message_of([&] { read_layout(folder / "any.h5", options); });
+  EXPECT_TRUE(contains(message, "columns x and y of") && contains(message, "elsewhere")) << message;
+}
+
 TEST(Layouts, AUsersRecipeReadsHisFile) {
   const TestFolder folder;
   const LayoutScan scan;

@@ -1,3 +1,4 @@
+#include <array>
 #include <limits>
 
 #include "tests/io/scan_files.h"
@@ -232,6 +233,61 @@ TEST(Crop, KeepsASquareOfADetectorThatIsNone) {
   array(arrays, "probeGuess") = at::ones({8, 8}, at::kComplexFloat);
   const std::string message = message_of([&] { read_arrays(arrays, options); });
   EXPECT_TRUE(contains(message, "(6, 8)") && contains(message, "or (4, 4)")) << message;
+}
+
+TEST(Crop, LeavesTheLastLinesOfAnOddSizeOutWhereTheZeroFrequencyStaysInTheMiddle) {
+  Arrays arrays = small_arrays();
+  const at::Tensor odd = at::arange(kFrames * 7 * 7, at::kFloat).remainder(13).add(1);
+  array(arrays, "diffraction") = odd.reshape({kFrames, 7, 7});
+  array(arrays, "probeGuess") = at::ones({7, 7}, at::kComplexFloat);
+  const Scan scan = read_arrays(arrays);
+  EXPECT_TRUE(at::equal(scan.counts().to(at::kFloat),
+                        array(arrays, "diffraction").slice(1, 0, 6).slice(2, 0, 6)));
+  ReadOptions same;
+  same.crop = 6;
+  EXPECT_TRUE(at::equal(scan.positions(), read_arrays(arrays, same).positions()));
+}
+
+/// An HDF5 file with patterns of any shape and positions in metres times `unit`.
+ReadOptions in_metres(const TestFolder& folder, std::int64_t rows, std::int64_t cols,
+                      double unit = 1) {
+  Arrays arrays = small_arrays();
+  Hdf5File file = Hdf5File::create(folder / "scan.h5");
+  file.write("frames", at::arange(kFrames * rows * cols, at::kFloat)
+                           .remainder(13)
+                           .add(1)
+                           .reshape({kFrames, rows, cols}));
+  for (const char* name : {"xcoords", "ycoords"})
+    file.write(name, array(arrays, name) * 1e-6 * unit);
+  file.close();
+  ReadOptions options{.file = folder / "scan.h5"};
+  options.patterns = "/frames";
+  options.positions = "/xcoords,/ycoords";
+  options.energy_ev = 12398.4198433;
+  options.distance_m = 2;
+  options.detector_pixel_m = 25e-6;  // an object pixel of 1 um, of 8
+  return options;
+}
+
+TEST(Crop, PadsADetectorThatIsNearlySquareAndCutsALongOne) {
+  const TestFolder folder;
+  for (const auto& [rows, cols, size] :
+       {std::array<std::int64_t, 3>{6, 8, 8}, {12, 8, 12}, {6, 16, 6}, {7, 8, 8}, {9, 8, 8}}) {
+    const Scan scan = read_scan(in_metres(folder, rows, cols));
+    EXPECT_EQ(scan.pattern_size(), size) << rows << " x " << cols;
+    EXPECT_EQ(scan.mask().sum().item<std::int64_t>(), std::min(rows, size) * std::min(cols, size));
+  }
+}
+
+TEST(Positions, InMicrometresThatOptionsOfTheGeometryContradictAreRefusedWithTheUnitNamed) {
+  const TestFolder folder;
+  ReadOptions options = in_metres(folder, 8, 8, 1e6);
+  const std::string message = message_of([&] { read_scan(options); });
+  EXPECT_TRUE(contains(message, "--positions X*um,Y*um")) << message;
+  options.positions = "/xcoords*um,/ycoords*um";
+  const Scan named = read_scan(options);
+  const Scan right = read_scan(in_metres(folder, 8, 8));
+  EXPECT_LT((named.positions() - right.positions()).abs().max().item<double>(), 1e-9);
 }
 
 /// What reading the arrays prints.
