@@ -70,7 +70,7 @@ at::Tensor without_spikes(const at::Tensor& counts, const RemoveSpikes& which) {
     const at::Tensor values = counts.narrow(0, first, length).to(at::kFloat);
     const at::Tensor beside =
         (at::avg_pool2d(values.unsqueeze(1), {3, 3}, {1, 1}, {1, 1}).squeeze(1) * 9 - values) / 8;
-    parts.push_back(at::where(spikes_in(values, which), beside.round(), values));
+    parts.push_back(at::where(spikes_in(values, which), beside.round().clamp_min(0), values));
   }
   return in_smallest_exact_type(at::cat(parts));
 }

@@ -82,6 +82,9 @@ struct ScanFields {
   std::string input_hash;         ///< SHA-256 of the file, hex
   bool probe_given = true;        ///< by the file; else it is made of the mean pattern
   bool probe_calibrated = false;  ///< the file says that the probe is in sqrt(photon)
+  double squared_by = 0;  ///< counts = this x value^2: the values were taken for roots of counts,
+                          ///< and nothing says so; 0 = else
+  bool may_be_roots = false;  ///< or the other way round: fractions that were taken for counts
   std::shared_ptr<const SharedCounts> shared =
       {};  ///< in place of `counts`, which is undefined then
 };

@@ -152,6 +152,10 @@ DomainChoice choose_domain(const std::string& wanted, const RawScan& raw, const 
   if (kind.whole_squares) {
     return {Domain::amplitude, "the squares, not the values, are whole numbers", true};
   }
+  if (kind.noise == NoiseOf::counts)
+    return {Domain::counts, counts_because("the values vary as photon counts do", raw), true};
+  if (kind.noise == NoiseOf::roots)
+    return {Domain::amplitude, "the squares of the values vary as photon counts do", true};
   return {Domain::amplitude,
           "neither values nor squares are whole numbers, and " + raw.patterns_name +
               " means amplitude in PtychoPINN's files",
@@ -200,6 +204,17 @@ void take_out_noise(RawScan& raw, const ReadOptions& options, const ReadingToget
   raw.ceiling = 0;
 }
 
+/// What it is in the parts of all processes.
+NoiseOf noise_in_all(const RawScan& raw, const ReadingTogether& together) {
+  const NoiseOf own = noise_of_fractions(raw.patterns, raw.mask);
+  at::Tensor is = at::zeros({2}, at::kBool);
+  is[0] = own == NoiseOf::counts;
+  is[1] = own == NoiseOf::roots;
+  const at::Tensor all = in_all_processes(together, is);
+  if (all[0].item<bool>()) return NoiseOf::counts;
+  return all[1].item<bool>() ? NoiseOf::roots : NoiseOf::unknown;
+}
+
 void clip_negative(RawScan& raw) {
   if (!raw.clip_negative || raw.patterns.min().to(at::kDouble).item<double>() >= 0) return;
   const at::Tensor below = raw.patterns.lt(0);
@@ -225,14 +240,21 @@ Counts take_counts(RawScan& raw, const ReadOptions& options, const ReadingTogeth
       survey(raw.patterns, rules, may_be_roots || options.domain == "amplitude");
   if (!own.valid) refuse_invalid(raw);
   const ValueSurvey values = of_all_processes(together, own);
-  const ValueKind kind{values.whole, values.whole_squares};
-  const bool amplitude = settle_domain(raw, options, kind).domain == Domain::amplitude;
+  ValueKind kind{values.whole, values.whole_squares};
+  const bool fractions = may_be_roots && !kind.whole && !kind.whole_squares;
+  if (fractions && raw.domain == Domain::unknown && options.domain == "auto")
+    kind.noise = noise_in_all(raw, together);
+  const DomainChoice choice = settle_domain(raw, options, kind);
+  const bool amplitude = choice.domain == Domain::amplitude;
   if (amplitude) raw.ceiling = 0;  // it was that of the amplitudes
   const CountRules how = count_rules(values, amplitude);
   const bool no_wider = raw.patterns.scalar_type() == how.type || raw.in_memory_file;
   const bool as_it_is = !amplitude && !values.cleared && no_wider;
+  const bool in_photons = kind.noise == NoiseOf::roots;
+  const bool scale_is_given = options.nphotons > 0 || raw.nphotons > 0;
   Counts counts{as_it_is ? raw.patterns : converted(raw.patterns, rules, how),
-                !amplitude || kind.whole_squares};
+                !amplitude || kind.whole_squares || (in_photons && !scale_is_given), amplitude,
+                choice.guessed && fractions};
   raw.patterns = at::Tensor();
   return counts;
 }

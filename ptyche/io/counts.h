@@ -7,6 +7,7 @@
 
 #include "ptyche/io/read_scan.h"
 #include "ptyche/io/readers.h"
+#include "ptyche/io/readout_noise.h"
 #include "ptyche/io/together.h"
 
 namespace ptyche {
@@ -16,6 +17,7 @@ struct ValueKind {
   bool whole = true;  ///< all are whole numbers
   /// All squares lie within 1e-3 (or float32's rounding) of whole numbers.
   bool whole_squares = true;
+  NoiseOf noise = NoiseOf::unknown;  ///< looked at in fractions only
 };
 
 struct DomainChoice {
@@ -25,14 +27,16 @@ struct DomainChoice {
 };
 
 /// wanted  auto | counts | amplitude. Throws InvalidInput for another word.
-/// A guess is: whole numbers are counts; squares that are whole numbers, or any other fractions,
-/// are amplitudes, as PtychoPINN's keys mean them.
+/// A guess is: whole numbers are counts, and fractions with the noise of counts; squares that are
+/// whole numbers, or any other fractions, are amplitudes, as PtychoPINN's keys mean them.
 DomainChoice choose_domain(const std::string& wanted, const RawScan& raw, const ValueKind& kind);
 
 /// Photon counts in the narrowest type, and whether their scale is that of photons.
 struct Counts {
-  at::Tensor counts;     ///< (n, N, N)
-  bool absolute = true;  ///< false: squared amplitudes of unknown scale
+  at::Tensor counts;       ///< (n, N, N)
+  bool absolute = true;    ///< false: squared amplitudes of unknown scale
+  bool amplitude = false;  ///< they were squared
+  bool guessed = false;    ///< fractions of which nothing says what they are
 };
 
 /// The patterns as counts; uses up raw.patterns, so that no second copy is held. Decides between

@@ -151,7 +151,8 @@ std::vector<Field> fields(ReadOptions& options) {
       {.name = "mean-counts",
        .target = &options.nphotons,
        .unit = "photons",
-       .help = "mean counts per pattern for amplitudes without a scale; 0 = 1e9, with a warning",
+       .help = "mean counts per pattern for amplitudes without a scale; 0 = by their noise, with a "
+               "warning",
        .range = {0},
        .aliases = {"nphotons"}},
       {.name = "hold-out",

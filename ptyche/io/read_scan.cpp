@@ -17,6 +17,7 @@
 #include "ptyche/io/pattern_values.h"
 #include "ptyche/io/prepare.h"
 #include "ptyche/io/readers.h"
+#include "ptyche/io/readout_noise.h"
 #include "ptyche/io/scan_identity.h"
 #include "ptyche/io/together.h"
 #include "ptyche/storage/arrays.h"
@@ -27,11 +28,18 @@ namespace ptyche {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr double kDefaultMeanCounts = 1e9;  // PtychoPINN's default
+/// Of squared amplitudes, by the noise of the patterns; the same in all processes.
+double photons_of_mean(const at::Tensor& counts, const RawScan& raw, double mean,
+                       const ReadingTogether& together) {
+  at::Tensor gain = at::tensor({photon_gain(counts, raw.mask)}, at::kDouble);
+  if (together.several()) gain = at::cat(together.exchange(gain)).mean(0, true);
+  return mean / gain.item<double>();
+}
 
-/// Amplitudes without a scale get one from the used patterns; what is held out must not matter.
-void set_scale(at::Tensor& counts, const RawScan& raw, const at::Tensor& mean_pattern,
-               double wanted) {
+/// Amplitudes without a scale get one: `wanted` counts a pattern, what the file names, or what the
+/// noise tells. Returns it.
+double set_scale(at::Tensor& counts, const RawScan& raw, const at::Tensor& mean_pattern,
+                 double wanted, const ReadingTogether& together) {
   const double mean = (mean_pattern * raw.mask).sum().item<double>();
   if (wanted <= 0 && raw.nphotons > 0) {
     wanted = raw.nphotons;
@@ -41,13 +49,15 @@ void set_scale(at::Tensor& counts, const RawScan& raw, const at::Tensor& mean_pa
         raw.patterns_name, wanted);
   }
   if (wanted <= 0) {
-    wanted = kDefaultMeanCounts;
+    wanted = photons_of_mean(counts, raw, mean, together);
     warn(
-        "{}: amplitudes without an absolute scale; {:.0e} counts per pattern are assumed "
+        "{}: amplitudes without an absolute scale; {:.2g} counts per pattern are assumed, {} "
         "(--mean-counts sets them)",
-        raw.patterns_name, wanted);
+        raw.patterns_name, wanted,
+        wanted < kMostCounts ? "as their noise says" : "for no noise is seen");
   }
   counts = counts.to(at::kFloat).mul_(wanted / mean);
+  return wanted / mean;
 }
 
 /// Programs that know no probe write an empty one.
@@ -151,7 +161,12 @@ Prepared prepare(RawScan raw, ReadOptions options, Extent extent, ReadingTogethe
   }
   const at::Tensor used = at::nonzero(fields.frame_use.eq(0)).flatten();
   const auto mean = [&] { return mean_of_all(together, raw, counts.counts, used); };
-  if (!counts.absolute) set_scale(counts.counts, raw, mean(), options.nphotons);
+  double scale = 1;
+  if (!counts.absolute) scale = set_scale(counts.counts, raw, mean(), options.nphotons, together);
+  if (counts.guessed && options.bin == 1) {
+    fields.squared_by = counts.amplitude ? scale : 0;
+    fields.may_be_roots = !counts.amplitude;
+  }
   fields.probe = settle_probe(raw, mean, options.photons);
   if (extent == Extent::all) warn_without_overlap(raw, used, fields.probe);
   fields.counts = std::move(counts.counts);

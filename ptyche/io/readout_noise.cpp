@@ -19,6 +19,7 @@ constexpr double kOfNormal = 1.4826;     // standard deviation over the median d
 constexpr double kLevelIsSteady = 0.5;   // variance over that of as many photons
 constexpr double kLevelCounts = 0.02;    // of all values, at least, that a level is
 constexpr double kEmptiest = 0.05;       // of the plane of the transform
+constexpr double kVeryEmptiest = 0.01;   // where there may be no noise at all
 constexpr double kTells = 0.1;           // of the power there that photons leave, at least
 constexpr double kAlreadyPhotons = 1.5;  // gain within this factor of 1
 constexpr double kLeastGain = 0.5;       // beside a steady level: patterns without noise have none
@@ -26,6 +27,7 @@ constexpr double kClearGain = 2;         // without one
 constexpr double kBetween = 0.01;        // of the values, at least, between none and half a photon
 constexpr double kBrightest = 0.99, kStandsOut = 6;  // share; standard deviations of a pixel's mean
 constexpr double kAsPhotons[] = {0.7, 1.4};          // of a level, variance over it
+constexpr double kAsCounts[] = {0.5, 4};             // what a photon counts
 constexpr std::int64_t kLeastSide = 16;
 constexpr std::int64_t kBatch = 64;
 
@@ -87,9 +89,9 @@ at::Tensor smoothed(const at::Tensor& plane) {
 }
 
 /// Where the power of the transforms is least, (rows, cols) bool.
-at::Tensor emptiest(const at::Tensor& power) {
+at::Tensor emptiest(const at::Tensor& power, double share) {
   const at::Tensor plane = smoothed(power.mean(0));
-  return plane.le(quantile_of(plane, kEmptiest));
+  return plane.le(quantile_of(plane, share));
 }
 
 /// Of every pattern the mean power at these points, (m).
@@ -101,7 +103,8 @@ at::Tensor power_at(const at::Tensor& power, const at::Tensor& points) {
 /// the transforms' power, which half of the patterns point out and the others measure; the median
 /// of all patterns, for cosmic rays have power everywhere. A window keeps what ends at the
 /// detector's rim out of it, hot pixels go with the mean.
-double gain_of(const at::Tensor& sample, const at::Tensor& mask, double level, double variance) {
+double gain_of(const at::Tensor& sample, const at::Tensor& mask, double level, double variance,
+               double share = kEmptiest) {
   const at::Tensor window = hann(mask.size(0)).unsqueeze(1) * hann(mask.size(1)) * mask;
   const auto count = static_cast<double>(sample.size(0));
   const at::Tensor power =
@@ -110,8 +113,8 @@ double gain_of(const at::Tensor& sample, const at::Tensor& mask, double level, d
   const at::Tensor weights = window.square();
   const at::Tensor light = ((sample - level) * weights).sum({1, 2});
   const at::Tensor left = at::empty({sample.size(0)}, at::kDouble);
-  left.slice(0, 0, {}, 2).copy_(power_at(even, emptiest(odd)));
-  left.slice(0, 1, {}, 2).copy_(power_at(odd, emptiest(even)));
+  left.slice(0, 0, {}, 2).copy_(power_at(even, emptiest(odd, share)));
+  left.slice(0, 1, {}, 2).copy_(power_at(odd, emptiest(even, share)));
   const at::Tensor of_photons = left - variance * weights.sum();
   const bool tells = quantile_of(of_photons / left, 0.5) > kTells;
   return tells ? quantile_of(of_photons / light.clamp_min(1e-300), 0.5) : 0;
@@ -164,6 +167,24 @@ std::optional<ReadoutNoise> readout_noise(const at::Tensor& patterns, const at::
   if (found.gain < kAlreadyPhotons && found.gain > 1 / kAlreadyPhotons) found.gain = 1;
   if (found.gain <= 0) found.gain = 1;  // the noise hides it
   return found;
+}
+
+double photon_gain(const at::Tensor& values, const at::Tensor& mask) {
+  const at::Tensor sample = sample_of(values, mask);
+  const double total = sample.sum().item<double>() / static_cast<double>(sample.size(0));
+  const bool can_tell = std::min(mask.size(0), mask.size(1)) >= kLeastSide &&
+                        sample.size(0) >= kFewestPatterns && total > 0;
+  const double gain = can_tell ? gain_of(sample, mask, 0, 0, kVeryEmptiest) : 0;
+  return std::max(gain, total / kMostCounts);
+}
+
+NoiseOf noise_of_fractions(const at::Tensor& values, const at::Tensor& mask) {
+  const at::Tensor sample = sample_of(values, mask);
+  const double plain = photon_gain(sample, mask), squared = photon_gain(sample.square(), mask);
+  const bool nearer = std::abs(std::log(plain)) < std::abs(std::log(squared));
+  const double photon = nearer ? plain : squared;
+  if (!(photon > kAsCounts[0] && photon < kAsCounts[1])) return NoiseOf::unknown;
+  return nearer ? NoiseOf::counts : NoiseOf::roots;
 }
 
 at::Tensor photons_of(const at::Tensor& patterns, const at::Tensor& mask,

@@ -8,6 +8,9 @@
 
 namespace ptyche {
 
+/// Mean counts of a pattern without noise, whose scale nothing tells: PtychoPINN's default.
+inline constexpr double kMostCounts = 1e9;
+
 /// value = gain x photons + level + noise
 struct ReadoutNoise {
   double level = 0;  ///< of pixels without light, in the values' unit
@@ -28,6 +31,23 @@ struct ReadoutNoise {
 /// (photon transfer: Janesick, "Photon Transfer", SPIE 2007, without a second exposure).
 std::optional<ReadoutNoise> readout_noise(const at::Tensor& patterns, const at::Tensor& mask,
                                           bool whole);
+
+/// What a photon counts in values >= 0 that are photons in some unit, by their noise as above, but
+/// where the transforms are emptiest of all: the leak of light there looks like noise. Where there
+/// is none, or too few patterns, what makes kMostCounts of a pattern.
+///   values  (n, rows, cols) of any real type
+///   mask    (rows, cols) bool, true = counted
+double photon_gain(const at::Tensor& values, const at::Tensor& mask);
+
+/// Whether values >= 0, or their squares, vary as photon counts do: a photon counts about 1 in them
+/// (.5 to 4), and something else in the others. Found .58 to 1.3 in counts of 300 to 1e5 photons a
+/// pattern, 1.8 and more in their squares; .004 to .9 in roots of counts, whose squares have about
+/// 1. In brighter ones the leak of light can be more than the noise (up to 36): unknown, as are
+/// values in another unit.
+///   values  (n, rows, cols) of any real type
+///   mask    (rows, cols) bool, true = counted
+enum class NoiseOf { unknown, counts, roots };
+NoiseOf noise_of_fractions(const at::Tensor& values, const at::Tensor& mask);
 
 /// Counts, (n, rows, cols) float32, whole numbers, hidden pixels 0: photons and the noise's
 /// variance in photons, about which they are nearly Poisson distributed, and which a background

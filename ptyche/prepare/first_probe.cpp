@@ -16,11 +16,13 @@
 #include "ptyche/data/probe.h"
 #include "ptyche/io/product.h"
 #include "ptyche/io/readers.h"
+#include "ptyche/io/readout_noise.h"
 #include "ptyche/io/result.h"
 #include "ptyche/prepare/examine.h"
 #include "ptyche/prepare/orientation_energy.h"
 #include "ptyche/prepare/position_search.h"
 #include "ptyche/prepare/probe_library.h"
+#include "ptyche/prepare/scan_rotation.h"
 #include "ptyche/prepare/short_solve.h"
 #include "ptyche/storage/hdf5.h"
 #include "ptyche/storage/layout.h"
@@ -32,7 +34,11 @@ namespace {
 
 constexpr std::int64_t kRefinedBy = 512;  // patterns
 constexpr std::array<std::int64_t, 2> kRefinedModes{1, 3};
-constexpr double kWorthModes = 0.01;  // of what the patterns have to tell
+constexpr double kWorthModes = 0.01;     // of what the patterns have to tell
+constexpr double kAlreadyPhotons = 1.5;  // a gain within this factor of 1
+// Explained of a raster that lies as is said: .98 and more, .73 of a lattice; turned by 8 degrees
+// .89, by 15 .64, by 22 .37.
+constexpr double kRasterRight = 0.92, kMoreByTurn = 0.04;
 
 std::string certainty(const FoundProbe& found) {
   if (found.sure) return "";
@@ -59,6 +65,7 @@ Scan calibrated(const Scan& scan, const at::Tensor& probe) {
 constexpr const char* kGroup = "search";
 const DatasetLayout kNumbers{"search/numbers", at::kDouble, {7}};
 const DatasetLayout kTurn{"search/positions", at::kDouble, {2, 2}};  // 0 = as they were
+const DatasetLayout kValues{"search/values", at::kDouble, {6}};      // only where they were changed
 
 DatasetLayout probe_layout(const Scan& scan) {
   const std::int64_t size = scan.pattern_size();
@@ -92,7 +99,20 @@ Scan turned(const Scan& scan, const std::optional<TurnPositions>& turn,
   return turn ? mended(scan, *turn, options) : scan;
 }
 
-FirstProbe read_first(const Hdf5File& in, const Scan& scan) {
+std::optional<ChangeValues> values_of(const Hdf5File& in) {
+  if (!in.has(kValues.path)) return std::nullopt;
+  const CountsChange change = counts_change_of(read(in, kValues));
+  const auto* values = std::get_if<ChangeValues>(&change);
+  require(values != nullptr, "search/values: expected a change of values, found {}", "another");
+  return *values;
+}
+
+Scan with_values(const Scan& scan, const std::optional<ChangeValues>& values,
+                 const ExamineOptions& options) {
+  return values ? mended(scan, *values, options) : scan;
+}
+
+FirstProbe read_first(const Hdf5File& in, const Scan& scan, const ExamineOptions& options) {
   require(in.text(kGroup, "scan").value_or("") == fingerprint(scan), "{}",
           "expected the probe that was found for this scan, found that of another one, or of the "
           "scan read with other options");
@@ -108,9 +128,12 @@ FirstProbe read_first(const Hdf5File& in, const Scan& scan) {
                    .fit = {number[2], number[3], number[4]},
                    .strength = number[5]};
   const std::optional<TurnPositions> turn = turn_of(read(in, kTurn));
-  Scan with = turned(scan, turn).with_probe(of_scan && !turn ? scan.probe() : probe);
-  return {std::move(with), std::move(found), number[6], turn,
-          in.text(kGroup, "doubt").value_or("")};
+  const std::optional<ChangeValues> values = values_of(in);
+  const Scan basis = with_values(scan, values, options);
+  Scan with = turned(basis, turn).with_probe(of_scan && !turn ? basis.probe() : probe);
+  return {std::move(with), std::move(found),
+          number[6],       turn,
+          values,          in.text(kGroup, "doubt").value_or("")};
 }
 
 /// A file that cannot be written is a warning. `scan` is the one that was searched.
@@ -125,6 +148,7 @@ void keep_probe(const std::filesystem::path& file, const Scan& scan, const First
       write(out, probe_layout(scan), first.scan.probe());
       write(out, kNumbers, numbers_of(first));
       write(out, kTurn, numbers_of(first.turn));
+      if (first.values) write(out, kValues, as_numbers(*first.values));
       out.close();
     });
   } catch (const std::exception& error) {
@@ -134,8 +158,22 @@ void keep_probe(const std::filesystem::path& file, const Scan& scan, const First
 }
 
 /// Throws InvalidInput for a damaged file and that of another scan.
-FirstProbe kept_probe(const std::filesystem::path& file, const Scan& scan) {
-  return with_file(file, [&] { return read_first(Hdf5File::open(file), scan); });
+FirstProbe kept_probe(const std::filesystem::path& file, const Scan& scan,
+                      const ExamineOptions& options) {
+  return with_file(file, [&] { return read_first(Hdf5File::open(file), scan, options); });
+}
+
+/// Fractions are amplitudes in some programs' files and counts in others': what makes of the one
+/// the other, as photons by their noise. Nothing where the file or the user says what they are.
+std::optional<ChangeValues> other_reading(const Scan& scan) {
+  const double factor = scan.fields().squared_by;
+  if (factor <= 0 && !scan.fields().may_be_roots) return std::nullopt;
+  const at::Tensor some = counts_of(scan, middle_frames(scan, kRefinedBy)).to(at::kDouble);
+  const bool squared = factor > 0;
+  double gain = photon_gain(squared ? (some / factor).sqrt() : some.square(), scan.mask());
+  if (gain < kAlreadyPhotons && gain > 1 / kAlreadyPhotons) gain = 1;
+  if (squared) return ChangeValues{ChangeValues::Way::root, factor * gain * gain};
+  return ChangeValues{ChangeValues::Way::square, std::sqrt(gain)};
 }
 
 /// The file's own photons stay where its probe does.
@@ -143,6 +181,27 @@ FirstProbe found_probe(const Scan& scan, const std::vector<KnownProbe>& known) {
   FoundProbe found = find_probe(scan, scan.probe_given(), known);
   Scan with = found.of_scan ? scan : calibrated(scan, found.probe);
   return {std::move(with), std::move(found)};
+}
+
+/// With the values read the other way, if a search explains clearly more so.
+FirstProbe with_better_values(const Scan& scan, FirstProbe first,
+                              const std::vector<KnownProbe>& known, const ExamineOptions& options) {
+  const double as_read = first.found->fit.explained();
+  if (as_read > 1 - kClearlyMore) return first;
+  const std::optional<ChangeValues> change = other_reading(scan);
+  if (!change) return first;
+  FirstProbe other = found_probe(with_values(scan, change, options), known);
+  const double as_others = other.found->fit.explained();
+  if (!other.found->sure || as_others < as_read + kClearlyMore) return first;
+  const bool squared = change->way == ChangeValues::Way::square;
+  const std::string read = squared ? "counts" : "amplitudes",
+                    are = squared ? "amplitudes" : "counts";
+  note(
+      "mended: values: {} taken for {}: as {} {:.0f} % of the patterns are explained, as {} "
+      "{:.0f} %: they are {} (--domain {} says otherwise)",
+      are, read, are, 100 * as_others, read, 100 * as_read, are, squared ? "counts" : "amplitude");
+  other.values = change;
+  return other;
 }
 
 void say(const std::vector<PositionTrial>& trials) {
@@ -233,6 +292,48 @@ void doubt_positions(const Scan& scan, FirstProbe& first) {
   first.doubt = finding->cause + ": " + finding->text;
 }
 
+/// A raster of which nobody says how it lies against the detector, as the patterns say, if a search
+/// explains more so.
+FirstProbe with_better_raster(const Scan& scan, FirstProbe first,
+                              const std::vector<KnownProbe>& known, const ExamineOptions& options) {
+  const auto given = [&](const char* name) { return options.given.contains(name); };
+  const double unturned = first.found->fit.explained();
+  if (!given("scan-step") || given("scan-rotation") || given("swap-xy") || given("flip-x") ||
+      given("flip-y") || !first.found->fit.tells() || unturned > kRasterRight)
+    return first;
+  detail("{:.0f} % explained: the raster's turn against the detector is looked for",
+         100 * unturned);
+  const std::optional<ScanRotation> rotation = find_scan_rotation(scan);
+  if (!rotation) return first;
+  FirstProbe other = found_probe(with_raster_turned(scan, *rotation), known);
+  const double turned = other.found->fit.explained();
+  if (turned < unturned + kMoreByTurn) return first;
+  note(
+      "mended: positions: raster turned: it lies at {:.1f} degrees against {} detector, where "
+      "{:.0f} "
+      "% of the patterns are explained, unturned {:.0f} % (--scan-rotation DEG says otherwise); "
+      "the "
+      "opposite turn is the twin image",
+      rotation->degrees, rotation->transposed ? "a transposed" : "the", 100 * turned,
+      100 * unturned);
+  other.turn = turn_of(*rotation);
+  return other;
+}
+
+/// With what short solves say of its values and positions.
+FirstProbe with_better_scan(const Scan& scan, FirstProbe first,
+                            const std::vector<KnownProbe>& known, const ExamineOptions& options) {
+  first = with_better_values(scan, std::move(first), known, options);
+  const std::optional<ChangeValues> values = first.values;
+  const Scan basis = with_values(scan, values, options);
+  first = with_better_raster(basis, std::move(first), known, options);
+  if (!first.turn) first = with_better_positions(basis, std::move(first), options);
+  first.values = values;
+  const bool trusted = first.found->of_scan && !first.found->on_second_look;
+  if (scan.probe_given() && !trusted && !first.turn) doubt_positions(basis, first);
+  return first;
+}
+
 /// What the library has for this scan. Unless it is asked for, it changes nothing and is only told
 /// of.
 std::vector<KnownProbe> known_probes(const Scan& scan, bool asked) {
@@ -260,15 +361,14 @@ FirstProbe searched(const Scan& scan, bool library, const KeepProbe& keep,
                     const std::optional<ExamineOptions>& positions) {
   const Stopwatch watch;
   if (keep.resume && !keep.file.empty() && std::filesystem::exists(keep.file)) {
-    FirstProbe first = kept_probe(keep.file, scan);
+    FirstProbe first = kept_probe(keep.file, scan, positions.value_or(ExamineOptions{}));
     say(*first.found);
     return first;
   }
-  FirstProbe first = found_probe(scan, known_probes(scan, library));
+  const std::vector<KnownProbe> known = known_probes(scan, library);
+  FirstProbe first = found_probe(scan, known);
   say_known(*first.found);
-  if (positions) first = with_better_positions(scan, std::move(first), *positions);
-  const bool trusted = first.found->of_scan && !first.found->on_second_look;
-  if (positions && scan.probe_given() && !trusted && !first.turn) doubt_positions(scan, first);
+  if (positions) first = with_better_scan(scan, std::move(first), known, *positions);
   say(*first.found);
   first.seconds = watch.seconds();
   if (!keep.file.empty()) keep_probe(keep.file, scan, first);
@@ -360,7 +460,7 @@ FirstProbe with_first_probe(const Scan& scan, const ProbeChoice& choice, const K
   FirstProbe first = chosen(scan, choice, keep, positions);
   if (!first.scan.probe_given() && !first.found) return first;
   if (scan.probe_given() && first.found && !first.found->of_scan && !first.turn)
-    first.put_aside = scan.probe();
+    first.put_aside = with_values(scan, first.values, {}).probe();
   doubt_overlap(scan, first);
   if (!scan.geometry().near_field && !first.turn) tell_twin(first.scan);
   return first;

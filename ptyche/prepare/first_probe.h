@@ -23,10 +23,11 @@ struct ProbeChoice {
 std::vector<Field> fields(ProbeChoice& choice);
 
 struct FirstProbe {
-  Scan scan;                               ///< with the chosen probe, and its positions turned
-  std::optional<FoundProbe> found = {};    ///< what a search came to
-  double seconds = 0;                      ///< that it took
-  std::optional<TurnPositions> turn = {};  ///< of the positions
+  Scan scan;                                ///< with the chosen probe, and its positions turned
+  std::optional<FoundProbe> found = {};     ///< what a search came to
+  double seconds = 0;                       ///< that it took
+  std::optional<TurnPositions> turn = {};   ///< of the positions
+  std::optional<ChangeValues> values = {};  ///< of the counts, which had been squared by a guess
   std::string doubt =
       {};  ///< why an image made so may be wrong all the same; empty = nothing known
   at::Tensor put_aside = {};  ///< the file's probe where another was found at its positions
@@ -39,14 +40,15 @@ struct KeepProbe {
 };
 
 /// The scan with the probe of the choice, its power that of the counts; says which. With
-/// `positions`, where a search explains little of the patterns, other orientations and scales of
-/// the positions are tried (position_search.h), after what all patterns agree on where the file has
-/// no probe (orientation_energy.h), and where one explains clearly more it is taken, unless these
-/// options say how the axes lie; where a probe of the file is put aside that fits
-/// positions of another scale, that is warned of, and `doubt` says it, as it does where no pattern
-/// overlaps another. Throws InvalidInput for a file without a probe of the patterns' size, for
-/// optics whose numbers are missing or whose probe does not fit the window, and where find_probe
-/// does.
+/// `positions`, fractions of which nothing says whether they are counts or amplitudes are read the
+/// other way where a search explains clearly more so; where a search explains little of the
+/// patterns, other orientations and scales of the positions are tried (position_search.h), after
+/// what all patterns agree on where the file has no probe (orientation_energy.h), and where one
+/// explains clearly more it is taken, unless these options say how the axes lie; where a probe of
+/// the file is put aside that fits positions of another scale, that is warned of, and `doubt` says
+/// it, as it does where no pattern overlaps another. Throws InvalidInput for a file without a probe
+/// of the patterns' size, for optics whose numbers are missing or whose probe does not fit the
+/// window, and where find_probe does.
 FirstProbe with_first_probe(const Scan& scan, const ProbeChoice& choice, const KeepProbe& keep = {},
                             const std::optional<ExamineOptions>& positions = {});
 

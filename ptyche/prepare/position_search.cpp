@@ -215,6 +215,23 @@ std::optional<Finding> scale_finding(const std::vector<PositionTrial>& trials) {
                  : "the image is as much too large or too small")};
 }
 
+namespace {
+
+// Of a raster that was turned: mean square distance of the unturned, and how much less is left.
+constexpr double kOtherPlaces_px2 = 4, kMuchNearer = 0.1;
+
+/// The rotation, or mirrored rotation, that brings positions (n, 2) nearest to others about their
+/// means (Kabsch, Acta Cryst. A 32, 922 (1976)).
+TurnPositions rotation_to(const at::Tensor& from, const at::Tensor& to) {
+  const at::Tensor covariance = (to - to.mean(0)).t().matmul(from - from.mean(0));
+  const auto [u, s, v] = at::linalg_svd(covariance);
+  const at::Tensor best = u.matmul(v).contiguous();
+  const auto* m = best.const_data_ptr<double>();
+  return {{{m[0], m[1]}, {m[2], m[3]}}};
+}
+
+}  // namespace
+
 Scan turned_like(const Scan& scan, const at::Tensor& positions) {
   if (!positions.defined() || positions.sizes() != scan.positions().sizes()) return scan;
   const auto away = [&](const at::Tensor& from) {
@@ -228,6 +245,9 @@ Scan turned_like(const Scan& scan, const at::Tensor& positions) {
     if (other < least) nearest = each.change;
     least = std::min(least, other);
   }
+  const TurnPositions turn = rotation_to(scan.positions(), positions);
+  const double rotated = away(turned_positions(scan.positions(), turn));
+  if (least > kOtherPlaces_px2 && rotated < kMuchNearer * least) nearest = turn;
   return nearest ? mended(scan, *nearest, {}) : scan;
 }
 

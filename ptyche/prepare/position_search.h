@@ -63,8 +63,9 @@ std::vector<PositionTrial> try_scales(const Scan& scan, const at::Tensor& found)
 std::optional<Finding> scale_finding(const std::vector<PositionTrial>& trials);
 
 /// The scan with its positions changed as they were for an image of this very scan: in that one of
-/// the ways above which brings them nearest to `positions` (n, 2) float64 px, or as it is. Another
-/// number of positions changes nothing.
+/// the ways above which brings them nearest to `positions` (n, 2) float64 px, or turned by any
+/// angle where that brings them much nearer, or as it is. Another number of positions changes
+/// nothing.
 Scan turned_like(const Scan& scan, const at::Tensor& positions);
 
 }  // namespace ptyche

@@ -12,6 +12,7 @@
 #include "ptyche/core/error.h"
 #include "ptyche/core/parallel.h"
 #include "ptyche/core/progress.h"
+#include "ptyche/prepare/examine.h"
 #include "ptyche/prepare/phase_energy.h"
 #include "ptyche/prepare/short_solve.h"
 #include "ptyche/solve/read_by_ranks.h"
@@ -73,16 +74,6 @@ at::Tensor along_cols(const at::Tensor& field) {
 }
 
 double sum_of(const at::Tensor& values) { return values.sum().item<double>(); }
-
-/// Steps (k, 2) of a raster that lies so.
-at::Tensor turned(const at::Tensor& steps, const ScanRotation& rotation) {
-  const double angle = rotation.degrees / kInDegrees;
-  const at::Tensor row = steps.select(1, 0), col = steps.select(1, 1);
-  const at::Tensor lain = at::stack({row * std::cos(angle) + col * std::sin(angle),
-                                     col * std::cos(angle) - row * std::sin(angle)},
-                                    1);
-  return rotation.transposed ? lain.flip(1) : lain;
-}
 
 /// Curl and divergence of the deflections in the middle of the raster.
 struct Deflections {
@@ -382,9 +373,14 @@ std::optional<ScanRotation> find_scan_rotation(const Scan& scan) {
   return turn;
 }
 
+TurnPositions turn_of(const ScanRotation& rotation) {
+  const double angle = rotation.degrees / kInDegrees, cos = std::cos(angle), sin = std::sin(angle);
+  if (rotation.transposed) return {{{-sin, cos}, {cos, sin}}};
+  return {{{cos, sin}, {-sin, cos}}};
+}
+
 Scan with_raster_turned(const Scan& scan, const ScanRotation& rotation) {
-  const at::Tensor middle = scan.positions().mean(0);
-  return scan.with_positions((turned(scan.positions() - middle, rotation) + middle).contiguous());
+  return scan.with_positions(turned_positions(scan.positions(), turn_of(rotation)).contiguous());
 }
 
 Scan read_turned_scan(const ReadOptions& options) {

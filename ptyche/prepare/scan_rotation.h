@@ -8,6 +8,7 @@
 
 #include "ptyche/data/scan.h"
 #include "ptyche/io/read_scan.h"
+#include "ptyche/prepare/findings.h"
 
 namespace ptyche {
 
@@ -29,6 +30,9 @@ struct ScanRotation {
 /// energy is not far above noise: too few electrons. The same on any number of threads. Throws
 /// Interrupted after Ctrl-C.
 std::optional<ScanRotation> find_scan_rotation(const Scan& scan);
+
+/// What it does to the raster's positions.
+TurnPositions turn_of(const ScanRotation& rotation);
 
 /// The scan with its raster turned so, about its middle.
 Scan with_raster_turned(const Scan& scan, const ScanRotation& rotation);

@@ -29,6 +29,16 @@ TEST(CountsChange, ReplacesSinglePixelsFarAboveAllBesideThemAndNothingElse) {
   EXPECT_TRUE(at::equal(mended.to(at::kShort), right)) << (mended - right).nonzero();
 }
 
+TEST(CountsChange, OfSpikesInBrightPatternsLeavesNothingBelowZero) {
+  at::Tensor bright = at::zeros({1, 32, 32});
+  bright[0][20][9] = 137595568.f;  // rounding of the sum around it is some thousand
+  const at::Tensor mended = changed_counts(bright, RemoveSpikes{});
+  EXPECT_GE(mended.min().item<float>(), 0);
+  bright[0][20].slice(0, 8, 11).fill_(137595568.f);
+  bright[0][20][9] = 1.5e9f;
+  EXPECT_GE(changed_counts(bright, RemoveSpikes{}).min().item<float>(), 0);
+}
+
 TEST(CountsChange, OfAnyKindComesBackFromItsNumbers) {
   const CountsChange changes[] = {
       ChangeValues{.way = ChangeValues::Way::power, .unit = 0.3},

@@ -115,5 +115,39 @@ TEST(ReadoutNoise, IsNotSeenInPatternsWithoutNoiseNorInFewValuesBelowZero) {
   EXPECT_FALSE(readout_noise(marked, all_pixels(), false));
 }
 
+/// Counts of a flat field that was corrected and of a beam that was measured.
+at::Tensor corrected(const at::Tensor& counts) {
+  const at::Tensor flat = 1 + 0.05 * normal_like(counts.slice(0, 0, 1).to(at::kDouble));
+  const at::Tensor beam = 1 + 0.03 * normal_like(at::empty({counts.size(0), 1, 1}));
+  return counts.to(at::kDouble) / flat / beam;
+}
+
+TEST(NoiseOfFractions, TellsCountsFromRootsOfCounts) {
+  for (const double photons : {1e3, 2e4, 1e5}) {
+    const at::Tensor values = corrected(counted(photons).counts());
+    EXPECT_EQ(noise_of_fractions(values, all_pixels()), NoiseOf::counts) << photons;
+    EXPECT_EQ(noise_of_fractions(values.sqrt(), all_pixels()), NoiseOf::roots) << photons;
+  }
+}
+
+TEST(NoiseOfFractions, IsUnknownInAnotherUnitAndWithoutNoise) {
+  const at::Tensor values = corrected(counted().counts());
+  EXPECT_EQ(noise_of_fractions(1e-4 * values, all_pixels()), NoiseOf::unknown);
+  EXPECT_EQ(noise_of_fractions(1e-4 * values.sqrt(), all_pixels()), NoiseOf::unknown);
+  const at::Tensor expected =
+      simulate({.pattern_size = 64, .frames = 60, .step_px = 8, .noise = false}).counts();
+  EXPECT_EQ(noise_of_fractions(1e-4 * expected.to(at::kDouble), all_pixels()), NoiseOf::unknown);
+  EXPECT_EQ(noise_of_fractions(at::zeros({60, 64, 64}), all_pixels()), NoiseOf::unknown);
+  EXPECT_EQ(noise_of_fractions(at::rand({2, 8, 8}), at::ones({8, 8}, at::kBool)), NoiseOf::unknown);
+}
+
+TEST(PhotonGain, IsWhatAPhotonCountsAndMakesABillionPhotonsOfPatternsWithoutNoise) {
+  const at::Tensor counts = counted().counts().to(at::kDouble);
+  for (const double unit : {1e-6, 0.03, 1.0, 40.0})
+    EXPECT_NEAR(photon_gain(unit * counts, all_pixels()) / unit, 1, 0.15) << unit;
+  at::Tensor still = counts.slice(0, 0, 1).repeat({20, 1, 1});
+  EXPECT_NEAR(photon_gain(still, all_pixels()), still[0].sum().item<double>() / 1e9, 1e-12);
+}
+
 }  // namespace
 }  // namespace ptyche
