@@ -130,8 +130,9 @@ at::Tensor probe_for_size(const at::Tensor& probe, std::int64_t size) {
   constexpr std::array<std::int64_t, 2> axes{-2, -1};
   const at::Tensor centred = at::fft_ifftshift(probe.to(at::kComplexDouble), axes);
   const at::Tensor wave = at::fft_fftshift(at::fft_fft2(centred, {}, axes, "ortho"), axes);
-  const std::int64_t border = (size - probe.size(-1)) / 2;  // cut where below 0
-  const at::Tensor kept = at::constant_pad_nd(wave, {border, border, border, border});
+  const std::int64_t old = probe.size(-1);
+  const std::int64_t before = size / 2 - old / 2, after = size - old - before;  // cut where below 0
+  const at::Tensor kept = at::constant_pad_nd(wave, {before, after, before, after});
   const at::Tensor near = at::fft_ifft2(at::fft_ifftshift(kept, axes), {}, axes, "ortho");
   return at::fft_fftshift(near, axes).to(at::kComplexFloat);
 }

@@ -33,8 +33,8 @@ at::Tensor calibrated_to(const at::Tensor& probe, const at::Tensor& mean, const 
                          double photons);
 
 /// The probe (modes, N, N) complex for a detector of size x size pixels around the zero frequency,
-/// both even: its far field is cut, or goes on with zeros. Unitary transforms of the two sizes keep
-/// the power of what is left; complex64.
+/// any N, size even: its far field is cut, or goes on with zeros. Unitary transforms of the two
+/// sizes keep the power of what is left; complex64.
 at::Tensor probe_for_size(const at::Tensor& probe, std::int64_t size);
 
 /// What stands in for a probe where a file has none, (1, N, N) complex64, its power not calibrated:

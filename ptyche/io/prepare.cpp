@@ -184,11 +184,13 @@ void crop_detector(RawScan& raw, const ReadOptions& options) {
   if (!whole && options.crop == 0 && !centred)
     note("{}: patterns of {} x {}: {} x {} around their middle are taken (--crop N, --center)",
          raw.patterns_name, rows, cols, window.rows(), window.rows());
-  require_probe_fits(raw, window.rows());
   const bool lengths_fit = in_pixels_of_the_window(raw, window.rows());
+  const bool chosen = options.crop > 0 || centred;
+  if (chosen) require_probe_fits(raw, window.rows());
   require(rows == cols || raw.positions_in_metres || lengths_fit,
           "{}: expected square patterns, positions in metres or a probe of what is kept, found {}",
           raw.patterns_name, describe(raw.patterns));
+  if (!chosen) require_probe_fits(raw, window.rows());
   pad_to(raw, window);
   raw.patterns = cut(raw.patterns, window);
   raw.mask = cut(raw.mask, window).contiguous();

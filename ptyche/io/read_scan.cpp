@@ -54,7 +54,7 @@ double set_scale(at::Tensor& counts, const RawScan& raw, const at::Tensor& mean_
         "{}: amplitudes without an absolute scale; {:.2g} counts per pattern are assumed, {} "
         "(--mean-counts sets them)",
         raw.patterns_name, wanted,
-        wanted < kMostCounts ? "as their noise says" : "for no noise is seen");
+        wanted < 0.99 * kMostCounts ? "as their noise says" : "for no noise is seen");
   }
   counts = counts.to(at::kFloat).mul_(wanted / mean);
   return wanted / mean;

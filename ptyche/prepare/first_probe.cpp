@@ -34,7 +34,9 @@ namespace {
 
 constexpr std::int64_t kRefinedBy = 512;  // patterns
 constexpr std::array<std::int64_t, 2> kRefinedModes{1, 3};
-constexpr double kWorthModes = 0.01;     // of what the patterns have to tell
+constexpr double kWorthModes = 0.01;  // of what the patterns have to tell
+// Explained: of right values .95 and more without noise, of the other reading .68 to .89.
+constexpr double kMoreOtherwise = 0.07;
 constexpr double kAlreadyPhotons = 1.5;  // a gain within this factor of 1
 // Explained of a raster that lies as is said: .98 and more, .73 of a lattice; turned by 8 degrees
 // .89, by 15 .64, by 22 .37.
@@ -187,12 +189,12 @@ FirstProbe found_probe(const Scan& scan, const std::vector<KnownProbe>& known) {
 FirstProbe with_better_values(const Scan& scan, FirstProbe first,
                               const std::vector<KnownProbe>& known, const ExamineOptions& options) {
   const double as_read = first.found->fit.explained();
-  if (as_read > 1 - kClearlyMore) return first;
+  if (as_read > 1 - kMoreOtherwise) return first;
   const std::optional<ChangeValues> change = other_reading(scan);
   if (!change) return first;
   FirstProbe other = found_probe(with_values(scan, change, options), known);
   const double as_others = other.found->fit.explained();
-  if (!other.found->sure || as_others < as_read + kClearlyMore) return first;
+  if (!other.found->sure || as_others < as_read + kMoreOtherwise) return first;
   const bool squared = change->way == ChangeValues::Way::square;
   const std::string read = squared ? "counts" : "amplitudes",
                     are = squared ? "amplitudes" : "counts";

@@ -15,9 +15,9 @@ const Scan& smooth_scan() {
                                      .frames = 64,
                                      .step_px = 4,
                                      .photons = 1e5,
-                                     .noise = false,
                                      .phase_range_rad = 2,
                                      .probe_diameter_px = 12,
+                                     .noise = false,
                                      .seed = 4});
   return scan;
 }
@@ -47,7 +47,7 @@ TEST(FirstValues, AreReadTheOtherWayWhereASearchExplainsClearlyMore) {
     const Scan wrong = misread(squared, 300);
     const KeepProbe keep{.file = folder / (squared ? "a.h5" : "b.h5")};
     const FirstProbe first = with_first_probe(wrong, {}, keep, ExamineOptions{});
-    ASSERT_TRUE(first.values) << squared;
+    ASSERT_TRUE(first.values) << squared << ": " << first.found->fit.explained();
     EXPECT_LT(apart_from_smooth(first.scan), 1e-3) << squared;
     EXPECT_GT(apart_from_smooth(wrong), 0.1) << squared;
     const FirstProbe resumed =
