@@ -184,6 +184,8 @@ Reconstruction polished(Reconstruction image, const Scan& scan, at::Device devic
     SolveResult result = solve(scan, image, options);
     if (result.end == ChainEnd::interrupted)
       throw Interrupted("stopped while the network's image was polished");
+    result.image.probe = image.probe;  // the bits, too
+    result.image.loss.clear();
     return std::move(result.image);
   } catch (const InvalidInput& error) {
     warn("the network's image is not polished: {}", error.what());
