@@ -177,6 +177,7 @@ SolverOptions one_step(bool slow_phase, at::Device device) {
 
 Reconstruction polished(Reconstruction image, const Scan& scan, at::Device device) {
   const CatchInterrupts catching;
+  if (!image.background.defined()) image.background = best_background(image, scan);
   SolverOptions options = one_step(true, device);
   options.chain.push_back(one_step(false, device).chain.front());
   try {
