@@ -185,7 +185,7 @@ Trust measured_trust(const Agreement& agreement, const Reconstruction& image, co
   ImagesBeside beside;
   beside.solved = examine_physics(evidence, scan, first);
   beside.again = network_again(model, image, scan, options);
-  Trust trust = trust_in(agreement, image, scan, beside, evidence);
+  Trust trust = trust_in(agreement, image, scan, beside, evidence, options.polish);
   judge_likeness(trust);
   trust.seconds = watch.seconds();
   return trust;
