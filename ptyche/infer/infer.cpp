@@ -208,8 +208,7 @@ InferredImage inferred_image(const Model& model, const Scan& placed, const Infer
   if (one && stitches_in_order(patterns, placed.pattern_size(), options.device)) {
     Stitched found = stitched_in_order(show_for(model, placed, options), placed);
     add_background(found.image, placed, options);
-    if (options.polish)
-      found.image = polished(std::move(found.image), placed, options.device);
+    if (options.polish) found.image = polished(std::move(found.image), placed, options.device);
     return {std::move(found.image), std::move(found.agreement)};
   }
   const Patches patches = infer(model, placed, options);

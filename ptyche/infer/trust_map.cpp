@@ -232,7 +232,8 @@ Trust trust_in(const Agreement& agreement, const Reconstruction& image, const Sc
   evidence.again = again.distance;
   evidence.apart = solved.distance;
   evidence.contrast = solved.contrast;
-  const at::Tensor errors = expected_errors(again, solved, evidence.told, polished ? kPolished : kStitched);
+  const at::Tensor errors =
+      expected_errors(again, solved, evidence.told, polished ? kPolished : kStitched);
   trust.expected_error = std::sqrt((judged.weight * errors.square()).sum().item<double>() /
                                    judged.weight.sum().item<double>());
   trust.map = errors.masked_fill(known.logical_not(), kNone).to(at::kFloat);

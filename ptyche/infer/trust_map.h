@@ -22,8 +22,8 @@ struct ImagesBeside {
 
 /// The network's image of the patterns that its image of the scan foretells, drawn anew with photon
 /// noise, polished where the options ask for it: how far it lies from `image` is what noise and the
-/// network itself do. Of the patterns around the middle, about 2^24 pixels of them at most (4096 patterns of 64 x 64), so that
-/// time and memory have a bound. Says nothing.
+/// network itself do. Of the patterns around the middle, about 2^24 pixels of them at most (4096
+/// patterns of 64 x 64), so that time and memory have a bound. Says nothing.
 Reconstruction network_again(const Model& model, const Reconstruction& image, const Scan& scan,
                              const InferOptions& options);
 

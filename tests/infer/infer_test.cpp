@@ -50,11 +50,8 @@ TEST(BestBackground, IsTheOneThatWasAddedAndNoneWhereThereIsNone) {
 }
 
 TEST(Polished, ExplainsThePatternsBetterByTheSameProbe) {
-  const Scan scan = simulate({.pattern_size = 32,
-                              .frames = 100,
-                              .step_px = 3,
-                              .photons = 1e5,
-                              .probe_diameter_px = 12});
+  const Scan scan = simulate(
+      {.pattern_size = 32, .frames = 100, .step_px = 3, .photons = 1e5, .probe_diameter_px = 12});
   const Model model = model_for(scan, shipped_model());
   const Reconstruction plain = network_image(model, scan, {});
   const Reconstruction image = inferred_image(model, scan, {.polish = true}).image;
