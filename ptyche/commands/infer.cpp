@@ -36,7 +36,7 @@ struct InferVerbOptions {
   BackendWords backend;
   MemoryOptions memory;
   std::int64_t threads = 0, groups = 0, gridsize = 0, neighbours = 0;
-  bool overwrite = false, arrays = false, no_trust = false;
+  bool overwrite = false, arrays = false, no_trust = false, no_polish = false;
   std::uint64_t seed = 1;
 };
 
@@ -156,6 +156,7 @@ void run_infer(InferVerbOptions options, const std::string& options_json) {
   const Scan placed = placed_by(model, scan);
   tell_memory_plan(placed, PlannedWork::infer);
   const bool judged = options.model.empty() && !options.no_trust;
+  options.infer.polish = trained.any_scan && !options.no_polish;
   auto [image, agreement] = inferred_image(model, placed, options.infer, judged);
   Scores scores{.seconds = watch.seconds()};
   if (judged) scores.trust = trusted(agreement, image, placed, first, model, options.infer);
@@ -202,6 +203,11 @@ Command declare(const std::shared_ptr<InferVerbOptions>& options) {
                            .help = "no map of expected errors and no warning of a scan that is "
                                    "unlike those that the program's network knows; they take four "
                                    "short solves of a part of the patterns"},
+                          {.name = "no-polish",
+                           .target = &options->no_polish,
+                           .help = "the image as it is stitched, of a network for any scan; else "
+                                   "two steps of maximum likelihood over all patterns follow, "
+                                   "with a background, the probe held"},
                           {.name = "test-data-file",
                            .target = &options->test_data,
                            .help = "the scan, instead of SCAN; with --ptychopinn-pictures",

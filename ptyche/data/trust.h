@@ -30,9 +30,11 @@ struct TrustEvidence {
 
 struct Trust {
   /// Expected error of each object pixel, over the contrast: (rows, cols) float32 of the whole
-  /// object, NaN where it is not lit well enough to be judged or fewer than two patterns see it.
+  /// object, NaN where it is not lit well enough to be judged or fewer than two patterns see it;
+  /// undefined where that is everywhere.
   at::Tensor map = {};
-  double expected_error = 0;  ///< of the image, over its contrast: root mean square of the map
+  double expected_error = 0;  ///< of the image, over its contrast: root mean square of the map; NaN
+                              ///< without one
   double unlike = 0;          ///< how unlike the scans that the network knows; above 1: an alarm
   std::string reason = {};    ///< of the alarm, a sentence; empty = none
   TrustEvidence evidence = {};
@@ -41,7 +43,8 @@ struct Trust {
   bool alarmed() const { return unlike > 1; }
 };
 
-/// "expected error 62 % of the contrast; unlike what the network knows: 0.31 (alarm above 1)".
+/// "expected error 62 % of the contrast; unlike what the network knows: 0.31 (alarm above 1)"; the
+/// second half alone where there is no map.
 std::string first_line(const Trust& trust);
 
 }  // namespace ptyche

@@ -11,6 +11,7 @@
 #include "ptyche/group/fixed_groups.h"
 #include "ptyche/infer/by_ranks.h"
 #include "ptyche/nn/patch_network.h"
+#include "ptyche/solve/solve.h"
 #include "ptyche/stitch/stitch.h"
 
 namespace ptyche {
@@ -30,6 +31,7 @@ constexpr std::int64_t kPtychoPinnStitched_px = 20;
 constexpr std::int64_t kBackgroundPatterns = 1024, kBackgroundPixels = std::int64_t{1} << 24;
 constexpr int kBackgroundSteps = 30;       // doubled at most by each, from the least on
 constexpr float kLeastBackground = 1e-4F;  // counts
+constexpr std::int64_t kNoEvaluation = 1'000'000;
 
 /// The patterns in the order in which the network sees them.
 at::Tensor frames_to_see(const Model& model, const Scan& scan, const InferOptions& options) {
@@ -158,7 +160,39 @@ void add_background(Reconstruction& image, const Scan& scan, const InferOptions&
     image.background = best_background(image, scan);
 }
 
+/// One step from a start, since its memory is empty, down the scaled slope: the length of a second
+/// one, guessed from the first, is too long where hardly any light fell.
+SolverOptions one_step(bool slow_phase, at::Device device) {
+  SolverOptions options{.chain = {{"lbfgs", 1}},
+                        .fixed_probe = true,
+                        .background = true,
+                        .intensities = IntensityFreedom::off,
+                        .device = device,
+                        .every = kNoEvaluation};
+  set_option(options, "slow-phase", slow_phase ? "1" : "0");
+  return options;
+}
+
 }  // namespace
+
+Reconstruction polished(Reconstruction image, const Scan& scan, at::Device device) {
+  const CatchInterrupts catching;
+  if (!image.background.defined()) image.background = best_background(image, scan);
+  SolverOptions options = one_step(true, device);
+  options.chain.push_back(one_step(false, device).chain.front());
+  try {
+    take_engine_for(scan.pattern_size(), options);
+    SolveResult result = solve(scan, image, options);
+    if (result.end == ChainEnd::interrupted)
+      throw Interrupted("stopped while the network's image was polished");
+    result.image.probe = image.probe;  // the bits, too
+    result.image.loss.clear();
+    return std::move(result.image);
+  } catch (const InvalidInput& error) {
+    warn("the network's image is not polished: {}", error.what());
+    return image;
+  }
+}
 
 Reconstruction image_of(const Patches& patches, const Scan& scan, const InferOptions& options) {
   Reconstruction image = stitch(patches, scan);
@@ -174,11 +208,13 @@ InferredImage inferred_image(const Model& model, const Scan& placed, const Infer
   if (one && stitches_in_order(patterns, placed.pattern_size(), options.device)) {
     Stitched found = stitched_in_order(show_for(model, placed, options), placed);
     add_background(found.image, placed, options);
+    if (options.polish) found.image = polished(std::move(found.image), placed, options.device);
     return {std::move(found.image), std::move(found.agreement)};
   }
   const Patches patches = infer(model, placed, options);
   InferredImage found{.image = image_of(patches, placed, options), .agreement = {}};
   if (agreement) found.agreement = agreement_of(patches, found.image);
+  if (options.polish) found.image = polished(std::move(found.image), placed, options.device);
   return found;
 }
 

@@ -21,6 +21,7 @@ struct InferOptions {
   Engine engine = Engine::fused;  ///< of the network's input; the image is the same to rounding
   at::Device device = at::kCPU;   ///< where the network runs and the patches are
   bool background = false;        ///< fit one to the stitched image, where the model has none
+  bool polish = false;            ///< see polished; no option of a command line
 };
 std::vector<Field> fields(InferOptions& options);
 
@@ -38,12 +39,20 @@ Patches infer(const Model& model, const Scan& scan, const InferOptions& options)
 /// false.
 at::Tensor best_background(const Reconstruction& image, const Scan& scan);
 
+/// The stitched image after two steps of maximum likelihood over all used patterns at once, each
+/// down the scaled slope (the first of `lbfgs`), the first with a correction of the phase's slow
+/// waves; its probe and positions held, a background fitted. A network that sees one pattern at a
+/// time cannot know what the neighbours say of the same pixels, and leaves slow waves of the phase.
+/// With a warning as it is where a solver cannot take such a scan. Throws Interrupted after Ctrl-C.
+Reconstruction polished(Reconstruction image, const Scan& scan, at::Device device);
+
 /// The patches of `scan` stitched, with a background where `options` asks for one and they have
 /// none.
 Reconstruction image_of(const Patches& patches, const Scan& scan, const InferOptions& options);
 
 /// An image that a model makes of a scan, whose patterns lie where training has put them, and how
-/// far the patches agree. Patches of many patterns are stitched as they come (StitcherInOrder).
+/// far the patches agree. Patches of many patterns are stitched as they come (StitcherInOrder); the
+/// image is polished where the options ask for it.
 struct InferredImage {
   Reconstruction image;
   Agreement agreement;  ///< undefined where nobody asked

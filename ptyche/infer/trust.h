@@ -17,7 +17,8 @@ namespace ptyche {
 /// All of it: the map, what the physics says, `unlike` with its reason, the seconds.
 ///   first           as in examine_physics
 ///   model, options  those that the image is of
-/// Throws InvalidInput as trust_in does, Interrupted after Ctrl-C.
+/// Where no pixel is seen by two patches there is no map, with a warning, and `unlike` alone.
+/// Throws InvalidInput where the patterns are too few for that, too, Interrupted after Ctrl-C.
 Trust measured_trust(const Agreement& agreement, const Reconstruction& image, const Scan& scan,
                      const at::Tensor& first, const Model& model, const InferOptions& options);
 
@@ -34,10 +35,10 @@ std::optional<Reconstruction> examine_physics(TrustEvidence& evidence, const Sca
 /// `unlike`, the sum of five signs, and, above 1, the reason, the largest of them:
 ///   (told_elsewhere - solved_told) / .0156, more is foretold with another scale of the positions
 ///   (again_told - solved_told) / .216, less is foretold than right physics would; over 1.08 where
-///   a
-///       pixel is seen by less than 2.5 patterns, since held-out ones are hard to foretell then
+///       a pixel is seen by less than 2.5 patterns, since held-out ones are hard to foretell then
 ///   (again_used_told - used_told) / .072, the same of the patterns that the solve was made of
-///   (misfit - again_misfit) / .072, more is left than right physics would; where light is above 2
+///   (misfit - again_misfit) / .072, more is left than right physics would; where light is above 2;
+///       over .03 where it is above 4 and a pixel is seen by at least 2.5 patterns
 ///   left / 8.4, what the image leaves over what the mean pattern does
 /// each 0 where it is negative or not a number, and all where the mean pattern leaves less than 1.1
 /// times what noise does: too few photons to tell.

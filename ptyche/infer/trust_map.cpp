@@ -24,11 +24,19 @@ namespace {
 
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
-// Fitted to 180 scans of 64 patterns (halves `tune`, `report` and `last` of ./run bench network);
-// docs/network.md has the figures.
 constexpr double kSmooth_px = 4;
-constexpr double kConstant = 0.133, kOfAgain = 0.379, kOfApart = 0.581;
-constexpr double kToldEnough = 0.3, kOfToldLess = 2.57, kOfToldLessAndContrast = 2.338;
+constexpr double kToldEnough = 0.3;
+
+/// log e = constant + of_again log b + of_apart log x
+///         + max(kToldEnough - told, 0) (of_told_less - of_told_less_and_contrast log c)
+struct ErrorRule {
+  double constant, of_again, of_apart, of_told_less, of_told_less_and_contrast;
+};
+// Fitted to 180 scans of 64 patterns (halves `tune`, `report` and `last` of ./run bench network)
+// and to 113 (`tune`, part of `report`); docs/network.md has the figures.
+constexpr ErrorRule kStitched{0.133, 0.379, 0.581, 2.57, 2.338};
+constexpr ErrorRule kPolished{0.02, 0.45, 0.30, 3.0, 1.7};
+
 constexpr double kLeastAgain = 1e-3, kLeastApart = 1e-2;  // of squares over the image's contrast
 constexpr double kLeastContrast = 0.3, kMostContrast = 5;
 constexpr double kEnough = 1e-5;  // of the image: gain at which an alignment ends
@@ -156,10 +164,13 @@ at::Tensor some_of(const at::Tensor& frames) {
   return frames.slice(0, 0, frames.size(0), std::max<std::int64_t>(every, 1));
 }
 
-at::Tensor expected_errors(const Beside& again, const Beside& solved, double told) {
-  const double of_told = std::max(kToldEnough - told, 0.0) *
-                         (kOfToldLess - kOfToldLessAndContrast * std::log(solved.contrast));
-  return at::exp(kConstant + of_told + kOfAgain * again.logarithm + kOfApart * solved.logarithm);
+at::Tensor expected_errors(const Beside& again, const Beside& solved, double told,
+                           const ErrorRule& rule) {
+  const double of_told =
+      std::max(kToldEnough - told, 0.0) *
+      (rule.of_told_less - rule.of_told_less_and_contrast * std::log(solved.contrast));
+  return at::exp(rule.constant + of_told + rule.of_again * again.logarithm +
+                 rule.of_apart * solved.logarithm);
 }
 
 /// Patterns of the scan around its middle, all of them used.
@@ -198,7 +209,7 @@ Reconstruction network_again(const Model& model, const Reconstruction& image, co
 }
 
 Trust trust_in(const Agreement& agreement, const Reconstruction& image, const Scan& scan,
-               const ImagesBeside& beside, const TrustEvidence& physics) {
+               const ImagesBeside& beside, const TrustEvidence& physics, bool polished) {
   const at::NoGradGuard no_grad;
   const at::Tensor lit = lit_pixels(image), coverage = image.coverage.to(at::kDouble);
   const at::Tensor known = at::isfinite(agreement.variance).logical_and(lit);
@@ -221,7 +232,8 @@ Trust trust_in(const Agreement& agreement, const Reconstruction& image, const Sc
   evidence.again = again.distance;
   evidence.apart = solved.distance;
   evidence.contrast = solved.contrast;
-  const at::Tensor errors = expected_errors(again, solved, evidence.told);
+  const at::Tensor errors =
+      expected_errors(again, solved, evidence.told, polished ? kPolished : kStitched);
   trust.expected_error = std::sqrt((judged.weight * errors.square()).sum().item<double>() /
                                    judged.weight.sum().item<double>());
   trust.map = errors.masked_fill(known.logical_not(), kNone).to(at::kFloat);

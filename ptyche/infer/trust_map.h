@@ -21,9 +21,9 @@ struct ImagesBeside {
 };
 
 /// The network's image of the patterns that its image of the scan foretells, drawn anew with photon
-/// noise: how far it lies from `image` is what noise and the network itself do. Of the patterns
-/// around the middle, about 2^24 pixels of them at most (4096 patterns of 64 x 64), so that
-/// time and memory have a bound. Says nothing.
+/// noise, polished where the options ask for it: how far it lies from `image` is what noise and the
+/// network itself do. Of the patterns around the middle, about 2^24 pixels of them at most (4096
+/// patterns of 64 x 64), so that time and memory have a bound. Says nothing.
 Reconstruction network_again(const Model& model, const Reconstruction& image, const Scan& scan,
                              const InferOptions& options);
 
@@ -31,6 +31,8 @@ Reconstruction network_again(const Model& model, const Reconstruction& image, co
 /// of patches of that agreement by the program's network, on whose errors on simulated scans the
 /// constants were fitted (docs/network.md):
 ///   log e = .133 + .379 log b + .581 log x + max(.3 - told, 0) (2.57 - 2.338 log c)
+/// or, where the image and `again` are polished,
+///   log e = .02 + .45 log b + .30 log x + max(.3 - told, 0) (3.0 - 1.7 log c)
 /// with b the distance of the image from `again` over its contrast, x that from `solved` over the
 /// contrast of that one, c this contrast over the image's; b^2 and x^2 under a Gaussian of 4 pixels
 /// over the lit part, `again` brought to the image by one factor, `solved` by shift, ramp and
@@ -39,6 +41,7 @@ Reconstruction network_again(const Model& model, const Reconstruction& image, co
 /// the whole scan. What the evidence holds besides is that of `physics`. Throws InvalidInput where
 /// no pixel is seen by two patches.
 Trust trust_in(const Agreement& agreement, const Reconstruction& image, const Scan& scan,
-               const ImagesBeside& beside, const TrustEvidence& physics = {});
+               const ImagesBeside& beside, const TrustEvidence& physics = {},
+               bool polished = false);
 
 }  // namespace ptyche

@@ -5,6 +5,7 @@
 
 #include <charconv>
 #include <cmath>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -414,11 +415,12 @@ std::optional<Verdict> read_verdict(const Hdf5File& file) {
 }
 
 std::optional<Trust> read_trust(const Hdf5File& file) {
+  const auto unlike = file.number("ptyche/scores", "trust.unlike");
+  if (!unlike) return std::nullopt;
   const auto expected = file.number("ptyche/scores", "trust.expected_error");
-  if (!expected) return std::nullopt;
   return Trust{.map = read_map(file, "ptyche/trust_map"),
-               .expected_error = *expected,
-               .unlike = stored_number(file, "trust.unlike"),
+               .expected_error = expected.value_or(std::numeric_limits<double>::quiet_NaN()),
+               .unlike = *unlike,
                .reason = file.text("ptyche/scores", "trust_reason").value_or("")};
 }
 

@@ -888,6 +888,7 @@ class _Infer(Protocol):
     output_dir: folder for all results (required)
     overwrite: new start where the output folder holds results, which are moved to FOLDER.old (default False)
     no_trust: no map of expected errors and no warning of a scan that is unlike those that the program's network knows; they take four short solves of a part of the patterns (default False)
+    no_polish: the image as it is stitched, of a network for any scan; else two steps of maximum likelihood over all patterns follow, with a background, the probe held (default False)
     test_data_file: the scan, instead of SCAN; with --ptychopinn-pictures (default '')
     seed: seed of the choice of held-out patterns (default 1)
     batch: patterns at a time at inference, 0 = 64, on a GPU up to 2048; no influence on the image (0..1e+06, patterns, default 0)
@@ -954,6 +955,7 @@ class _Infer(Protocol):
         output_dir: _File | None = ...,
         overwrite: bool | None = ...,
         no_trust: bool | None = ...,
+        no_polish: bool | None = ...,
         test_data_file: _File | None = ...,
         seed: SupportsIndex | None = ...,
         batch: SupportsIndex | None = ...,
@@ -1021,6 +1023,7 @@ class _Infer(Protocol):
         output_dir: _File | None = ...,
         overwrite: bool | None = ...,
         no_trust: bool | None = ...,
+        no_polish: bool | None = ...,
         test_data_file: _File | None = ...,
         seed: SupportsIndex | None = ...,
         batch: SupportsIndex | None = ...,

@@ -5,8 +5,10 @@
 #include <cmath>
 
 #include "ptyche/core/error.h"
+#include "ptyche/evaluate/evaluate.h"
 #include "ptyche/group/fixed_groups.h"
 #include "ptyche/group/make_groups.h"
+#include "ptyche/model/shipped_model.h"
 #include "ptyche/simulate/simulate.h"
 #include "ptyche/stitch/stitch.h"
 #include "ptyche/train/train.h"
@@ -45,6 +47,35 @@ TEST(BestBackground, IsTheOneThatWasAddedAndNoneWhereThereIsNone) {
   truth.origin_row = truth.origin_col = 0;
   const at::Tensor found = best_background(truth, scan);
   EXPECT_LT((found - added).abs().max().item<double>(), 0.02);
+}
+
+TEST(Polished, ExplainsThePatternsBetterByTheSameProbe) {
+  const Scan scan = simulate(
+      {.pattern_size = 32, .frames = 100, .step_px = 3, .photons = 1e5, .probe_diameter_px = 12});
+  const Model model = model_for(scan, shipped_model());
+  const Reconstruction plain = network_image(model, scan, {});
+  const Reconstruction image = inferred_image(model, scan, {.polish = true}).image;
+  const at::Tensor frames = scan.frames_with(FrameUse::used);
+  const auto left = [&](const Reconstruction& of) {
+    const DataFit fit = data_fit(of, scan, frames, true);
+    return fit.deviance_per_photon - fit.deviance_per_photon_floor;
+  };
+  EXPECT_LT(left(image), 0.7 * left(plain));
+  EXPECT_TRUE(image.probe.equal(plain.probe));
+  EXPECT_TRUE(image.object.equal(polished(plain, scan, at::kCPU).object));
+}
+
+TEST(Polished, LooksOnlyAtUsedPatterns) {
+  const Scan scan = small_scan(60);
+  at::Tensor use = at::zeros({60}, at::kByte);
+  use.slice(0, 50).fill_(static_cast<int>(FrameUse::held_out));
+  const Scan held = scan.with_frame_use(use);
+  ScanFields fields = held.fields();
+  fields.counts = fields.counts.clone();
+  fields.counts.slice(0, 50).fill_(1);
+  const Reconstruction start = empty_reconstruction(held, Interpolation::probe_fourier);
+  EXPECT_TRUE(polished(start, held, at::kCPU)
+                  .object.equal(polished(start, Scan(std::move(fields)), at::kCPU).object));
 }
 
 TEST(Infer, TakesPatternsOfAnyEvenSize) {

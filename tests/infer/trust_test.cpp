@@ -82,6 +82,16 @@ TEST(Likeness, LetsLittleBeForetoldWhereFewPatternsSeeAPixelAndLeftWhereLightIsL
   EXPECT_FALSE(judged(dim).alarmed());
 }
 
+TEST(Likeness, ALittleMisfitIsASignWhereLightIsPlentyAndPatternsAreMany) {
+  TrustEvidence bright = usual(), alone = usual();
+  bright.misfit = alone.misfit = 0.04;
+  EXPECT_FALSE(judged(bright).alarmed());
+  bright.light = alone.light = 5;
+  EXPECT_TRUE(judged(bright).alarmed());
+  alone.seen = 2;
+  EXPECT_FALSE(judged(alone).alarmed());
+}
+
 TEST(Likeness, SaysNothingWhereThePhotonsCannotTell) {
   TrustEvidence faint = usual();
   faint.solved_told = 0;
@@ -134,6 +144,17 @@ TEST(Trust, ExpectsMoreErrorWhereThereIsLessLight) {
             1.1 * looked_at(leaves(1e5)).trust.expected_error);
 }
 
+TEST(Trust, ExpectsLessErrorOfAPolishedImage) {
+  const Scan scan = leaves(1e5);
+  const Model model = model_for(scan, shipped_model());
+  const InferOptions options{.polish = true};
+  const auto [image, agreement] = inferred_image(model, scan, options);
+  const ImagesBeside beside{.again = network_again(model, image, scan, options)};
+  const double expected =
+      trust_in(agreement, image, scan, beside, {}, /*polished=*/true).expected_error;
+  EXPECT_LT(expected, 0.9 * looked_at(scan).trust.expected_error);
+}
+
 TEST(Trust, ExpectsMoreErrorWhereAnotherImageOfThePatternsIsAnother) {
   const Scan scan = leaves(1e5);
   const Model model = model_for(scan, shipped_model());
@@ -176,6 +197,17 @@ TEST(Trust, TakesTheMeanWhereTheOtherImageDoesNotReach) {
   const at::Tensor inside = middle(middle(middle(whole.map))),
                    then = middle(middle(middle(some.map)));
   EXPECT_LT(at::nanmean((then / inside - 1).abs()).item<double>(), 0.03);
+}
+
+TEST(Trust, LooksAtThePhysicsWhereNoPixelIsSeenTwiceAndMapsNothing) {
+  const Scan scan = simulate(
+      {.pattern_size = 32, .frames = 16, .step_px = 40, .photons = 1e5, .probe_diameter_px = 12});
+  const Model model = model_for(scan, shipped_model());
+  const auto [image, agreement] = inferred_image(model, scan, {});
+  const Trust trust = measured_trust(agreement, image, scan, scan.probe(), model, {});
+  EXPECT_FALSE(trust.map.defined());
+  EXPECT_TRUE(std::isfinite(trust.evidence.solved_told));
+  EXPECT_EQ(first_line(trust).rfind("unlike what the network knows", 0), 0u);
 }
 
 TEST(NetworkAgain, LiesNearerToTheImageWhereThereIsMoreLight) {
