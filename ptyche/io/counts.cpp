@@ -35,6 +35,7 @@ std::string range_text(const at::Tensor& values) {
   return least == most ? fmt::format("{:.0f}", most) : fmt::format("{:.6g} to {:.6g}", least, most);
 }
 
+constexpr double kMostPhotons = 1e15;  // of a pixel: no detector counts more
 constexpr std::int64_t kFramesPerBatch = 32;
 /// Calls `visit(first, batch)` with consecutive views of the patterns.
 template <typename Visit>
@@ -247,6 +248,11 @@ Counts take_counts(RawScan& raw, const ReadOptions& options, const ReadingTogeth
   const DomainChoice choice = settle_domain(raw, options, kind);
   const bool amplitude = choice.domain == Domain::amplitude;
   if (amplitude) raw.ceiling = 0;  // it was that of the amplitudes
+  require(
+      amplitude || values.largest <= kMostPhotons,
+      "{}: expected counts of at most {:g} photons, found {:g}: they are in another unit, or no "
+      "counts (--domain amplitude)",
+      raw.patterns_name, kMostPhotons, values.largest);
   const CountRules how = count_rules(values, amplitude);
   const bool no_wider = raw.patterns.scalar_type() == how.type || raw.in_memory_file;
   const bool as_it_is = !amplitude && !values.cleared && no_wider;

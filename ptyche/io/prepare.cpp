@@ -105,6 +105,8 @@ Window window_of(const RawScan& raw, const ReadOptions& options) {
   const std::int64_t size = options.crop > 0           ? options.crop
                             : has_centre(raw, options) ? largest_even_square(row, col, rows, cols)
                                                        : own_size(rows, cols);
+  require(options.crop > 0 || size >= 2, "{}: expected patterns of at least 2 x 2 pixels, found {}",
+          raw.patterns_name, describe(raw.patterns));
   require(size >= 2 && size <= kMostPadding * std::max(raw.rows(), raw.cols()),
           "--crop: expected 2 to {} pixels of the {} x {} detector, found {}",
           kMostPadding * std::max(raw.rows(), raw.cols()), raw.rows(), raw.cols(), size);

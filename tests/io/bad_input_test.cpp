@@ -81,6 +81,15 @@ std::vector<BadFile> bad_files() {
          array(a, "diffraction") = at::ones({12, 8, 8}, at::kComplexFloat);
        }),
        {"diffraction: expected", "real numbers", "complex64"}},
+      {"more photons than there are",
+       with_value(3e30),
+       {"diffraction: expected counts of at most 1e+15", "found 3e+30"}},
+      {"a single pixel",
+       spoiled([](auto& a) {
+         array(a, "diffraction") = at::ones({12, 1, 1});
+         remove(a, "probeGuess");
+       }),
+       {"diffraction: expected patterns of at least 2 x 2 pixels", "found (12, 1, 1)"}},
       {"NaN", with_value(nan), {"diffraction: expected finite values", "found 1", "pattern 7"}},
       {"infinity", with_value(infinity), {"diffraction: expected finite", "found 1", "pattern 7"}},
       {"negative", with_value(-3), {"diffraction: expected", ">= 0", "(1 negative)", "pattern 7"}},
