@@ -166,7 +166,8 @@ TEST(PositionSearch, AScanIsTurnedAsItWasForAnImageOfIt) {
   const Scan& scan = scan_in_focus();
   const at::Tensor given = scan.positions();
   for (const TurnPositions& turn :
-       {TurnPositions{{{0, 1}, {-1, 0}}}, TurnPositions{{{0.5, 0}, {0, 0.5}}}}) {
+       {TurnPositions{{{0, 1}, {-1, 0}}}, TurnPositions{{{0.5, 0}, {0, 0.5}}},
+        TurnPositions{{{0.8, 0.6}, {-0.6, 0.8}}}, TurnPositions{{{-0.6, 0.8}, {0.8, 0.6}}}}) {
     const at::Tensor of_image = turned_positions(given, turn);
     EXPECT_LT(apart(turned_like(scan, of_image + 0.3).positions(), of_image), 1e-9);
   }

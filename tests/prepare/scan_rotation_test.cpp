@@ -7,8 +7,10 @@
 #include <numbers>
 
 #include "ptyche/core/files.h"
+#include "ptyche/prepare/first_probe.h"
 #include "ptyche/simulate/simulate.h"
 #include "ptyche/storage/numpy.h"
+#include "tests/prepare/faulty_scans.h"
 #include "tests/prepare/turned_raster.h"
 #include "tests/support/refusal.h"
 #include "tests/support/test_folder.h"
@@ -51,6 +53,25 @@ TEST(ScanRotation, IsNotFoundInNoiseAloneNorWithoutARaster) {
       poisson_draws(mean, at::arange(scan.frames()), 5, Purpose::verdict).to(at::kFloat);
   EXPECT_FALSE(find_scan_rotation(Scan(fields)).has_value());
   EXPECT_FALSE(find_scan_rotation(with_raster_turned(scan, {.degrees = 20})).has_value());
+}
+
+TEST(ScanRotationSlow, OfARasterOfWhichNobodySaysHowItLiesIsFoundBeforeASolve) {
+  const TestFolder folder;
+  const Scan scan = without_probe(turned_raster({.degrees = 25, .transposed = true}, 1e5));
+  const KeepProbe keep{.file = folder / "first.h5"};
+  const ExamineOptions raster{.given = {"scan-step"}};
+  const FirstProbe first = with_first_probe(scan, {}, keep, raster);
+  ASSERT_TRUE(first.turn);
+  const at::Tensor right =
+      with_raster_turned(scan, {.degrees = 25, .transposed = true}).positions();
+  EXPECT_LT((first.scan.positions() - right).norm(2, 1).max().item<double>(), 1);
+  const FirstProbe resumed =
+      with_first_probe(scan, {}, {.file = keep.file, .resume = true}, raster);
+  EXPECT_TRUE(at::equal(resumed.scan.positions(), first.scan.positions()));
+  const ExamineOptions said{.given = {"scan-step", "scan-rotation"}};
+  const FirstProbe left = with_first_probe(scan, {}, {}, said);
+  EXPECT_FALSE(left.turn && std::abs(left.turn->matrix[0][0]) > 0.1 &&
+               std::abs(left.turn->matrix[0][1]) > 0.1);
 }
 
 /// A stack of patterns alone, as a microscope leaves it.
