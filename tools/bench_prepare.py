@@ -248,7 +248,7 @@ def fault_table(asked, scans, folder, in_focus):
             tried[focus] += 1
             rng = np.random.default_rng(1000 * number + place)
             said, text, _ = check(asked.program, alter(scan, rng), folder / "now.cxi")
-            is_named = bool(re.search(cause, "\n".join(said))) or bool(re.search(cause, text) and re.search("left out|are masked|become photons", text))
+            is_named = bool(re.search(cause, "\n".join(said))) or bool(re.search(cause, text) and re.search("left out|are masked|become photons|are multiplied by it", text))
             named[focus] += is_named
             other += bool(said) and not is_named
             silent += not said and not is_named

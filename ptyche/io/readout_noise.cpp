@@ -145,12 +145,14 @@ bool fills_gaps(const at::Tensor& sample, const at::Tensor& mask, double gain) {
 }  // namespace
 
 std::optional<ReadoutNoise> readout_noise(const at::Tensor& patterns, const at::Tensor& mask,
-                                          bool whole) {
+                                          bool said_whole) {
   if (std::min(mask.size(0), mask.size(1)) < kLeastSide) return std::nullopt;
   const at::Tensor sample = sample_of(patterns, mask);
   if (!at::isfinite(sample).all().item<bool>()) return std::nullopt;
   const std::optional<DarkPixels> dark = darkest(sample, mask);
   if (!dark) return std::nullopt;
+  // Too large for a narrow type in hidden pixels, as squares are, and whole all the same.
+  const bool whole = said_whole || sample.eq(sample.round()).all().item<bool>();
   const bool below_zero = sample.lt(0).any().item<bool>();
   const std::optional<double> noise = noise_below_zero(sample, mask);
   const bool above_zero = !below_zero && stands_above_zero(sample, mask, *dark);

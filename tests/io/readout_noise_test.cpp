@@ -72,6 +72,7 @@ TEST(ReadoutNoise, IsNotSeenInCounts) {
   EXPECT_FALSE(readout_noise(counts, all_pixels(), false));
   EXPECT_FALSE(readout_noise(hot, all_pixels(), false));
   EXPECT_FALSE(readout_noise(3.7 * counts, all_pixels(), false));
+  EXPECT_FALSE(readout_noise(counts.square(), all_pixels(), false)) << "taken for amplitudes";
   const at::Tensor light =
       poisson_draws(at::full_like(counts, 50), at::arange(60), 1, Purpose::noise);
   EXPECT_FALSE(readout_noise(counts + light, all_pixels(), false)) << "an even background";
