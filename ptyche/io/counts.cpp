@@ -241,7 +241,7 @@ Counts take_counts(RawScan& raw, const ReadOptions& options, const ReadingTogeth
       survey(raw.patterns, rules, may_be_roots || options.domain == "amplitude");
   if (!own.valid) refuse_invalid(raw);
   const ValueSurvey values = of_all_processes(together, own);
-  ValueKind kind{values.whole, values.whole_squares};
+  ValueKind kind{values.whole, values.are_roots()};
   const bool fractions = may_be_roots && !kind.whole && !kind.whole_squares;
   if (fractions && raw.domain == Domain::unknown && options.domain == "auto")
     kind.noise = noise_in_all(raw, together);

@@ -136,7 +136,8 @@ std::optional<double> plausible_ev(const ArrayFile& file, const std::string& pat
   return std::nullopt;
 }
 
-/// A length in metres, or what it would have to be in: (from, unit) in ascending order.
+/// A length in metres. Without a unit in the file, and from some value on, it is in another one:
+/// `units` are pairs of that value and the unit in metres, the last that fits counts.
 double length_of(const ArrayFile& file, const Paths& paths, double otherwise,
                  const std::vector<std::pair<double, double>>& units) {
   const auto path = first_there(file, paths);

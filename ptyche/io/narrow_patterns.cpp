@@ -59,7 +59,7 @@ CountRules guessed_rules(const Reading& reading) {
   for (const std::size_t i : {std::size_t{0}, pieces.size() / 2, pieces.size() - 1})
     values.add(survey(reading.piece(pieces[i]), reading.values, reading.narrow.may_be_roots));
   if (!values.valid) return {};
-  return count_rules(values, reading.narrow.may_be_roots && !values.whole && values.whole_squares);
+  return count_rules(values, reading.narrow.may_be_roots && !values.whole && values.are_roots());
 }
 
 bool are_counts(const ValueSurvey& found, const CountRules& how, double ceiling) {

@@ -281,8 +281,8 @@ ValueSurvey survey(const at::Tensor& patterns, const ValueRules& rules, bool squ
 }
 
 CountRules count_rules(const ValueSurvey& values, bool amplitude) {
-  CountRules how{.square = amplitude, .round = amplitude && values.whole_squares};
-  const bool whole = amplitude ? values.whole_squares : values.whole && values.whole_hidden;
+  CountRules how{.square = amplitude, .round = amplitude && values.are_roots()};
+  const bool whole = amplitude ? values.are_roots() : values.whole && values.whole_hidden;
   const double largest = amplitude ? std::round(values.largest * values.largest) : values.largest;
   how.type = !whole                  ? at::kFloat
              : largest <= 255        ? at::kByte

@@ -24,6 +24,9 @@ struct ValueSurvey {
   bool cleared = false;  ///< hidden pixels hold something that is no count
   double largest = 0;
 
+  /// Whether they are roots of whole numbers, and not only fractions whose squares are next to
+  /// nothing.
+  bool are_roots() const { return whole_squares && (largest == 0 || largest > 0.5); }
   /// Of the values of both.
   void add(const ValueSurvey& other);
 };

@@ -174,8 +174,8 @@ void choose_mask(RawScan& raw, const std::string& choice) {
 
 void crop_detector(RawScan& raw, const ReadOptions& options) {
   const std::int64_t rows = raw.rows(), cols = raw.cols();
-  const bool centred = has_centre(raw, options);
-  const bool whole = options.crop == 0 && !centred && rows == cols && rows % 2 == 0;
+  const bool chosen = options.crop > 0 || has_centre(raw, options);
+  const bool whole = !chosen && rows == cols && rows % 2 == 0;
   require(whole || !(raw.geometry.near_field || options.near_field),
           "{}: expected square patterns of an even size, no --crop and no --center for a "
           "near-field scan, whose pixels are the object's, found {}",
@@ -183,11 +183,10 @@ void crop_detector(RawScan& raw, const ReadOptions& options) {
   Window window = window_of(raw, options);
   require(window.rows() % 2 == 0, "--crop: expected an even pattern size N, found {}",
           window.rows());
-  if (!whole && options.crop == 0 && !centred)
+  if (!whole && !chosen)
     note("{}: patterns of {} x {}: {} x {} around their middle are taken (--crop N, --center)",
          raw.patterns_name, rows, cols, window.rows(), window.rows());
   const bool lengths_fit = in_pixels_of_the_window(raw, window.rows());
-  const bool chosen = options.crop > 0 || centred;
   if (chosen) require_probe_fits(raw, window.rows());
   require(rows == cols || raw.positions_in_metres || lengths_fit,
           "{}: expected square patterns, positions in metres or a probe of what is kept, found {}",

@@ -28,18 +28,24 @@ namespace ptyche {
 namespace fs = std::filesystem;
 namespace {
 
-/// Of squared amplitudes, by the noise of the patterns; the same in all processes.
-double photons_of_mean(const at::Tensor& counts, const RawScan& raw, double mean,
-                       const ReadingTogether& together) {
-  at::Tensor gain = at::tensor({photon_gain(counts, raw.mask)}, at::kDouble);
+constexpr std::int64_t kGainPatterns = 64;
+
+/// Of squared amplitudes, by the noise of used patterns (k) int64: what is held out must not
+/// matter. The same in all processes.
+double photons_of_mean(const at::Tensor& counts, const RawScan& raw, const at::Tensor& used,
+                       double mean, const ReadingTogether& together) {
+  const at::Tensor rows = own_rows(together, raw, used);
+  const std::int64_t every = std::max<std::int64_t>(rows.size(0) / kGainPatterns, 1);
+  const at::Tensor some = counts.index_select(0, rows.slice(0, 0, {}, every));
+  at::Tensor gain = at::tensor({photon_gain(some, raw.mask)}, at::kDouble);
   if (together.several()) gain = at::cat(together.exchange(gain)).mean(0, true);
   return mean / gain.item<double>();
 }
 
 /// Amplitudes without a scale get one: `wanted` counts a pattern, what the file names, or what the
 /// noise tells. Returns it.
-double set_scale(at::Tensor& counts, const RawScan& raw, const at::Tensor& mean_pattern,
-                 double wanted, const ReadingTogether& together) {
+double set_scale(at::Tensor& counts, const RawScan& raw, const at::Tensor& used,
+                 const at::Tensor& mean_pattern, double wanted, const ReadingTogether& together) {
   const double mean = (mean_pattern * raw.mask).sum().item<double>();
   if (wanted <= 0 && raw.nphotons > 0) {
     wanted = raw.nphotons;
@@ -49,7 +55,7 @@ double set_scale(at::Tensor& counts, const RawScan& raw, const at::Tensor& mean_
         raw.patterns_name, wanted);
   }
   if (wanted <= 0) {
-    wanted = photons_of_mean(counts, raw, mean, together);
+    wanted = photons_of_mean(counts, raw, used, mean, together);
     warn(
         "{}: amplitudes without an absolute scale; {:.2g} counts per pattern are assumed, {} "
         "(--mean-counts sets them)",
@@ -162,7 +168,8 @@ Prepared prepare(RawScan raw, ReadOptions options, Extent extent, ReadingTogethe
   const at::Tensor used = at::nonzero(fields.frame_use.eq(0)).flatten();
   const auto mean = [&] { return mean_of_all(together, raw, counts.counts, used); };
   double scale = 1;
-  if (!counts.absolute) scale = set_scale(counts.counts, raw, mean(), options.nphotons, together);
+  if (!counts.absolute)
+    scale = set_scale(counts.counts, raw, used, mean(), options.nphotons, together);
   if (counts.guessed && options.bin == 1) {
     fields.squared_by = counts.amplitude ? scale : 0;
     fields.may_be_roots = !counts.amplitude;

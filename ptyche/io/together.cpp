@@ -117,12 +117,17 @@ at::Tensor of_all_patterns(const ReadingTogether& together, const RawScan& raw,
   return all;
 }
 
+at::Tensor own_rows(const ReadingTogether& together, const RawScan& raw, const at::Tensor& frames) {
+  if (!together.several()) return frames;
+  const at::Tensor wanted =
+      at::zeros({raw.positions.size(0)}, at::kBool).index_fill_(0, frames, true);
+  return wanted.index_select(0, raw.part).nonzero().squeeze(1);
+}
+
 at::Tensor mean_of_all(const ReadingTogether& together, const RawScan& raw,
                        const at::Tensor& counts, const at::Tensor& frames) {
   if (!together.several()) return mean_pattern(counts, frames);
-  const at::Tensor wanted =
-      at::zeros({raw.positions.size(0)}, at::kBool).index_fill_(0, frames, true);
-  const at::Tensor rows = wanted.index_select(0, raw.part).nonzero().squeeze(1);
+  const at::Tensor rows = own_rows(together, raw, frames);
   at::Tensor sum = at::zeros({counts.size(1), counts.size(2)}, at::kDouble);
   if (rows.size(0) > 0) sum = mean_pattern(counts, rows) * rows.size(0);
   at::Tensor all = at::zeros_like(sum);

@@ -60,6 +60,8 @@ at::Tensor of_one_type(const ReadingTogether& together, const at::Tensor& counts
 /// Of each pattern (k, ...) of the own part: (n, ...) of all patterns in their order.
 at::Tensor of_all_patterns(const ReadingTogether& together, const RawScan& raw,
                            const at::Tensor& own);
+/// Rows (k) int64 of the own counts that are of `frames` (m) int64 of all patterns.
+at::Tensor own_rows(const ReadingTogether& together, const RawScan& raw, const at::Tensor& frames);
 /// mean_pattern over `frames` (m) int64 of all patterns, whose counts (k, N, N) are the own ones.
 at::Tensor mean_of_all(const ReadingTogether& together, const RawScan& raw,
                        const at::Tensor& counts, const at::Tensor& frames);

@@ -32,7 +32,8 @@
 namespace ptyche {
 namespace {
 
-constexpr std::int64_t kRefinedBy = 512;  // patterns
+constexpr std::int64_t kRefinedBy = 512;    // patterns
+constexpr std::int64_t kGainPatterns = 48;  // whose noise tells what a photon counts
 constexpr std::array<std::int64_t, 2> kRefinedModes{1, 3};
 constexpr double kWorthModes = 0.01;  // of what the patterns have to tell
 // Explained: of right values .95 and more without noise, of the other reading .68 to .89.
@@ -170,7 +171,7 @@ FirstProbe kept_probe(const std::filesystem::path& file, const Scan& scan,
 std::optional<ChangeValues> other_reading(const Scan& scan) {
   const double factor = scan.fields().squared_by;
   if (factor <= 0 && !scan.fields().may_be_roots) return std::nullopt;
-  const at::Tensor some = counts_of(scan, middle_frames(scan, kRefinedBy)).to(at::kDouble);
+  const at::Tensor some = counts_of(scan, middle_frames(scan, kGainPatterns)).to(at::kDouble);
   const bool squared = factor > 0;
   double gain = photon_gain(squared ? (some / factor).sqrt() : some.square(), scan.mask());
   if (gain < kAlreadyPhotons && gain > 1 / kAlreadyPhotons) gain = 1;
@@ -311,11 +312,10 @@ FirstProbe with_better_raster(const Scan& scan, FirstProbe first,
   const double turned = other.found->fit.explained();
   if (turned < unturned + kMoreByTurn) return first;
   note(
-      "mended: positions: raster turned: it lies at {:.1f} degrees against {} detector, where "
-      "{:.0f} "
-      "% of the patterns are explained, unturned {:.0f} % (--scan-rotation DEG says otherwise); "
-      "the "
-      "opposite turn is the twin image",
+      "mended: positions: raster turned: at {:.1f} degrees against {} detector {:.0f} % of the "
+      "patterns are explained, unturned {:.0f} % (--scan-rotation DEG says otherwise); the "
+      "opposite "
+      "turn is the twin image",
       rotation->degrees, rotation->transposed ? "a transposed" : "the", 100 * turned,
       100 * unturned);
   other.turn = turn_of(*rotation);

@@ -27,7 +27,7 @@ struct FirstProbe {
   std::optional<FoundProbe> found = {};     ///< what a search came to
   double seconds = 0;                       ///< that it took
   std::optional<TurnPositions> turn = {};   ///< of the positions
-  std::optional<ChangeValues> values = {};  ///< of the counts, which had been squared by a guess
+  std::optional<ChangeValues> values = {};  ///< of the counts, which were misread
   std::string doubt =
       {};  ///< why an image made so may be wrong all the same; empty = nothing known
   at::Tensor put_aside = {};  ///< the file's probe where another was found at its positions

@@ -1,6 +1,7 @@
 #include <array>
 #include <limits>
 
+#include "ptyche/simulate/simulate.h"
 #include "tests/io/scan_files.h"
 #include "tests/support/shared.h"
 
@@ -172,6 +173,27 @@ TEST(ChooseFrames, HeldOutPatternsDoNotTouchTheCalibration) {
   array(arrays, "diffraction") = small_counts().clone();
   array(arrays, "diffraction").select(0, 4).mul_(3);
   EXPECT_TRUE(at::equal(read_arrays(arrays, options).probe(), before.probe()));
+}
+
+TEST(ChooseFrames, HeldOutPatternsDoNotTouchTheScaleThatTheNoiseGives) {
+  const Scan simulated = simulate({.pattern_size = 32, .frames = 60, .step_px = 4, .photons = 1e4});
+  Arrays arrays = small_arrays();
+  remove(arrays, "probeGuess");
+  array(arrays, "diffraction") = 1e-3 * simulated.counts().to(at::kFloat).sqrt();
+  array(arrays, "xcoords") = simulated.positions().select(1, 1).contiguous();
+  array(arrays, "ycoords") = simulated.positions().select(1, 0).contiguous();
+  ReadOptions options;
+  options.hold_out = 0.3;
+  const Scan clean = read_arrays(arrays, options);
+  const at::Tensor used = clean.frames_with(FrameUse::used);
+  const double counted = counts_of(clean, used).to(at::kDouble).sum({1, 2}).mean().item<double>();
+  EXPECT_NEAR(
+      counted / counts_of(simulated, used).to(at::kDouble).sum({1, 2}).mean().item<double>(), 1,
+      0.2);
+  const at::Tensor held = clean.frames_with(FrameUse::held_out);
+  at::Tensor& values = array(arrays, "diffraction");
+  values = values.index_copy(0, held, 1.5 * values.index_select(0, held));
+  EXPECT_TRUE(at::equal(counts_of(read_arrays(arrays, options), used), counts_of(clean, used)));
 }
 
 TEST(ChooseFrames, TheUpperHalfEndsAtTheMedianRow) {
