@@ -1,7 +1,9 @@
 #include "ptyche/infer/by_ranks.h"
 
+#include <ATen/Parallel.h>
 #include <ATen/core/grad_mode.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <functional>
 #include <utility>
@@ -9,12 +11,15 @@
 
 #include "ptyche/core/error.h"
 #include "ptyche/core/files.h"
+#include "ptyche/core/parallel.h"
 #include "ptyche/core/progress.h"
+#include "ptyche/nn/patch_network.h"
 #include "ptyche/solve/shares.h"
 
 namespace ptyche {
 namespace {
 
+constexpr std::int64_t kWorthACall = 16;                    // patterns
 constexpr std::int64_t kMostBytes = std::int64_t{1} << 31;  // of a model's file
 
 // A model is told by its file, which is the one description of all that it has.
@@ -53,20 +58,43 @@ Scan scan_of(const CountsPart& part, const RankMessage& question) {
   return Scan(std::move(fields));
 }
 
+/// On the CPU each thread has patterns of its own, which makes it wait for no other one: as many
+/// together as would be in work with one thread, but no fewer than are worth a call of the layers.
+std::int64_t patterns_of_thread(const Scan& scan, std::int64_t patterns,
+                                const InferOptions& options, std::int64_t together) {
+  const std::int64_t threads = at::get_num_threads();
+  if (!options.device.is_cpu() || scan.shared() || threads == 1) return options.batch;
+  const std::int64_t even = (patterns + threads - 1) / threads;
+  const std::int64_t own = std::min(even, std::max(options.batch / threads, kWorthACall));
+  return std::clamp(own / together * together, together, options.batch);
+}
+
 }  // namespace
 
 void each_patches(const Model& model, const Scan& scan, const at::Tensor& frames,
                   const InferOptions& options,
                   const std::function<void(const at::Tensor& patches)>& take) {
-  const at::NoGradGuard no_grad;
-  const Autocast autocast(options.precision, options.device);
-  Progress progress("infer", frames.size(0), "patterns");
-  for (std::int64_t first = 0; first < frames.size(0); first += options.batch) {
+  const std::int64_t patterns = frames.size(0);
+  const std::int64_t at_once =
+      patterns_of_thread(scan, patterns, options, model.network->patterns_per_input());
+  Progress progress("infer", patterns, "patterns");
+  std::int64_t done = 0;
+  const auto make = [&](std::int64_t number) {
     if (interrupted()) throw Interrupted("stopped during inference; the model file is complete");
-    const at::Tensor batch = frames.slice(0, first, first + options.batch);
-    take(patches_of(model, scan, batch, input_channels(model, scan, batch, options.engine)));
-    progress.step(first + batch.size(0), first + batch.size(0), "");
-  }
+    const at::NoGradGuard no_grad;
+    const Autocast autocast(options.precision, options.device);
+    const at::Tensor batch = frames.slice(0, number * at_once, (number + 1) * at_once);
+    return patches_of(model, scan, batch, input_channels(model, scan, batch, options.engine));
+  };
+  const auto report = [&](const at::Tensor& patches) {
+    const at::NoGradGuard no_grad;
+    take(patches);
+    done = std::min(done + at_once, patterns);
+    progress.step(done, done, "");
+  };
+  const std::int64_t jobs = (patterns + at_once - 1) / at_once;
+  if (options.device.is_cpu() && !scan.shared()) return side_by_side_in_order(jobs, make, report);
+  for (std::int64_t number = 0; number < jobs; ++number) report(make(number));
 }
 
 at::Tensor patches_by_batches(const Model& model, const Scan& scan, const at::Tensor& frames,

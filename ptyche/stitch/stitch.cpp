@@ -197,8 +197,29 @@ namespace {
 
 constexpr std::int64_t kPixelsInOrder = std::int64_t{1} << 22;  // of patches that come together
 
+/// Adds values (k, N, N) of patches on whole pixels, row by row.
+template <class T>
+void add_rows(const at::Tensor& canvas, const at::Tensor& values, const at::Tensor& corners) {
+  const at::Tensor all = values.contiguous();
+  const std::int64_t size = all.size(-1), stride = canvas.stride(0);
+  const auto* value = all.const_data_ptr<T>();
+  auto* first = canvas.mutable_data_ptr<T>();
+  const auto corner = corners.accessor<double, 2>();
+  for (std::int64_t k = 0; k < all.size(0); ++k) {
+    T* to = first + static_cast<std::int64_t>(corner[k][0]) * stride +
+            static_cast<std::int64_t>(corner[k][1]);
+    for (std::int64_t row = 0; row < size; ++row, to += stride, value += size)
+      for (std::int64_t col = 0; col < size; ++col) to[col] += value[col];
+  }
+}
+
 /// Adds values (k, N, N) where the layout has them, and touches no more of the canvas.
 void add_at(const at::Tensor& canvas, const at::Tensor& values, const CanvasLayout& layout) {
+  if (layout.interpolation == Interpolation::probe_fourier) {
+    require_on_canvas(layout);
+    return values.is_complex() ? add_rows<c10::complex<float>>(canvas, values, layout.corners)
+                               : add_rows<float>(canvas, values, layout.corners);
+  }
   const at::Tensor low = layout.corners.floor().amin(0);
   const at::Tensor high = layout.corners.floor().amax(0) + static_cast<double>(values.size(-1) + 1);
   const auto row = low[0].item<double>(), col = low[1].item<double>();

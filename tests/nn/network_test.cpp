@@ -66,6 +66,22 @@ TEST(PhysicsStem, IgnoresMaskedPixels) {
   EXPECT_TRUE(at::equal(object_channels(four.amplitudes), object_channels(other)));
 }
 
+TEST(PhysicsStem, IsTheSameByTheFusedEngineAndByTheReference) {
+  const FourPatterns four;
+  const at::Tensor second = four.probes * at::complex(at::full({}, 0.3), at::full({}, 0.2));
+  const at::Tensor modes = at::cat({four.probes, second.flip({-1})}, 1);
+  for (const at::Tensor& probes : {four.probes, modes})
+    for (const bool optics : {false, true}) {
+      const StemOptions options{.steps = {1, 4}, .optics = optics};
+      const auto channels = [&](Engine engine) {
+        return physics_stem(four.amplitudes, four.mask, probes, 0.7, options, engine);
+      };
+      const at::Tensor fused = channels(Engine::fused), reference = channels(Engine::reference);
+      EXPECT_EQ(fused.sizes(), reference.sizes());
+      EXPECT_LT((fused - reference).abs().max().item<double>(), 1e-4);
+    }
+}
+
 TEST(UNet, StartsAtTheStemsImage) {
   const auto network = make_network(kSmall, 1);
   const at::Tensor channels = random_tensor({3, 6, 16, 16}, at::kFloat, 1);
