@@ -317,4 +317,14 @@ at::Tensor frame_sums(const at::Tensor& counts, const at::Tensor& mask, double c
   return sums;
 }
 
+bool are_squares_of_counts(const at::Tensor& values) {
+  constexpr double kShare = 0.999;
+  constexpr std::int64_t kFewest = 50;
+  const at::Tensor large = values.masked_select(values.gt(1.5).logical_and(values.lt(1e6)));
+  const at::Tensor roots = large.sqrt();
+  return large.size(0) > kFewest &&
+         (roots - roots.round()).abs().lt(kWholeWithin).to(at::kDouble).mean().item<double>() >
+             kShare;
+}
+
 }  // namespace ptyche

@@ -31,6 +31,10 @@ struct ValueSurvey {
   void add(const ValueSurvey& other);
 };
 
+/// Whether the numbers above 1 are squares of whole numbers, of enough of them: counts that were
+/// taken for amplitudes.
+bool are_squares_of_counts(const at::Tensor& values);
+
 /// Squares of exact roots come back this close to whole numbers (DESIGN: "One scale contract").
 inline constexpr double kWholeWithin = 1e-3;
 /// The square of a float32 root is off by up to 2^-23 of itself, more than that for large counts.

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <utility>
 
+#include "ptyche/io/pattern_values.h"
+
 namespace ptyche {
 namespace {
 
@@ -25,6 +27,16 @@ constexpr double kAlreadyPhotons = 1.5;  // gain within this factor of 1
 constexpr double kLeastGain = 0.5;       // beside a steady level: patterns without noise have none
 constexpr double kClearGain = 2;         // without one
 constexpr double kBetween = 0.01;        // of the values, at least, between none and half a photon
+constexpr double kIsWhite = 0.75;        // a gain over that which rays and leaks are part of
+constexpr double kZeros = 0.3;           // of the darkest values, from which on some were cut off
+constexpr double kLoud = 20;             // variance of a pixel over that of those beside it
+constexpr double kLoudInTheDark =
+    0.05;  // of the mean variance, which those beside it have at least
+constexpr double kRarePhotons = 6, kFewPhotons = 3;  // in roots of a pixel's mean; beside it
+constexpr double kGainStands = 0.02;
+constexpr int kGainRounds = 8;
+constexpr double kBelowOneSigma = 0.8413;            // of a normal distribution
+constexpr double kOfHalfNormal = 0.5 - 0.5 / M_PI;   // variance of one cut off at its mean
 constexpr double kBrightest = 0.99, kStandsOut = 6;  // share; standard deviations of a pixel's mean
 constexpr double kAsPhotons[] = {0.7, 1.4};          // of a level, variance over it
 constexpr double kAsCounts[] = {0.5, 4};             // what a photon counts
@@ -62,6 +74,7 @@ std::optional<double> noise_below_zero(const at::Tensor& sample, const at::Tenso
 struct DarkPixels {
   double mean = 0, variance = 0;  // from pattern to pattern
   double level = 0, noise = 0;    // of most values: where a photon fell now and then, as well
+  bool cut_off = false;           // what lay below zero is 0
 };
 
 /// Half of the patterns point them out, the others measure: else noise that is low by chance would.
@@ -74,7 +87,10 @@ std::optional<DarkPixels> darkest(const at::Tensor& sample, const at::Tensor& ma
   const at::Tensor values = sample.slice(0, 1, {}, 2).flatten(1).index_select(1, places);
   DarkPixels dark{values.mean().item<double>(), values.var(0).mean().item<double>(),
                   quantile_of(values, 0.5)};
-  dark.noise = kOfNormal * quantile_of((values - dark.level).abs(), 0.5);
+  dark.cut_off = values.eq(0).to(at::kDouble).mean().item<double>() > kZeros;
+  if (dark.cut_off) dark.level = 0;
+  dark.noise = dark.cut_off ? quantile_of(values, kBelowOneSigma)
+                            : kOfNormal * quantile_of((values - dark.level).abs(), 0.5);
   return dark;
 }
 
@@ -120,6 +136,44 @@ double gain_of(const at::Tensor& sample, const at::Tensor& mask, double level, d
   return tells ? quantile_of(of_photons / light.clamp_min(1e-300), 0.5) : 0;
 }
 
+/// Pixels that vary far more than those beside them, as they do that blink, at their means.
+at::Tensor without_loud_pixels(const at::Tensor& sample) {
+  const at::Tensor variance = sample.var(0, false);
+  const at::Tensor wide = at::replication_pad2d(variance.unsqueeze(0), {2, 2, 2, 2})[0];
+  const at::Tensor beside = std::get<0>(wide.unfold(0, 5, 1).unfold(1, 5, 1).flatten(2).median(2))
+                                .clamp_min(kLoudInTheDark * variance.mean().item<double>());
+  return at::where(variance > kLoud * beside, sample.mean(0), sample);
+}
+
+/// The gain with single bright pixels no brighter than photons of that gain could make them.
+double gain_without_rays(const at::Tensor& sample, const at::Tensor& mask, double share) {
+  const at::Tensor quiet = without_loud_pixels(sample);
+  double gain = gain_of(quiet, mask, 0, 0, share);
+  for (int round = 0; round < kGainRounds && gain > 0; ++round) {
+    const at::Tensor photons = quiet.mean(0).clamp_min(0) / gain;
+    const at::Tensor most = gain * (photons + kRarePhotons * photons.sqrt() + kFewPhotons);
+    const double next = gain_of(at::minimum(quiet, most), mask, 0, 0, share);
+    const bool stands = std::abs(next - gain) < kGainStands * gain;
+    gain = next;
+    if (stands) break;
+  }
+  return gain;
+}
+
+/// A gain above kClearGain that neither bright pixels nor the leak of bright light make: these have
+/// no white power. 0 for none.
+double clear_gain(const at::Tensor& sample, const at::Tensor& mask) {
+  const double plain = gain_of(sample, mask, 0, 0);
+  if (plain < kClearGain) return 0;
+  const double without = gain_without_rays(sample, mask, kEmptiest);
+  if (without < kClearGain) return 0;
+  const bool rays = without < kIsWhite * plain;
+  const double narrow = rays ? gain_without_rays(sample, mask, kVeryEmptiest)
+                             : gain_of(sample, mask, 0, 0, kVeryEmptiest);
+  const double gain = rays ? without : plain;
+  return narrow > kIsWhite * gain ? gain : 0;
+}
+
 /// Whether the darkest pixels stand at a level at all, of any kind, and light above it.
 bool stands_above_zero(const at::Tensor& sample, const at::Tensor& mask, const DarkPixels& dark) {
   const at::Tensor mean = sample.mean(0).masked_select(mask);
@@ -129,8 +183,9 @@ bool stands_above_zero(const at::Tensor& sample, const at::Tensor& mask, const D
 }
 
 /// Whether most values vary as much as counts of photons would, whatever cosmic rays make of a
-/// gain.
+/// gain; where many are 0, that does not tell.
 bool are_counts(const DarkPixels& dark) {
+  if (dark.cut_off) return false;
   const double spread = dark.noise * dark.noise;
   return spread > kAsPhotons[0] * dark.level && spread < kAsPhotons[1] * dark.level;
 }
@@ -140,6 +195,35 @@ bool fills_gaps(const at::Tensor& sample, const at::Tensor& mask, double gain) {
   const at::Tensor between = sample.gt(0).logical_and_(sample.lt(gain / 2));
   return between.sum().item<double>() >
          kBetween * mask.sum().item<double>() * static_cast<double>(sample.size(0));
+}
+
+/// Of values below zero, which are its noise.
+std::optional<ReadoutNoise> noise_about_zero(const at::Tensor& sample, const at::Tensor& mask,
+                                             const DarkPixels& dark) {
+  const std::optional<double> noise = noise_below_zero(sample, mask);
+  if (!noise) return std::nullopt;
+  const double level = std::min(dark.level, 0.0);
+  return ReadoutNoise{level, *noise, gain_of(sample, mask, level, *noise * *noise)};
+}
+
+/// Of values above zero that vary less about it than photons would.
+std::optional<ReadoutNoise> steady_level(const at::Tensor& sample, const at::Tensor& mask,
+                                         const DarkPixels& dark, bool whole) {
+  if (!stands_above_zero(sample, mask, dark) || (whole && are_counts(dark))) return std::nullopt;
+  const double variance = (dark.cut_off ? kOfHalfNormal : 1) * dark.noise * dark.noise;
+  const ReadoutNoise found{dark.level, dark.noise, gain_of(sample, mask, dark.level, variance)};
+  const bool steady =
+      found.gain > kLeastGain && dark.variance < kLevelIsSteady * found.gain * dark.mean;
+  return steady ? std::optional(found) : std::nullopt;
+}
+
+/// Of values without a level.
+std::optional<ReadoutNoise> gain_alone(const at::Tensor& sample, const at::Tensor& mask,
+                                       const DarkPixels& dark) {
+  if (are_squares_of_counts(sample)) return std::nullopt;
+  const double gain = clear_gain(sample, mask);
+  if (gain == 0 || !fills_gaps(sample, mask, gain)) return std::nullopt;
+  return ReadoutNoise{0, std::min(dark.noise, gain / 2), gain};
 }
 
 }  // namespace
@@ -154,20 +238,12 @@ std::optional<ReadoutNoise> readout_noise(const at::Tensor& patterns, const at::
   // Too large for a narrow type in hidden pixels, as squares are, and whole all the same.
   const bool whole = said_whole || sample.eq(sample.round()).all().item<bool>();
   const bool below_zero = sample.lt(0).any().item<bool>();
-  const std::optional<double> noise = noise_below_zero(sample, mask);
-  const bool above_zero = !below_zero && stands_above_zero(sample, mask, *dark);
-  const bool counts = whole && (!above_zero || are_counts(*dark));
-  if (below_zero ? !noise : counts) return std::nullopt;
-  ReadoutNoise found{.level = below_zero ? std::min(dark->level, 0.0) : dark->level,
-                     .noise = below_zero ? *noise : dark->noise};
-  found.gain = gain_of(sample, mask, found.level, found.noise * found.noise);
-  const bool has_level = above_zero && found.gain > kLeastGain &&
-                         dark->variance < kLevelIsSteady * found.gain * dark->mean;
-  const bool has_gain = !whole && found.gain > kClearGain && fills_gaps(sample, mask, found.gain);
-  if (!below_zero && !has_level && !has_gain) return std::nullopt;
-  if (!below_zero && !has_level) found.level = 0;
-  if (found.gain < kAlreadyPhotons && found.gain > 1 / kAlreadyPhotons) found.gain = 1;
-  if (found.gain <= 0) found.gain = 1;  // the noise hides it
+  std::optional<ReadoutNoise> found =
+      below_zero ? noise_about_zero(sample, mask, *dark) : steady_level(sample, mask, *dark, whole);
+  if (!found && !below_zero) found = gain_alone(sample, mask, *dark);
+  if (!found) return std::nullopt;
+  if (found->gain < kAlreadyPhotons && found->gain > 1 / kAlreadyPhotons) found->gain = 1;
+  if (found->gain <= 0) found->gain = 1;  // the noise hides it
   return found;
 }
 

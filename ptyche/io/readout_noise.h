@@ -21,11 +21,11 @@ struct ReadoutNoise {
 /// Of patterns whose values below zero are read-out noise: they are in nearly all patterns, and
 /// spread like half of a normal distribution. Or of patterns whose darkest pixels stand at a level
 /// that varies by less than half of what photons as many would, and, if whole, not as counts. Or of
-/// patterns of a gain above 2. Nothing for others.
+/// patterns of a gain above 2 with values between none and half a photon, whose noise was perhaps
+/// cut off at zero. Nothing for others.
 ///   patterns  (n, rows, cols) of any real type
 ///   mask      (rows, cols) bool, true = counted
-///   whole     values are whole numbers: a gain alone is not looked for, for single bright pixels
-///             look like one
+///   whole     values are whole numbers, so that a level varies as counts where it is one of them
 /// The gain is that by which photon noise explains what is left of the patterns far from their
 /// middle in the plane of their transform, where two points of a probe are never so far apart
 /// (photon transfer: Janesick, "Photon Transfer", SPIE 2007, without a second exposure).

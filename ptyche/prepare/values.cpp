@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "ptyche/io/pattern_values.h"
 #include "ptyche/prepare/judge.h"
 
 namespace ptyche {
@@ -51,12 +52,6 @@ double share_of_whole(const at::Tensor& values) {
 }
 
 bool are_whole(const at::Tensor& values) { return share_of_whole(values) > kWholeShare; }
-
-/// Whole numbers whose roots are whole, although some are above 1.
-bool are_squares(const at::Tensor& values) {
-  const at::Tensor large = values.masked_select(values.gt(1.5).logical_and(values.lt(1e6)));
-  return large.size(0) > kFewestValues && are_whole(large.sqrt());
-}
 
 /// The largest whole number that all of these divide by.
 std::int64_t common_divisor(const at::Tensor& whole) {
@@ -137,7 +132,7 @@ void judge_transform(Diagnosis& diagnosis, const Patterns& patterns,
   if (values.size(0) <= kFewestValues) return;
   diagnosis.numbers["values_whole"] = share_of_whole(values);
   if (are_whole(values)) {
-    if (are_squares(values))
+    if (are_squares_of_counts(values))
       diagnosis.mend(
           "values: counts squared",
           "all counts are squares of whole numbers: counts were taken for amplitudes, and "

@@ -65,6 +65,40 @@ TEST(ReadoutNoise, ThatHidesSinglePhotonsIsLeftAsABackgroundOfItsVariance) {
   EXPECT_NEAR(more, 0.64, 0.15);
 }
 
+/// Whole numbers of 0 and more, as a camera's file has them after its dark frame was taken away.
+at::Tensor cut_off(const at::Tensor& values) { return values.round().clamp_min(0).to(at::kInt); }
+
+TEST(ReadoutNoise, CutOffAtZeroIsFoundFromWhatStandsAbove) {
+  for (const double photons : {5e3, 1e5})
+    for (const double gain : {2.7, 12.6, 37.3}) {
+      const at::Tensor counts = counted(photons).counts();
+      const at::Tensor values = cut_off(read_out(counts, gain, 0, 0.3 * gain));
+      const auto found = readout_noise(values, all_pixels(), /*whole=*/true);
+      ASSERT_TRUE(found) << photons << " " << gain;
+      EXPECT_NEAR(found->gain / gain, 1, 0.15);
+      EXPECT_EQ(found->level, 0);
+      EXPECT_NEAR(found->noise / gain, 0.3, 0.1);
+    }
+}
+
+TEST(ReadoutNoise, CutOffAtZeroIsToldFromBrightPixels) {
+  const at::Tensor counts = counted(5e3).counts();
+  const at::Tensor noisy = cut_off(read_out(counts, 12.6, 0, 4));
+  const auto with_bright_ones = [&](const at::Tensor& values) {
+    at::Tensor bright = values.clone();
+    for (std::int64_t i = 0; i < bright.size(0); ++i)
+      for (std::int64_t k = 0; k < 10; ++k)
+        bright[i][(17 * i + 11 * k) % 64][(29 * i + 23 * k) % 64] += 40 * (1 + k);
+    bright.slice(0, 0, {}, 2).slice(1, 9, 10).slice(2, 50, 51).add_(500);  // blinks
+    return bright;
+  };
+  EXPECT_FALSE(readout_noise(with_bright_ones(counts.to(at::kInt)), all_pixels(), true));
+  const auto found = readout_noise(with_bright_ones(noisy), all_pixels(), true);
+  ASSERT_TRUE(found);
+  EXPECT_GT(found->gain, 12.6 / 1.4);
+  EXPECT_LT(found->gain, 12.6 * 1.4);
+}
+
 TEST(ReadoutNoise, IsNotSeenInCounts) {
   const at::Tensor counts = counted().counts().to(at::kDouble);
   at::Tensor hot = counts.clone();
