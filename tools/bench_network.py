@@ -2,7 +2,7 @@
 """The network that comes with the program: whether its map of expected errors and its alarm can be relied
 on, and what a training on the scan itself would give.
 
-  bench_network.py [--only trust|training|start] [--half tune|report|fresh|last|new|next|few] [--bars] [PTYCHE]
+  bench_network.py [--only trust|training|start] [--half tune|report|fresh|last|new|next|later|few] [--bars] [PTYCHE]
 
 trust     Simulated scans of 64 patterns out of tools/pretrain/universe.toml, 60 as they are drawn, 48 (1e4 to
           1e6 photons) of other physics: positions shuffled, 1.3 times farther apart or closer (as of a wrong
@@ -31,7 +31,7 @@ import bench_defaults
 import bench_verdict
 from bench_lines import ROOT, SPLIT, STAR, cleared
 
-SEEDS = {"tune": 1404, "report": 1505, "fresh": 1606, "last": 1707, "new": 2909, "next": 3303}
+SEEDS = {"tune": 1404, "report": 1505, "fresh": 1606, "last": 1707, "new": 2909, "next": 3303, "later": 4711}
 ORDINARY, OTHER = 60, 48
 OTHER_PHYSICS = ("shuffled", "positions x 1.3", "positions x 0.77", "two layers")
 SMOOTH_PX, LEAST_LIGHT = 4, 0.1

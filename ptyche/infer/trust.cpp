@@ -22,15 +22,14 @@ namespace {
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
-// Chosen on 180 scans without a fault and 139 of other physics (halves `tune`, `report` and `last`
-// of ./run bench network), then raised by a fifth, after a look at `new`: at which each sign alone
-// would raise the alarm.
-constexpr double kElsewhere = 0.0156;
-constexpr double kToldLess = 0.216, kToldLessOfFew = 1.08, kFewSeen = 2.5;
-constexpr double kUsedToldLess = 0.072;
-constexpr double kMisfitMore = 0.072, kMuchLight = 2;
-constexpr double kMisfitMoreBrightly = 0.03, kVeryMuchLight = 4;  // chosen on `tune` and `report`
-constexpr double kLeftAll = 8.4;
+// Chosen on 232 scans without a fault and 172 of other physics (halves `tune`, `report`, `next` and
+// `later` of ./run bench network): at which each sign alone would raise the alarm.
+constexpr double kElsewhere = 0.0133, kFewPhotons = 1000;
+constexpr double kToldLess = 0.184, kToldLessOfFew = 0.92, kFewSeen = 2.5;
+constexpr double kUsedToldLess = 0.061;
+constexpr double kMisfitMore = 0.061, kMuchLight = 2;
+constexpr double kMisfitMoreBrightly = 0.0255, kVeryMuchLight = 4;
+constexpr double kLeftAll = 7.1;
 constexpr double kLeastAboveNoise = 0.1;
 constexpr double kScale = 1.3;
 constexpr std::int64_t kPatterns = 128, kLeastPatterns = 8;
@@ -40,6 +39,11 @@ constexpr const char* kChain = "rpie:5,lbfgs:40";
 Scan stretched(const Scan& scan, double factor) {
   const at::Tensor middle = scan.positions().mean(0);
   return scan.with_positions((scan.positions() - middle) * factor + middle);
+}
+
+double photons_of_pattern(const Scan& scan) {
+  const at::Tensor all = scan.counts().masked_fill(scan.mask().logical_not(), 0);
+  return all.sum(at::kDouble).item<double>() / static_cast<double>(scan.frames());
 }
 
 std::optional<ShortSolve> solved(const Scan& scan, const at::Tensor& probe) {
@@ -97,6 +101,7 @@ std::optional<Reconstruction> examine_physics(TrustEvidence& evidence, const Sca
   evidence.solved_told = evidence.used_told = evidence.misfit = kNaN;
   evidence.again_told = evidence.again_used_told = evidence.again_misfit = kNaN;
   if (part.frames() < kLeastPatterns) return std::nullopt;
+  evidence.photons = photons_of_pattern(part);
   std::optional<Reconstruction> image;
   std::array<double, 2> elsewhere{kNaN, kNaN};
   Progress progress("trust", 1, "scans");
@@ -156,11 +161,10 @@ std::string left_all_reason(const TrustEvidence& evidence) {
       100 * evidence.left);
 }
 
-}  // namespace
+/// How strong a sign is, and what it says.
+using Sign = std::pair<double, std::string (*)(const TrustEvidence&)>;
 
-void judge_likeness(Trust& trust) {
-  const TrustEvidence& from = trust.evidence;
-  if (!(from.light > kLightToTell)) return;
+std::array<Sign, 5> signs_in(const TrustEvidence& from) {
   const double told_less =
       (from.again_told - from.solved_told) / (from.seen > kFewSeen ? kToldLess : kToldLessOfFew);
   const bool bright = from.light > kVeryMuchLight && from.seen > kFewSeen;
@@ -168,18 +172,25 @@ void judge_likeness(Trust& trust) {
       from.light > kMuchLight
           ? (from.misfit - from.again_misfit) / (bright ? kMisfitMoreBrightly : kMisfitMore)
           : 0;
-  const std::array<std::pair<double, std::string (*)(const TrustEvidence&)>, 5> signs{
-      {{number_or_0((from.told_elsewhere - from.solved_told) / kElsewhere), elsewhere_reason},
-       {number_or_0(told_less), told_less_reason},
-       {number_or_0((from.again_used_told - from.used_told) / kUsedToldLess),
-        used_told_less_reason},
-       {number_or_0(misfit_more), misfit_more_reason},
-       {number_or_0(from.left / kLeftAll), left_all_reason}}};
-  const auto most =
-      std::ranges::max_element(signs, {}, [](const auto& sign) { return sign.first; });
+  const double elsewhere = kElsewhere * (1 + kFewPhotons / std::max(from.photons, 1.0));
+  return {{{number_or_0((from.told_elsewhere - from.solved_told) / elsewhere), elsewhere_reason},
+           {number_or_0(told_less), told_less_reason},
+           {number_or_0((from.again_used_told - from.used_told) / kUsedToldLess),
+            used_told_less_reason},
+           {number_or_0(misfit_more), misfit_more_reason},
+           {number_or_0(from.left / kLeftAll), left_all_reason}}};
+}
+
+}  // namespace
+
+void judge_likeness(Trust& trust) {
+  const TrustEvidence& from = trust.evidence;
+  if (!(from.light > kLightToTell)) return;
+  const std::array<Sign, 5> signs = signs_in(from);
   trust.unlike = 0;
-  for (const auto& sign : signs) trust.unlike += sign.first;
-  if (trust.alarmed()) trust.reason = most->second(from);
+  for (const Sign& sign : signs) trust.unlike += sign.first;
+  if (!trust.alarmed()) return;
+  trust.reason = std::ranges::max_element(signs, {}, &Sign::first)->second(from);
 }
 
 Trust measured_trust(const Agreement& agreement, const Reconstruction& image, const Scan& scan,
@@ -189,14 +200,11 @@ Trust measured_trust(const Agreement& agreement, const Reconstruction& image, co
   ImagesBeside beside;
   beside.solved = examine_physics(evidence, scan, first);
   beside.again = network_again(model, image, scan, options);
-  Trust trust;
-  try {
+  Trust trust{.expected_error = kNaN, .evidence = evidence};
+  if (judged_pixels(agreement, image).any().item<bool>() || !std::isfinite(evidence.light))
     trust = trust_in(agreement, image, scan, beside, evidence, options.polish);
-  } catch (const InvalidInput& error) {
-    if (!std::isfinite(evidence.light)) throw;
-    warn("no map of expected errors: {}", error.what());
-    trust = {.expected_error = kNaN, .evidence = evidence};
-  }
+  else
+    warn("{}", kNoMap);
   judge_likeness(trust);
   trust.seconds = watch.seconds();
   return trust;

@@ -33,15 +33,16 @@ std::optional<Reconstruction> examine_physics(TrustEvidence& evidence, const Sca
                                               const at::Tensor& first);
 
 /// `unlike`, the sum of five signs, and, above 1, the reason, the largest of them:
-///   (told_elsewhere - solved_told) / .0156, more is foretold with another scale of the positions
-///   (again_told - solved_told) / .216, less is foretold than right physics would; over 1.08 where
+///   (told_elsewhere - solved_told) / (.0133 (1 + 1000 / photons of a pattern)), more is foretold
+///       with another scale of the positions
+///   (again_told - solved_told) / .184, less is foretold than right physics would; over .92 where
 ///       a pixel is seen by less than 2.5 patterns, since held-out ones are hard to foretell then
-///   (again_used_told - used_told) / .072, the same of the patterns that the solve was made of
-///   (misfit - again_misfit) / .072, more is left than right physics would; where light is above 2;
-///       over .03 where it is above 4 and a pixel is seen by at least 2.5 patterns
-///   left / 8.4, what the image leaves over what the mean pattern does
-/// each 0 where it is negative or not a number, and all where the mean pattern leaves less than 1.1
-/// times what noise does: too few photons to tell.
+///   (again_used_told - used_told) / .061, the same of the patterns that the solve was made of
+///   (misfit - again_misfit) / .061, more is left than right physics would; where light is above 2;
+///       over .0255 where it is above 4 and a pixel is seen by at least 2.5 patterns
+///   left / 7.1, what the image leaves over what the mean pattern does
+/// each 0 where it is negative or not a number, and all where the mean pattern leaves less
+/// than 1.1 times what noise does: too few photons to tell.
 void judge_likeness(Trust& trust);
 
 }  // namespace ptyche

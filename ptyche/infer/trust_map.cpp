@@ -208,13 +208,16 @@ Reconstruction network_again(const Model& model, const Reconstruction& image, co
   return inferred_image(model, drawn, plain, false).image;
 }
 
+at::Tensor judged_pixels(const Agreement& agreement, const Reconstruction& image) {
+  return at::isfinite(agreement.variance).logical_and(lit_pixels(image));
+}
+
 Trust trust_in(const Agreement& agreement, const Reconstruction& image, const Scan& scan,
                const ImagesBeside& beside, const TrustEvidence& physics, bool polished) {
   const at::NoGradGuard no_grad;
   const at::Tensor lit = lit_pixels(image), coverage = image.coverage.to(at::kDouble);
-  const at::Tensor known = at::isfinite(agreement.variance).logical_and(lit);
-  require(known.any().item<bool>(), "{}",
-          "hardly any pixel is seen by two patterns, so that nothing says how sure the image is");
+  const at::Tensor known = judged_pixels(agreement, image);
+  require(known.any().item<bool>(), "{}", kNoMap);
   const Judged judged{image.object.to(at::kComplexDouble), known.to(at::kDouble), coverage * known,
                       moments(image.object.to(at::kComplexDouble), coverage * lit).contrast};
   const Beside again = beside_of(judged, image, beside.again, by_factor, kLeastAgain, false);

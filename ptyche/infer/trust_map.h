@@ -27,6 +27,14 @@ struct ImagesBeside {
 Reconstruction network_again(const Model& model, const Reconstruction& image, const Scan& scan,
                              const InferOptions& options);
 
+/// Why an image has none.
+inline constexpr const char* kNoMap =
+    "no map of expected errors: hardly any pixel is seen by two patterns, so that nothing says how "
+    "sure the image is";
+
+/// Where the map says something, (rows, cols) bool: lit pixels that at least two patches see.
+at::Tensor judged_pixels(const Agreement& agreement, const Reconstruction& image);
+
 /// Map, expected error, spread, `seen`, `told`, `again` and `apart` of an image that was stitched
 /// of patches of that agreement by the program's network, on whose errors on simulated scans the
 /// constants were fitted (docs/network.md):

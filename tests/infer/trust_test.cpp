@@ -92,6 +92,16 @@ TEST(Likeness, ALittleMisfitIsASignWhereLightIsPlentyAndPatternsAreMany) {
   EXPECT_FALSE(judged(alone).alarmed());
 }
 
+TEST(Likeness, AsksMoreOfAnotherScaleWhereAPatternHasFewPhotons) {
+  TrustEvidence bright = usual();
+  bright.photons = 1e5;
+  bright.told_elsewhere = bright.solved_told + 0.03;
+  TrustEvidence faint = bright;
+  faint.photons = 150;
+  EXPECT_TRUE(judged(bright).alarmed());
+  EXPECT_FALSE(judged(faint).alarmed());
+}
+
 TEST(Likeness, SaysNothingWhereThePhotonsCannotTell) {
   TrustEvidence faint = usual();
   faint.solved_told = 0;
