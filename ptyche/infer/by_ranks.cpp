@@ -19,8 +19,9 @@
 namespace ptyche {
 namespace {
 
-constexpr std::int64_t kWorthACall = 16;                    // patterns
-constexpr std::int64_t kMostBytes = std::int64_t{1} << 31;  // of a model's file
+constexpr std::int64_t kWorthACall = 16;                       // patterns
+constexpr std::int64_t kPixelsInWork = std::int64_t{1} << 22;  // of patterns, some 120 bytes each
+constexpr std::int64_t kMostBytes = std::int64_t{1} << 31;     // of a model's file
 
 // A model is told by its file, which is the one description of all that it has.
 
@@ -58,15 +59,26 @@ Scan scan_of(const CountsPart& part, const RankMessage& question) {
   return Scan(std::move(fields));
 }
 
+/// Who works on how many patterns at a time.
+struct ThreadBatches {
+  std::int64_t patterns = 1;
+  bool each_thread = false;  ///< has patterns of its own; else all work on the same
+};
+
 /// On the CPU each thread has patterns of its own, which makes it wait for no other one: as many
 /// together as would be in work with one thread, but no fewer than are worth a call of the layers.
-std::int64_t patterns_of_thread(const Scan& scan, std::int64_t patterns,
-                                const InferOptions& options, std::int64_t together) {
+/// Where that is more than memory should hold, patterns are so large that all can share them.
+ThreadBatches thread_batches(const Model& model, const Scan& scan, std::int64_t patterns,
+                             const InferOptions& options) {
   const std::int64_t threads = at::get_num_threads();
-  if (!options.device.is_cpu() || scan.shared() || threads == 1) return options.batch;
+  const ThreadBatches together{options.batch, false};
+  if (!options.device.is_cpu() || scan.shared() || threads == 1) return together;
   const std::int64_t even = (patterns + threads - 1) / threads;
   const std::int64_t own = std::min(even, std::max(options.batch / threads, kWorthACall));
-  return std::clamp(own / together * together, together, options.batch);
+  const std::int64_t group = model.network->patterns_per_input();
+  const std::int64_t each = std::clamp(own / group * group, group, options.batch);
+  const std::int64_t pixels = scan.pattern_size() * scan.pattern_size();
+  return threads * each * pixels > kPixelsInWork ? together : ThreadBatches{each, true};
 }
 
 }  // namespace
@@ -75,9 +87,9 @@ void each_patches(const Model& model, const Scan& scan, const at::Tensor& frames
                   const InferOptions& options,
                   const std::function<void(const at::Tensor& patches)>& take) {
   const std::int64_t patterns = frames.size(0);
-  const std::int64_t at_once =
-      patterns_of_thread(scan, patterns, options, model.network->patterns_per_input());
+  const ThreadBatches batches = thread_batches(model, scan, patterns, options);
   Progress progress("infer", patterns, "patterns");
+  const std::int64_t at_once = batches.patterns;
   std::int64_t done = 0;
   const auto make = [&](std::int64_t number) {
     if (interrupted()) throw Interrupted("stopped during inference; the model file is complete");
@@ -93,7 +105,7 @@ void each_patches(const Model& model, const Scan& scan, const at::Tensor& frames
     progress.step(done, done, "");
   };
   const std::int64_t jobs = (patterns + at_once - 1) / at_once;
-  if (options.device.is_cpu() && !scan.shared()) return side_by_side_in_order(jobs, make, report);
+  if (batches.each_thread) return side_by_side_in_order(jobs, make, report);
   for (std::int64_t number = 0; number < jobs; ++number) report(make(number));
 }
 
