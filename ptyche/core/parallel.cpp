@@ -8,19 +8,26 @@
 #include <condition_variable>
 #include <exception>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <vector>
+
+#include "ptyche/core/messages.h"
 
 namespace ptyche {
 namespace {
 
-/// Runs work() in `members` new threads, in each of which LibTorch uses one.
+/// Runs work() in `members` new threads, in each of which LibTorch uses one; they say nothing where
+/// the caller's thread does not.
 void with_team(std::int64_t members, const std::function<void()>& work) {
   const int threads = at::get_num_threads();
+  const bool nothing = silent();
   std::vector<std::thread> team;
   for (std::int64_t i = 0; i < members; ++i)
     team.emplace_back([&] {
       at::set_num_threads(1);
+      std::optional<Silence> silence;
+      if (nothing) silence.emplace();
       work();
     });
   for (std::thread& each : team) each.join();

@@ -9,8 +9,9 @@
 namespace ptyche {
 
 /// Runs job(0) .. job(jobs - 1), as many at once as LibTorch may use threads. Inside a job LibTorch
-/// and the kernels use one thread, so that what it computes does not depend on their number. All
-/// jobs are run; then the first exception by number is thrown on.
+/// and the kernels use one thread, so that what it computes does not depend on their number; it
+/// says nothing where the caller is silent (messages.h). All jobs are run; then the first exception
+/// by number is thrown on.
 void side_by_side(std::int64_t jobs, const std::function<void(std::int64_t)>& job);
 
 /// The same for work whose results belong in an order: make(0) .. make(jobs - 1) run side by side,

@@ -11,6 +11,8 @@
 #include <thread>
 #include <vector>
 
+#include "ptyche/core/messages.h"
+
 namespace ptyche {
 namespace {
 
@@ -40,6 +42,17 @@ TEST(SideBySide, ThrowsTheFirstExceptionByNumberAfterAllJobsWereRun) {
     EXPECT_STREQ(error.what(), "3");
   }
   EXPECT_EQ(runs, 10);
+}
+
+TEST(SideBySide, SaysNothingWhereTheCallerSaysNothing) {
+  const auto silent_jobs = [] {
+    std::atomic<int> count = 0;
+    side_by_side(4, [&](std::int64_t) { count += silent() ? 1 : 0; });
+    return count.load();
+  };
+  EXPECT_EQ(silent_jobs(), 0);
+  const Silence silence;
+  EXPECT_EQ(silent_jobs(), 4);
 }
 
 /// With a number of threads, whatever the machine has.

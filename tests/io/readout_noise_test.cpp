@@ -5,7 +5,10 @@
 #include <gtest/gtest.h>
 
 #include "ptyche/core/random.h"
+#include "ptyche/io/read_scan.h"
+#include "ptyche/io/write_scan.h"
 #include "ptyche/simulate/simulate.h"
+#include "tests/support/test_folder.h"
 
 namespace ptyche {
 namespace {
@@ -97,6 +100,22 @@ TEST(ReadoutNoise, CutOffAtZeroIsToldFromBrightPixels) {
   ASSERT_TRUE(found);
   EXPECT_GT(found->gain, 12.6 / 1.4);
   EXPECT_LT(found->gain, 12.6 * 1.4);
+}
+
+TEST(ReadoutNoise, IsLeftInWholeNumbersThatAreSaidToBeCounts) {
+  const TestFolder folder;
+  ScanFields fields = counted(5e3).fields();
+  fields.counts = cut_off(read_out(fields.counts, 12.6, 0, 4));
+  const double total = fields.counts.sum(at::kDouble).item<double>();
+  write_scan_as("CXI", folder / "camera.cxi", Scan(std::move(fields)));
+  const auto total_read_as = [&](const std::string& domain) {
+    ReadOptions options;
+    options.file = folder / "camera.cxi";
+    options.domain = domain;
+    return read_scan(options).counts().sum(at::kDouble).item<double>();
+  };
+  EXPECT_EQ(total_read_as("counts"), total);
+  EXPECT_LT(total_read_as("auto"), total / 8);
 }
 
 TEST(ReadoutNoise, IsNotSeenInCounts) {
