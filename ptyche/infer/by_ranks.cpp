@@ -19,7 +19,7 @@
 namespace ptyche {
 namespace {
 
-constexpr std::int64_t kWorthACall = 16;                       // patterns
+constexpr std::int64_t kWorthACall = 4, kEnoughForACall = 24;  // patterns
 constexpr std::int64_t kPixelsInWork = std::int64_t{1} << 22;  // of patterns, some 120 bytes each
 constexpr std::int64_t kMostBytes = std::int64_t{1} << 31;     // of a model's file
 
@@ -65,20 +65,20 @@ struct ThreadBatches {
   bool each_thread = false;  ///< has patterns of its own; else all work on the same
 };
 
-/// On the CPU each thread has patterns of its own, which makes it wait for no other one: as many
-/// together as would be in work with one thread, but no fewer than are worth a call of the layers.
-/// Where that is more than memory should hold, patterns are so large that all can share them.
+/// On the CPU each thread has patterns of its own, which makes it wait for no other one: enough of
+/// them for a call of the layers. Where memory should not hold as many, patterns are so large that
+/// all threads can share one.
 ThreadBatches thread_batches(const Model& model, const Scan& scan, std::int64_t patterns,
                              const InferOptions& options) {
   const std::int64_t threads = at::get_num_threads();
-  const ThreadBatches together{options.batch, false};
-  if (!options.device.is_cpu() || scan.shared() || threads == 1) return together;
+  const std::int64_t fitting =
+      kPixelsInWork / (threads * scan.pattern_size() * scan.pattern_size());
+  if (!options.device.is_cpu() || scan.shared() || threads == 1 || fitting < kWorthACall)
+    return {options.batch, false};
   const std::int64_t even = (patterns + threads - 1) / threads;
-  const std::int64_t own = std::min(even, std::max(options.batch / threads, kWorthACall));
+  const std::int64_t own = std::min({even, fitting, kEnoughForACall});
   const std::int64_t group = model.network->patterns_per_input();
-  const std::int64_t each = std::clamp(own / group * group, group, options.batch);
-  const std::int64_t pixels = scan.pattern_size() * scan.pattern_size();
-  return threads * each * pixels > kPixelsInWork ? together : ThreadBatches{each, true};
+  return {std::clamp(own / group * group, group, options.batch), true};
 }
 
 }  // namespace
