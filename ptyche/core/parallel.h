@@ -16,7 +16,8 @@ void side_by_side(std::int64_t jobs, const std::function<void(std::int64_t)>& jo
 
 /// The same for work whose results belong in an order: make(0) .. make(jobs - 1) run side by side,
 /// and take is given what each has made, one at a time, by number. No more results than threads are
-/// kept. The first exception ends it: jobs under way are finished, no other one is begun.
+/// kept. A single job has all threads for itself. The first exception ends it: jobs under way are
+/// finished, no other one is begun.
 void side_by_side_in_order(std::int64_t jobs, const std::function<at::Tensor(std::int64_t)>& make,
                            const std::function<void(const at::Tensor&)>& take);
 

@@ -285,7 +285,7 @@ void add_trust(List& list, const Trust& trust) {
   add("light", from.light,
       "what the mean pattern leaves in held-out patterns over what photon noise leaves; below 1.1 "
       "nothing can be told of the physics");
-  add("photons", from.photons, "photons of a pattern, counted pixels");
+  add("photons", from.photons, "photons of a pattern, in counted pixels");
   add("left", from.left,
       "what a short solve leaves in patterns that it has not seen above noise, over that of the "
       "mean pattern");

@@ -14,7 +14,7 @@ struct TrustEvidence {
       0;             ///< patches of one pixel about their mean, root mean square, over the contrast
   double told = 0;   ///< correlation of what the image foretells of patterns with what they hold
   double light = 0;  ///< what the mean pattern leaves in patterns, over what photon noise leaves
-  double photons = 1e9;  ///< of a pattern, counted pixels
+  double photons = 0;  ///< of a pattern, in counted pixels
   /// Of a short solve, in patterns that it has not seen: what it leaves above photon noise over
   /// what the mean pattern leaves, and its correlation as above; that in the patterns that it was
   /// made of; and what is left of these, their totals adjusted (misfit of evaluate/description.h).

@@ -97,7 +97,7 @@ std::optional<Reconstruction> examine_physics(TrustEvidence& evidence, const Sca
                                               const at::Tensor& first) {
   const CatchInterrupts catching;
   const Scan part = middle_of(scan, kPatterns);
-  evidence.left = evidence.light = evidence.told_elsewhere = kNaN;
+  evidence.left = evidence.light = evidence.photons = evidence.told_elsewhere = kNaN;
   evidence.solved_told = evidence.used_told = evidence.misfit = kNaN;
   evidence.again_told = evidence.again_used_told = evidence.again_misfit = kNaN;
   if (part.frames() < kLeastPatterns) return std::nullopt;

@@ -30,10 +30,10 @@ constexpr double kBetween = 0.01;        // of the values, at least, between non
 constexpr double kIsWhite = 0.75;        // a gain over that which rays and leaks are part of
 constexpr double kZeros = 0.3;           // of the darkest values, from which on some were cut off
 constexpr double kLoud = 20;             // variance of a pixel over that of those beside it
-constexpr double kLoudInTheDark =
-    0.05;  // of the mean variance, which those beside it have at least
-constexpr double kRarePhotons = 6, kFewPhotons = 3;  // in roots of a pixel's mean; beside it
-constexpr double kGainStands = 0.02;
+constexpr double kLoudInTheDark = 0.05;  // which is taken for this of the mean one at least
+// A pixel of a mean of m photons has m + kRarePhotons sqrt(m) + kFewPhotons at most.
+constexpr double kRarePhotons = 6, kFewPhotons = 3;
+constexpr double kGainStands = 0.02;  // changes by less
 constexpr int kGainRounds = 8;
 constexpr double kBelowOneSigma = 0.8413;            // of a normal distribution
 constexpr double kOfHalfNormal = 0.5 - 0.5 / M_PI;   // variance of one cut off at its mean

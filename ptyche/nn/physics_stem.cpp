@@ -62,10 +62,18 @@ struct PackedSizes {
   float input_scale;
 };
 
-/// The channels of one pattern pixel by pixel; `power` is for what lies between.
-void pack(const Packing& of, const PackedSizes& sizes, bool optics, std::vector<float>& power) {
-  const std::int64_t n = sizes.size, pixels = n * n;
-  float peak = 0, first_peak = 0;
+/// What all pixels of a pattern share.
+struct PatternNumbers {
+  float peak = 0;            ///< of the power of all modes
+  c10::complex<float> turn;  ///< brings the first mode to its mean phase and a peak of 1
+  float dose = 0;            ///< its channel
+};
+
+/// These, and the power of all modes, (N, N).
+PatternNumbers numbers_of(const Packing& of, const PackedSizes& sizes, std::vector<float>& power) {
+  const std::int64_t pixels = sizes.size * sizes.size;
+  PatternNumbers found;
+  float first_peak = 0;
   double photons = 0;
   c10::complex<double> mean = 0;
   for (std::int64_t i = 0; i < pixels; ++i) {
@@ -73,29 +81,36 @@ void pack(const Packing& of, const PackedSizes& sizes, bool optics, std::vector<
     float& all = power[static_cast<std::size_t>(i)] = first;
     for (std::int64_t mode = 1; mode < sizes.modes; ++mode)
       all += std::norm(of.probe[mode * pixels + i]);
-    peak = std::max(peak, all);
+    found.peak = std::max(found.peak, all);
     first_peak = std::max(first_peak, first);
     mean += c10::complex<double>(of.probe[i] * first);
     photons += static_cast<double>(of.amplitudes[i] * of.amplitudes[i]);
   }
-  const c10::complex<float> turn(std::conj(mean) / (std::max(std::abs(mean), 1e-30) *
-                                                    std::sqrt(static_cast<double>(first_peak))));
-  const auto dose =
-      static_cast<float>((std::log10(std::max(photons, 1.0)) - kMeanDose) / kDoseRange);
+  const double size_of_mean = std::max(std::abs(mean), 1e-30);
+  found.turn = c10::complex<float>(std::conj(mean) /
+                                   (size_of_mean * std::sqrt(static_cast<double>(first_peak))));
+  found.dose = static_cast<float>((std::log10(std::max(photons, 1.0)) - kMeanDose) / kDoseRange);
+  return found;
+}
+
+/// The channels of one pattern pixel by pixel; `power` (N, N) is for what lies between.
+void pack(const Packing& of, const PackedSizes& sizes, bool optics, std::vector<float>& power) {
+  const std::int64_t n = sizes.size, pixels = n * n;
+  const PatternNumbers numbers = numbers_of(of, sizes, power);
   for (std::int64_t i = 0; i < pixels; ++i) {
     float* to = of.channels + i * sizes.channels;
     for (std::int64_t step = 0; step < sizes.steps; ++step) {
       *to++ = of.objects[step * pixels + i].real() - 1;
       *to++ = of.objects[step * pixels + i].imag();
     }
-    *to++ = std::sqrt(power[static_cast<std::size_t>(i)] / peak);
+    *to++ = std::sqrt(power[static_cast<std::size_t>(i)] / numbers.peak);
     const std::int64_t row = (i / n + n / 2) % n, col = (i % n + n / 2) % n;
     *to++ = of.amplitudes[row * n + col] * sizes.input_scale;
     if (!optics) continue;
-    const c10::complex<float> shape = of.probe[i] * turn;
+    const c10::complex<float> shape = of.probe[i] * numbers.turn;
     *to++ = shape.real();
     *to++ = shape.imag();
-    *to = dose;
+    *to = numbers.dose;
   }
 }
 

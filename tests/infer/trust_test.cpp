@@ -19,6 +19,7 @@ constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 TrustEvidence usual() {
   TrustEvidence evidence;
   evidence.light = 3;
+  evidence.photons = 1e5;
   evidence.left = 0.1;
   evidence.solved_told = 0.8;
   evidence.again_told = 0.82;
@@ -94,7 +95,6 @@ TEST(Likeness, ALittleMisfitIsASignWhereLightIsPlentyAndPatternsAreMany) {
 
 TEST(Likeness, AsksMoreOfAnotherScaleWhereAPatternHasFewPhotons) {
   TrustEvidence bright = usual();
-  bright.photons = 1e5;
   bright.told_elsewhere = bright.solved_told + 0.03;
   TrustEvidence faint = bright;
   faint.photons = 150;

@@ -75,10 +75,10 @@ inline void store_part(S* to, V values, std::int64_t count) {
   return x < 87.0F ? scaled : x == x ? broadcast(0.0F) : x;
 }
 
-/// Phi(z), the share of a normal distribution below z, to 7e-6 of it above -6, less than 1e-9
-/// below: -log2 Phi(-|z|) is nearly a parabola, so that it needs neither a division nor an
-/// exponential that is exact where it is small. Both polynomials have the least largest error, on
-/// |z| <= 6 and on |r| <= 1/2.
+/// Phi(z), the share of a normal distribution below z, to 7e-6 of itself where z > -6; farther
+/// down, where it is less than 1e-9, to 1e-9. -log2 Phi(-|z|) is nearly a parabola, so that neither
+/// a division is needed nor the digits of an exponential. Both polynomials have the least largest
+/// error, one on |z| <= 6, the other on |r| <= 1/2.
 [[gnu::always_inline]] inline V share_below(V z) {
   using I = Simd<float>::Index;
   const V size = z < 0.0F ? -z : z;
@@ -105,7 +105,7 @@ struct Gelu {
   V density;  ///< exp(-z^2 / 2) / sqrt(2 pi)
 };
 
-/// Phi by Abramowitz & Stegun, eq. 7.1.26, to 1e-7: its exponential is the density's, too.
+/// Phi by Abramowitz & Stegun, eq. 7.1.26, to 1e-7; its exponential is the density's, too.
 [[gnu::always_inline]] inline Gelu gelu_at(V z) {
   const V size = z < 0.0F ? -z : z;
   const V bell = exp_of_minus(0.5F * z * z);
