@@ -113,6 +113,7 @@ TEST(StopNotice, ReachesAPullSocketAndKnowsWhereThereIsNone) {
   ASSERT_TRUE(socket.recv(message));
   EXPECT_EQ(nlohmann::json::parse(message.to_string_view())["htype"], "ptyche-stop-1.0");
   socket.close();
+  context.close();  // closing a socket only asks for it: this waits until nobody listens
   const auto [outcome, seconds] = told(url);
   EXPECT_FALSE(outcome.told);
   EXPECT_EQ(outcome.failures, 1);
