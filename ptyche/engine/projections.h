@@ -74,12 +74,14 @@ struct ProjectionMemory {
   T* waves = nullptr;          ///< (patterns, modes, 2) row-major planes
   std::vector<double> misfit;  ///< (patterns) of the last pass, for those that ask
   std::vector<double> noise;   ///< (patterns) the misfit that photon noise alone leaves
-  Planes<T> object, sums;      ///< sums over patterns: re, im, weight
+  Planes<T> object;
+  Planes<T> sums;  ///< over all patterns: re, im, weight; only where waves are kept
   std::deque<ThreadScratch<T>> threads;
+  std::vector<Planes<T>> row_sums;        ///< (threads) over a batch, of kRows rows; else
   std::vector<PatternUpdate<T>> updates;  ///< (batch)
 
  private:
-  void take_canvases(std::int64_t rows, std::int64_t cols);
+  void take_canvases(const Geometry<T>& geometry, bool keep_waves);
   void take_update();
 };
 

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <deque>
 #include <memory>
+#include <string>
+#include <utility>
 
 #include "ptyche/core/error.h"
 #include "ptyche/data/probe.h"
@@ -17,7 +19,7 @@
 namespace ptyche {
 namespace {
 
-constexpr std::size_t kMemory = 10;  // pairs of steps and slopes
+constexpr std::size_t kMemory = 10;  // steps and changes of the slope
 constexpr int kTrials = 8;           // shorter steps before a pass gives up
 constexpr double kShorter = 0.4;
 constexpr double kEnough = 1e-4;  // of the promised decrease (Armijo)
@@ -108,6 +110,21 @@ at::Tensor units_of(const SolverProblem& problem, const SolverState& state, doub
       .rsqrt_();
 }
 
+/// What one pass has told of the curvatures, in numbers of 16 bits: the steps of some passes are
+/// most of what the solver keeps, and as good so (docs/solvers.md).
+struct Secant {
+  Secant(const at::Tensor& by, const at::Tensor& of)
+      : step(by.to(at::kBFloat16)),
+        change(of.to(at::kBFloat16)),
+        curvature(whole_step().dot(whole_change()).item<double>()) {}
+
+  at::Tensor step, change;  ///< (v) bfloat16, of the variables and of the slope
+  double curvature;         ///< their product
+
+  at::Tensor whole_step() const { return step.to(at::kFloat); }
+  at::Tensor whole_change() const { return change.to(at::kFloat); }
+};
+
 struct LbfgsOptions {
   GradientOptions gradient = {};
   SmoothnessPrior prior = {};   ///< a slope of 0 = no prior
@@ -175,8 +192,7 @@ class Lbfgs : public Solver {
       state = from_point(problem, point_, state);
       return likelihood;
     }
-    steps_.clear();  // they do not lead on; the next pass goes down the slope itself
-    changes_.clear();
+    secants_.clear();  // they do not lead on; the next pass goes down the slope itself
     return likelihood;
   }
 
@@ -192,9 +208,10 @@ class Lbfgs : public Solver {
     write(file, kept.loss, at::tensor({here_.likelihood, here_.loss, power_}, at::kDouble));
     write(file, kept.direction, slow_.direction);
     write(file, kept.gain, slow_.gain);
-    if (steps_.empty()) return;
-    write(file, kept.steps, at::stack(std::vector<at::Tensor>(steps_.begin(), steps_.end())));
-    write(file, kept.changes, at::stack(std::vector<at::Tensor>(changes_.begin(), changes_.end())));
+    for (std::size_t i = 0; i < secants_.size(); ++i) {
+      write(file, kept.step(i), secants_[i].whole_step());
+      write(file, kept.change(i), secants_[i].whole_change());
+    }
   }
 
   void load(const Hdf5File& file, const std::string& group, const SolverState& state) override {
@@ -206,20 +223,14 @@ class Lbfgs : public Solver {
     here_ = {loss[0].item<double>(), loss[1].item<double>(), read(file, kept.slope)};
     power_ = loss[2].item<double>();
     slow_ = {read(file, kept.direction), read(file, kept.gain)};
-    if (!file.has(group + "/steps")) return;
-    // Each in memory of its own, as they were: sums depend on how their operands are aligned.
-    for (const at::Tensor& step : read(file, kept.steps).unbind(0)) steps_.push_back(step.clone());
-    for (const at::Tensor& change : read(file, kept.changes).unbind(0))
-      changes_.push_back(change.clone());
-    require(steps_.size() == changes_.size() && steps_.size() <= kMemory,
-            "{}: expected at most {} steps and as many changes, found {} and {}", kept.steps.path,
-            kMemory, steps_.size(), changes_.size());
+    for (std::size_t i = 0; i < kMemory && file.has(kept.step(i).path); ++i)
+      secants_.emplace_back(read(file, kept.step(i)), read(file, kept.change(i)));
   }
 
  private:
   /// What a checkpoint keeps of it, for a point (n) of all variables and an object (rows, cols).
   struct Kept {
-    DatasetLayout units, point, slope, loss, direction, gain, steps, changes;
+    DatasetLayout units, point, slope, loss, direction, gain;
 
     Kept(const std::string& group, const at::Tensor& line, const at::Tensor& object)
         : units(like(line, group + "/units", 0)),
@@ -231,12 +242,20 @@ class Lbfgs : public Solver {
                .type = at::kFloat,
                .shape = {object.size(0), object.size(1) / 2 + 1},
                .device = object.device()},
-          steps(like(line, group + "/steps", -kLargest, kLargest)),
-          changes(like(line, group + "/changes", -kLargest, kLargest)) {
-      steps.shape.insert(steps.shape.begin(), kAnyLength);
-      changes.shape.insert(changes.shape.begin(), kAnyLength);
-    }
+          group_(group) {}
+
+    DatasetLayout step(std::size_t i) const { return numbered("/step_", i); }
+    DatasetLayout change(std::size_t i) const { return numbered("/change_", i); }
+
+   private:
     static constexpr double kLargest = 1e37;  // in units in which squares are not taken
+
+    DatasetLayout numbered(const char* name, std::size_t i) const {
+      DatasetLayout layout = point;
+      layout.path = group_ + name + std::to_string(i);
+      return layout;
+    }
+    std::string group_;
   };
 
   /// What is minimised, with the prior on the object, and its slope.
@@ -251,8 +270,7 @@ class Lbfgs : public Solver {
   }
 
   void start(const SolverProblem& problem, SolverState& state) {
-    steps_.clear();
-    changes_.clear();
+    secants_.clear();
     units_ = units_of(problem, state, options_.prior.slope);
     slow_ = slow_waves(state);
     power_ = probe_power(state.probe);
@@ -320,18 +338,19 @@ class Lbfgs : public Solver {
   /// The two-loop recursion: an estimate of (Hessian)^-1 slope.
   at::Tensor direction() const {
     at::Tensor along = here_.slope.clone();
-    std::vector<double> weight(steps_.size());
-    for (std::size_t i = steps_.size(); i-- > 0;) {
-      weight[i] = (steps_[i].dot(along) / steps_[i].dot(changes_[i])).item<double>();
-      along.sub_(changes_[i], weight[i]);
+    std::vector<double> weight(secants_.size());
+    for (std::size_t i = secants_.size(); i-- > 0;) {
+      weight[i] = secants_[i].whole_step().dot(along).item<double>() / secants_[i].curvature;
+      along.sub_(secants_[i].whole_change(), weight[i]);
     }
-    if (steps_.empty()) return preconditioned(along).mul_(0.5);
-    const at::Tensor& last = changes_.back();
-    const double length = (steps_.back().dot(last) / last.dot(preconditioned(last))).item<double>();
-    along = preconditioned(along).mul_(length);
-    for (std::size_t i = 0; i < steps_.size(); ++i) {
-      const double back = (changes_[i].dot(along) / steps_[i].dot(changes_[i])).item<double>();
-      along.add_(steps_[i], weight[i] - back);
+    if (secants_.empty()) return preconditioned(along).mul_(0.5);
+    const at::Tensor last = secants_.back().whole_change();
+    const double stiffness = last.dot(preconditioned(last)).item<double>();
+    along = preconditioned(along).mul_(secants_.back().curvature / stiffness);
+    for (std::size_t i = 0; i < secants_.size(); ++i) {
+      const Secant& secant = secants_[i];
+      const double back = secant.whole_change().dot(along).item<double>() / secant.curvature;
+      along.add_(secant.whole_step(), weight[i] - back);
     }
     return along;
   }
@@ -347,13 +366,10 @@ class Lbfgs : public Solver {
   }
 
   void remember(const at::Tensor& step, const at::Tensor& change) {
-    const double curvature = step.dot(change).item<double>();
-    if (!(curvature > 1e-10 * change.dot(change).item<double>())) return;
-    steps_.push_back(step);
-    changes_.push_back(change);
-    if (steps_.size() <= kMemory) return;
-    steps_.pop_front();
-    changes_.pop_front();
+    Secant secant(step, change);
+    if (!(secant.curvature > 1e-10 * change.dot(change).item<double>())) return;
+    if (secants_.size() == kMemory) secants_.pop_front();
+    secants_.push_back(std::move(secant));
   }
 
   Options options_;
@@ -361,7 +377,7 @@ class Lbfgs : public Solver {
   SlowWaves slow_;
   double power_ = 0;  ///< of the probe, sum of its modes
   Value here_;
-  std::deque<at::Tensor> steps_, changes_;
+  std::deque<Secant> secants_;
 };
 
 }  // namespace

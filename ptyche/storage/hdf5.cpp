@@ -1,10 +1,12 @@
 #include "ptyche/storage/hdf5.h"
 
-#include <algorithm>
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <array>
 #include <cerrno>
 #include <cstring>
-#include <fstream>
 
 #include "ptyche/core/error.h"
 #include "ptyche/core/files.h"
@@ -80,6 +82,25 @@ std::string text_of(const Attribute& attribute) {
   return text.c_str();  // up to the padding
 }
 
+/// Says why not, of the system's own reasons (errno), which the library keeps to itself.
+void require_written(bool written, const std::string& path) {
+  const std::string what = path.empty() ? "" : path + ": ";
+  if (!written && errno != 0)
+    throw InvalidInput(fmt::format("{}could not be written: {}", what, std::strerror(errno)));
+  require_success(written, what + "could not be written");
+}
+
+/// For a file whose content is on the disk or is not wanted any more. On a full disk the library
+/// could not write what it still holds of it, and crashes later: that goes to memory.
+herr_t close_without_writing(hid_t file) {
+  void* handle = nullptr;
+  const int nowhere = memfd_create("ptyche", MFD_CLOEXEC);
+  if (nowhere >= 0 && H5Fget_vfd_handle(file, H5P_DEFAULT, &handle) >= 0)
+    dup2(nowhere, *static_cast<int*>(handle));
+  if (nowhere >= 0) close(nowhere);
+  return H5Fclose(file);
+}
+
 void write_attribute(hid_t file, const std::string& path, const std::string& name, hid_t type,
                      const void* value) {
   if (H5Aexists_by_name(file, path.c_str(), name.c_str(), H5P_DEFAULT) > 0) {
@@ -118,13 +139,13 @@ Hdf5Id dataset_properties(const at::Tensor& array, Hdf5File::Storage storage) {
 void write_dataset(hid_t file, const std::string& path, hid_t type, hid_t space, hid_t properties,
                    const void* data) {
   const Hdf5Id links = group_making_links();
+  errno = 0;
   Hdf5Id dataset(H5Dcreate2(file, path.c_str(), type, space, links.get(), properties, H5P_DEFAULT),
                  H5Dclose);
   const bool written =
       dataset.valid() &&
       (data == nullptr || H5Dwrite(dataset.get(), type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) >= 0);
-  require_success(written, path + ": could not be written");
-  require_success(dataset.close(), path + ": could not be written");
+  require_written(written && dataset.close(), path);
 }
 
 herr_t append_dataset(hid_t, const char* name, const H5O_info_t* info, void* names) {
@@ -175,12 +196,11 @@ Hdf5File Hdf5File::from_memory(std::string_view bytes, const std::string& name) 
 }
 
 Hdf5File Hdf5File::create(const fs::path& file) {
-  constexpr std::size_t kGrowth = 1 << 24;
   silence_library();
-  const Hdf5Id access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
-  H5Pset_fapl_core(access.get(), kGrowth, /*backing_store=*/false);
-  Hdf5Id id(H5Fcreate(file.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access.get()), H5Fclose);
-  require_success(id.valid(), "could not be written");
+  errno = 0;
+  Hdf5Id id(H5Fcreate(file.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT),
+            close_without_writing);
+  require_written(id.valid(), "");
   return {std::move(id), file};
 }
 
@@ -284,18 +304,10 @@ void Hdf5File::set(const std::string& path, const std::string& attribute,
 }
 
 void Hdf5File::close() {
-  require_success(H5Fflush(file_.get(), H5F_SCOPE_GLOBAL) >= 0, "could not be written");
-  const ssize_t size = H5Fget_file_image(file_.get(), nullptr, 0);
-  std::vector<char> bytes(static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
-  require_success(size > 0 && H5Fget_file_image(file_.get(), bytes.data(), bytes.size()) == size,
-                  "could not be written");
-  require_success(file_.close(), "could not be written");
   errno = 0;
-  std::ofstream out(target_, std::ios::binary);
-  out.write(bytes.data(), size);
-  out << seal_of({bytes.data(), bytes.size()});
-  out.close();
-  require(!out.fail(), "could not be written: {}", std::strerror(errno));
+  require_written(H5Fflush(file_.get(), H5F_SCOPE_GLOBAL) >= 0, "");
+  require_written(file_.close(), "");
+  append_seal(target_);
 }
 
 }  // namespace ptyche

@@ -60,8 +60,7 @@ class Hdf5File {
   /// Read only, a file of ours as it lies in memory: our own bytes, which are trusted. `name` is
   /// for messages.
   static Hdf5File from_memory(std::string_view bytes, const std::string& name);
-  /// Replaces what is there. The content is held in memory until `close` writes and seals it: the
-  /// library crashes when a disk fills up under it.
+  /// Replaces what is there. What is written goes to the disk; `close` seals it.
   static Hdf5File create(const std::filesystem::path& file);
 
   /// Of the file in bytes.
@@ -97,7 +96,7 @@ class Hdf5File {
   Hdf5File(Hdf5Id file, std::filesystem::path target)
       : file_(std::move(file)), target_(std::move(target)) {}
   Hdf5Id file_;
-  std::filesystem::path target_;  // where `close` writes
+  std::filesystem::path target_;  // which `close` seals
 };
 
 }  // namespace ptyche

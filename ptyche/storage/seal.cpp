@@ -7,6 +7,7 @@
 #include <cstring>
 #include <fstream>
 #include <optional>
+#include <string_view>
 
 #include "ptyche/core/error.h"
 #include "ptyche/core/files.h"
@@ -16,7 +17,8 @@ namespace ptyche {
 namespace {
 
 constexpr std::string_view kMark = "\nptyche SHA-256 of all above: ";
-constexpr std::size_t kDigits = 64, kSealBytes = kMark.size() + kDigits + 1;
+constexpr std::size_t kDigits = 64;
+static_assert(kSealBytes == kMark.size() + kDigits + 1);
 // Of a mark of 30 bytes, 1 to 16 damaged bytes anywhere in the file leave half; other files share a
 // few letters with it by chance.
 constexpr std::size_t kEnoughOfMark = kMark.size() / 2;
@@ -72,7 +74,15 @@ FileIdentity identity_of(const std::filesystem::path& file) {
           nanoseconds(found.st_ctim)};
 }
 
-std::string seal_of(std::string_view bytes) { return std::string(kMark) + sha256_of(bytes) + "\n"; }
+void append_seal(const std::filesystem::path& file) {
+  const std::string digest = sha256_of_file(file);
+  errno = 0;
+  std::ofstream out(file, std::ios::binary | std::ios::app);
+  out << kMark << digest << "\n";
+  out.close();
+  require(!out.fail(), "could not be written: {}",
+          [] { return std::string(std::strerror(errno)); });
+}
 
 Seal check_seal(const std::filesystem::path& file) {
   static KnownFiles<Seal> known;  // a scan of many GB is opened three times on its way

@@ -3,9 +3,9 @@
 // cuts it off, and the file is then read as one of another program.
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
 #include <string>
-#include <string_view>
 
 namespace ptyche {
 
@@ -15,8 +15,10 @@ enum class Seal {
   broken,  ///< damaged since
 };
 
-/// What is put behind the bytes of a file.
-std::string seal_of(std::string_view bytes);
+inline constexpr std::size_t kSealBytes = 95;
+
+/// Puts the seal behind the file's bytes. Throws InvalidInput with the system's reason.
+void append_seal(const std::filesystem::path& file);
 
 /// Reads the whole file, once in the life of the process as long as it does not change. A seal that
 /// is itself damaged counts as broken as long as half of its mark is left. Throws InvalidInput for

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "ptyche/core/error.h"
+#include "ptyche/core/files.h"
 #include "ptyche/model/model.h"
 #include "ptyche/nn/patch_network.h"
 #include "tests/support/checks.h"
@@ -58,16 +59,18 @@ INSTANTIATE_TEST_SUITE_P(EveryNetwork, ModelFileOf,
 
 /// Writes the file again without the options that only PtychoPINN's networks need.
 void forget_later_options(const std::filesystem::path& file) {
-  const Hdf5File in = Hdf5File::open(file);
-  Hdf5File out = Hdf5File::create(file);
-  for (const std::string& path : in.datasets()) out.write(path, in.read(path).values);
-  nlohmann::json options = nlohmann::json::parse(in.text("ptyche_model", "options").value_or(""));
-  for (const char* later : {"pattern_size", "gridsize", "filters_scale", "object_big", "probe_big",
-                            "amplitude_activation"})
-    ASSERT_EQ(options["network"].erase(later), 1) << later;
-  out.set("ptyche_model", "options", options.dump());
-  out.set("ptyche_model", "format_version", std::int64_t{1});
-  out.close();
+  write_atomically(file, [&](const std::filesystem::path& next) {
+    const Hdf5File in = Hdf5File::open(file);
+    Hdf5File out = Hdf5File::create(next);
+    for (const std::string& path : in.datasets()) out.write(path, in.read(path).values);
+    nlohmann::json options = nlohmann::json::parse(in.text("ptyche_model", "options").value_or(""));
+    for (const char* later : {"pattern_size", "gridsize", "filters_scale", "object_big",
+                              "probe_big", "amplitude_activation"})
+      ASSERT_EQ(options["network"].erase(later), 1) << later;
+    out.set("ptyche_model", "options", options.dump());
+    out.set("ptyche_model", "format_version", std::int64_t{1});
+    out.close();
+  });
 }
 
 TEST_F(ModelFiles, OfAnOlderProgramAreReadWithDefaults) {

@@ -55,28 +55,32 @@ void copy_attributes(const Hdf5File& in, Hdf5File& out) {
 }  // namespace
 
 void rewrite(const std::filesystem::path& file, const Datasets& datasets) {
-  const Hdf5File in = Hdf5File::open(file);
-  Datasets all = arrays_of(in);
-  for (const auto& [path, values] : datasets) all[path] = values;
-  Hdf5File out = Hdf5File::create(file);
-  for (const auto& [path, values] : all)
-    if (values.defined()) out.write(path, values);
-  copy_attributes(in, out);
-  out.close();
+  write_atomically(file, [&](const std::filesystem::path& next) {
+    const Hdf5File in = Hdf5File::open(file);
+    Datasets all = arrays_of(in);
+    for (const auto& [path, values] : datasets) all[path] = values;
+    Hdf5File out = Hdf5File::create(next);
+    for (const auto& [path, values] : all)
+      if (values.defined()) out.write(path, values);
+    copy_attributes(in, out);
+    out.close();
+  });
 }
 
 void rewrite_text(const std::filesystem::path& file, const std::string& group,
                   const std::string& attribute, const std::string& text) {
-  const Hdf5File in = Hdf5File::open(file);
-  Hdf5File out = Hdf5File::create(file);
-  for (const auto& [path, values] : arrays_of(in)) out.write(path, values);
-  copy_attributes(in, out);
-  out.set(group, attribute, text);
-  out.close();
+  write_atomically(file, [&](const std::filesystem::path& next) {
+    const Hdf5File in = Hdf5File::open(file);
+    Hdf5File out = Hdf5File::create(next);
+    for (const auto& [path, values] : arrays_of(in)) out.write(path, values);
+    copy_attributes(in, out);
+    out.set(group, attribute, text);
+    out.close();
+  });
 }
 
 void remove_seal(const std::filesystem::path& file) {
-  std::filesystem::resize_file(file, std::filesystem::file_size(file) - seal_of("").size());
+  std::filesystem::resize_file(file, std::filesystem::file_size(file) - kSealBytes);
 }
 
 void damage(const std::filesystem::path& file, std::uint64_t seed) {

@@ -235,14 +235,22 @@ inline void backward(const KernelContext<T>& context, const PatchPosition& posit
   position_gradient[1] += lane_sum<T>(scatter.slopes.col);
 }
 
-/// The pattern's exit waves, half transformed.
-template <class T>
+/// The pattern's exit waves, half transformed; each(first) after every strip of the patch, which is
+/// in the nearest cache then.
+template <class T, class Each>
 inline void exit_waves(const KernelContext<T>& context, const PatchPosition& position,
-                       const Planes<T>& canvas, ThreadScratch<T>& scratch) {
+                       const Planes<T>& canvas, ThreadScratch<T>& scratch, const Each& each) {
   if (context.moved_probe) fourier_shift_probe(context, position, scratch);
   forward_exit_waves(context, scratch, [&](std::int64_t first) {
     gather_strip(context, canvas, position, first, scratch.patch);
+    each(first);
   });
+}
+
+template <class T>
+inline void exit_waves(const KernelContext<T>& context, const PatchPosition& position,
+                       const Planes<T>& canvas, ThreadScratch<T>& scratch) {
+  exit_waves(context, position, canvas, scratch, [](std::int64_t) {});
 }
 
 /// See Kernels::pattern_intensity.

@@ -40,45 +40,45 @@ void order_counts(const KernelContext<T>& context, const Count* counts, T* to) {
   }
 }
 
-/// sqrt(n / I) - 1 where pixels count, else 0, and the misfit of the amplitudes.
-template <class T>
-inline Vector<T> amplitude_excess(const KernelContext<T>& context, Vector<T> intensity, T factor,
-                                  const T* amplitudes, std::int64_t at, Vector<T>& misfit) {
-  if (context.background) intensity += load(context.background + at);
-  const Vector<T> modelled = root<T>(factor * intensity);
-  // Not a product with 0: what is masked may be NaN.
-  const auto counted = load(context.mask + at) > 0;
-  const Vector<T> missing = counted ? load(amplitudes + at) - modelled : Vector<T>{};
-  misfit += missing * missing;
-  return missing / (modelled + context.floor);
-}
-
-/// For the strip first.. of the waves (modes, 2) planes at the detector: all modes are brought to
-/// the measured amplitude in proportion (Thibault & Menzel, Nature 494, 68 (2013)); the waves
-/// become N^2 times smaller, as two unscaled transforms ask for, and with Change the difference
-/// alone is left. `brightness` multiplies what is expected.
-template <class T, bool Change>
-inline double project_strip(const KernelContext<T>& context, T* waves, const T* amplitudes,
+/// project_strip for one mode or any number; all that the loop looks at is a local, as in
+/// formula_loss.
+template <class T, bool Change, bool kOneMode>
+inline double project_modes(const KernelContext<T>& context, T* waves, const T* amplitudes,
                             std::int64_t first, T brightness, T trust) {
-  const T scale = 1 / static_cast<T>(context.size * context.size);
+  const T scale = 1 / static_cast<T>(context.size * context.size), floor = context.floor;
   const std::int64_t begin = first * context.size, end = begin + kStrip<T> * context.size;
-  const std::int64_t plane = context.size * context.stride;
+  const std::int64_t plane = context.size * context.stride, modes = kOneMode ? 1 : context.modes;
+  const T *mask = context.mask, *background = context.background;
+  const T expected_scale = brightness * scale, share = Change ? scale : scale * trust;
   Vector<T> misfit{};
   for (std::int64_t at = begin; at < end; at += kLanes<T>) {
-    Vector<T> intensity{};
-    for (std::int64_t i = 0; i < 2 * context.modes; ++i) {
-      const Vector<T> part = load(waves + i * plane + at);
-      intensity += part * part;
-    }
-    const Vector<T> excess =
-        amplitude_excess(context, intensity * scale, brightness, amplitudes, at, misfit);
-    const Vector<T> factor = Change ? scale * excess : scale + scale * trust * excess;
-    for (std::int64_t i = 0; i < 2 * context.modes; ++i) {
+    Vector<T> intensity = light_at(waves + at, plane, modes, expected_scale);
+    if (background) intensity += brightness * load(background + at);
+    const Vector<T> modelled = root<T>(intensity);
+    const auto counted = load(mask + at) > 0;
+    const Vector<T> missing = where<T>(counted, load(amplitudes + at) - modelled);
+    misfit += missing * missing;
+    const Vector<T> excess = share * missing / (modelled + floor);
+    const Vector<T> factor = Change ? excess : scale + excess;
+    for (std::int64_t i = 0; i < 2 * modes; ++i) {
       T* part = waves + i * plane + at;
       store(part, load(part) * factor);
     }
   }
   return lane_sum<T>(misfit);
+}
+
+/// For the strip first.. of the waves (modes, 2) planes at the detector: all modes are brought to
+/// the measured amplitude in proportion (Thibault & Menzel, Nature 494, 68 (2013)); the waves
+/// become N^2 times smaller, as two unscaled transforms ask for, and with Change the difference
+/// alone is left. `brightness` multiplies what is expected. Returns the misfit of the amplitudes.
+template <class T, bool Change>
+inline double project_strip(const KernelContext<T>& context, T* waves, const T* amplitudes,
+                            std::int64_t first, T brightness, T trust) {
+  return context.modes == 1
+             ? project_modes<T, Change, true>(context, waves, amplitudes, first, brightness, trust)
+             : project_modes<T, Change, false>(context, waves, amplitudes, first, brightness,
+                                               trust);
 }
 
 /// Second half of the transform, projection, first half of the way back. Returns the misfit.
@@ -93,22 +93,13 @@ inline double project(const KernelContext<T>& context, const ThreadScratch<T>& s
   return misfit;
 }
 
-/// Patch, and where the probe is moved its modes, into the thread's planes; each(first) after every
-/// strip of the patch, which is in the nearest cache then.
-template <class T, class Each>
-inline void load_patch(const KernelContext<T>& context, const PatchPosition& position,
-                       const Planes<T>& object, ThreadScratch<T>& scratch, const Each& each) {
-  for (std::int64_t first = 0; first < context.stride; first += kStrip<T>) {
-    gather_strip(context, object, position, first, scratch.patch);
-    each(first);
-  }
-  if (context.moved_probe) fourier_shift_probe(context, position, scratch);
-}
-
+/// Patch, and where the probe is moved its modes, into the thread's planes.
 template <class T>
 inline void load_patch(const KernelContext<T>& context, const PatchPosition& position,
                        const Planes<T>& object, ThreadScratch<T>& scratch) {
-  load_patch(context, position, object, scratch, [](std::int64_t) {});
+  for (std::int64_t first = 0; first < context.stride; first += kStrip<T>)
+    gather_strip(context, object, position, first, scratch.patch);
+  if (context.moved_probe) fourier_shift_probe(context, position, scratch);
 }
 
 /// conj(probe) change, and unless it is known |probe|^2, into the framed planes at `at`; written
@@ -299,10 +290,9 @@ void pie(const KernelContext<T>& context, const PatchPosition& position, const T
          const Planes<T>& object, const PieStep<T>& step, ThreadScratch<T>& scratch,
          PatternUpdate<T>& update) {
   Vector<T> light{};
-  load_patch(context, position, object, scratch, [&](std::int64_t first) {
+  exit_waves(context, position, object, scratch, [&](std::int64_t first) {
     if (step.refine_probe) light = brightest(context, scratch.patch, first, light);
   });
-  forward_exit_waves(context, scratch, [](std::int64_t) {});
   update.misfit = project<T, true>(context, scratch, amplitudes, position.intensity);
   if (!step.refine_probe) return pattern_update<T, false>(context, scratch, {}, update);
   const T alpha = step.probe_regularisation, most = lane_max<T>(light);

@@ -10,14 +10,25 @@ namespace ptyche::cpu {
 
 namespace {
 
+/// Rows of the canvas, of all patches of a batch, on which threads work independently.
+constexpr std::int64_t kRows = 16;
+
+/// Of a canvas: some columns more, and a row, are what a patch between pixels touches with weight
+/// 0.
+template <class T>
+std::int64_t stride_of(const Geometry<T>& geometry) {
+  return geometry.cols + 2 * kFrame;
+}
+
 /// What is handed out begins at a cache line each time.
 template <class T>
-std::int64_t numbers(const KernelContext<T>& context, const Geometry<T>& geometry,
-                     std::int64_t batch) {
-  const std::int64_t area = (geometry.rows + 1) * (geometry.cols + 2 * kFrame);
+std::int64_t numbers(const KernelContext<T>& context, const Geometry<T>& geometry, bool keep_waves,
+                     std::int64_t batch, std::int64_t threads) {
+  const std::int64_t sums = keep_waves ? geometry.rows + 1 : threads * (kRows + 1);
   const std::int64_t update =
       3 * (context.size + 2) * context.frame + 2 * context.modes * context.size * context.stride;
-  return 5 * area + batch * (update + 64);
+  return (2 * (geometry.rows + 1) + 3 * sums) * stride_of(geometry) + batch * (update + 64) +
+         64 * threads;
 }
 
 template <class T>
@@ -36,26 +47,31 @@ ProjectionMemory<T>::ProjectionMemory(const Geometry<T>& geometry, const T* obje
     : kernels(cpu::kernels<T>()),
       context(geometry.size, geometry.modes, geometry.moved_probe, geometry.transfer),
       positions(static_cast<std::size_t>(geometry.patterns)),
-      memory(numbers(context, geometry, batch)),
+      memory(numbers(context, geometry, keep_waves, batch, thread_count)),
       pattern_memory(pattern_numbers(context, geometry, keep_waves)),
       counts(geometry.counts) {
   context.floor = static_cast<T>(kProjectionFloor);
   context.load_mask(geometry.mask);
   if (!counts.rows) amplitudes = pattern_memory.take(geometry.patterns * plane());
   if (keep_waves) waves = pattern_memory.take(geometry.patterns * mode_numbers());
-  take_canvases(geometry.rows, geometry.cols);
   for (int thread = 0; thread < thread_count; ++thread) threads.emplace_back(context).clear();
+  take_canvases(geometry, keep_waves);
   for (std::int64_t slot = 0; slot < batch; ++slot) take_update();
   load_object(object_values);
   load_probe(geometry.probe);
 }
 
 template <class T>
-void ProjectionMemory<T>::take_canvases(std::int64_t rows, std::int64_t cols) {
-  // A row and some columns more: what a patch between pixels touches with weight 0.
-  const std::int64_t stride = cols + 2 * kFrame, area = (rows + 1) * stride;
-  object = {memory.take(area), memory.take(area), nullptr, rows, cols, stride};
-  sums = {memory.take(area), memory.take(area), memory.take(area), rows, cols, stride};
+void ProjectionMemory<T>::take_canvases(const Geometry<T>& geometry, bool keep_waves) {
+  const std::int64_t stride = stride_of(geometry), area = (geometry.rows + 1) * stride;
+  object = {memory.take(area), memory.take(area), nullptr, geometry.rows, geometry.cols, stride};
+  const auto sums_of_rows = [&](std::int64_t rows) {
+    const std::int64_t all = (rows + 1) * stride;
+    return Planes<T>{
+        memory.take(all), memory.take(all), memory.take(all), rows, geometry.cols, stride};
+  };
+  if (keep_waves) sums = sums_of_rows(geometry.rows);
+  while (!keep_waves && row_sums.size() < threads.size()) row_sums.push_back(sums_of_rows(kRows));
 }
 
 template <class T>
@@ -122,13 +138,11 @@ template struct ProjectionMemory<float>;
 
 namespace {
 
-/// Blocks of rows that hold all patches of a batch, in which threads work independently: the same
-/// sums in the same order whoever does them.
+/// Blocks of kRows rows that hold all patches of a batch: the same sums in the same order whoever
+/// does them.
 struct RowBlocks {
   std::int64_t first = 0, last = 0, count = 0;  ///< rows first..last - 1 of the canvas
 };
-
-constexpr std::int64_t kRows = 16;  // of a block
 
 struct Rows {
   std::int64_t first, last;
@@ -150,12 +164,19 @@ RowBlocks row_blocks(const ProjectionMemory<float>& state, std::span<const std::
   return blocks;
 }
 
-void add_updates(ProjectionMemory<float>& state, std::span<const std::int64_t> patterns,
-                 const RowBlocks& blocks, std::int64_t block) {
-  const Rows rows = rows_of(blocks, block);
+void add_updates(ProjectionMemory<float>& state, std::span<const std::int64_t> patterns, Rows rows,
+                 const Planes<float>& sums) {
   for (std::size_t i = 0; i < patterns.size(); ++i)
     state.kernels.add_update(state.context, state.positions[static_cast<std::size_t>(patterns[i])],
-                             state.updates[i], state.sums, rows.first, rows.last);
+                             state.updates[i], sums, rows.first, rows.last);
+}
+
+/// The calling thread's sums, as planes of the canvas of which there are these rows alone: they
+/// stay in its cache.
+Planes<float> own_sums(const ProjectionMemory<float>& state, Rows rows) {
+  Planes<float> sums = state.row_sums[static_cast<std::size_t>(omp_get_thread_num())];
+  for (float** plane : {&sums.re, &sums.im, &sums.weight}) *plane -= rows.first * sums.stride;
+  return sums;
 }
 
 /// The patterns' positions from left to right.
@@ -171,13 +192,12 @@ std::vector<PatchPosition> from_the_left(const ProjectionMemory<float>& state,
 
 /// Each pixel that patches touch once, however many do; `positions` go from left to right.
 void step_rows(ProjectionMemory<float>& state, const std::vector<PatchPosition>& positions,
-               const RowBlocks& blocks, std::int64_t block, const ObjectStep<float>& step) {
-  const Rows rows = rows_of(blocks, block);
+               Rows rows, const Planes<float>& sums, const ObjectStep<float>& step) {
   const std::int64_t touched = state.context.size + 1;
   for (std::int64_t row = rows.first; row < rows.last; ++row) {
     std::int64_t begin = positions.front().col, end = begin;
     const auto step_columns = [&] {
-      state.kernels.step_object(state.object, state.sums, step, row, row + 1, begin, end - begin);
+      state.kernels.step_object(state.object, sums, step, row, row + 1, begin, end - begin);
     };
     for (const PatchPosition& position : positions) {
       if (row < position.row || row >= position.row + touched) continue;
@@ -240,8 +260,10 @@ void do_batch(ProjectionMemory<float>& state, std::span<const std::int64_t> patt
       step_probe(state, batch, options.probe_step, item);
       continue;
     }
-    add_updates(state, patterns, blocks, item - pieces);
-    step_rows(state, positions, blocks, item - pieces, step);
+    const Rows rows = rows_of(blocks, item - pieces);
+    const Planes<float> sums = own_sums(state, rows);
+    add_updates(state, patterns, rows, sums);
+    step_rows(state, positions, rows, sums, step);
   }
 }
 
@@ -305,7 +327,7 @@ void do_batch(ProjectionMemory<float>& state, Patterns patterns,
   const RowBlocks blocks = row_blocks(state, patterns);
 #pragma omp for schedule(dynamic, 1)
   for (std::int64_t block = 0; block < blocks.count; ++block)
-    add_updates(state, patterns, blocks, block);
+    add_updates(state, patterns, rows_of(blocks, block), state.sums);
 }
 
 /// Of all patterns.
