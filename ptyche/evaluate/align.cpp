@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 #include <optional>
 
 #include "ptyche/core/error.h"
@@ -176,15 +177,35 @@ std::array<std::int64_t, 2> coarse_shift(const at::Tensor& part, const at::Tenso
   return shift;
 }
 
+namespace {
+
+/// exp(-2 pi i f n) for 2 padding + 1 frequencies around peak / size, 1 / (padding size) apart, and
+/// n = 0..size - 1.
+at::Tensor waves_around(double peak, std::int64_t padding, std::int64_t size) {
+  const auto real = at::TensorOptions(at::kDouble);
+  const at::Tensor steps = at::arange(-padding, padding + 1, real) / static_cast<double>(padding);
+  const at::Tensor turns =
+      (peak + steps).unsqueeze(1) * at::arange(size, real) / static_cast<double>(size);
+  return at::polar(at::ones_like(turns), -2 * std::numbers::pi * turns);
+}
+
+}  // namespace
+
 std::array<double, 2> strongest_frequency(const at::Tensor& field, std::int64_t padding) {
-  const std::array<std::int64_t, 2> size{padding * field.size(0), padding * field.size(1)};
-  const std::array<std::int64_t, 2> peak = peak_of(at::fft_fft2(field, size).abs());
-  std::array<double, 2> frequency{};
-  for (const std::size_t k : {0, 1}) {
-    const std::int64_t signed_peak = 2 * peak[k] < size[k] ? peak[k] : peak[k] - size[k];
-    frequency[k] = static_cast<double>(signed_peak) / static_cast<double>(size[k]);
+  const std::array<std::int64_t, 2> size{field.size(0), field.size(1)};
+  const std::array<std::int64_t, 2> bin = peak_of(at::fft_fft2(field).abs());
+  std::array<double, 2> peak{};  // in units of 1 / size
+  for (const std::size_t k : {0, 1})
+    peak[k] = static_cast<double>(2 * bin[k] < size[k] ? bin[k] : bin[k] - size[k]);
+  if (padding > 1) {  // the transform of the padded field there, and not all of it
+    const at::Tensor rows = waves_around(peak[0], padding, size[0]).to(field.scalar_type());
+    const at::Tensor cols = waves_around(peak[1], padding, size[1]).to(field.scalar_type());
+    const auto finer = peak_of(rows.mm(field).mm(cols.t()).abs());
+    for (const std::size_t k : {0, 1})
+      peak[k] += static_cast<double>(finer[k]) / static_cast<double>(padding) - 1;
   }
-  return frequency;
+  for (const std::size_t k : {0, 1}) peak[k] /= static_cast<double>(size[k]);
+  return {peak[0] - std::round(peak[0]), peak[1] - std::round(peak[1])};
 }
 
 std::array<double, 2> coarse_ramp(const at::Tensor& truth, const at::Tensor& image) {

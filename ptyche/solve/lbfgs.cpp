@@ -182,14 +182,17 @@ class Lbfgs : public Solver {
     const at::Tensor step = direction();
     double length = 1;
     for (int trial = 0; trial < kTrials; ++trial, length *= kShorter) {
-      const at::Tensor next = constrained(problem, point_ - length * step, state);
-      Value there = evaluate(problem, state, next);
-      const double promise = here_.slope.dot(point_ - next).item<double>();
+      // Made twice: where most memory is needed, the trial's image alone is there.
+      const auto next = [&] { return constrained(problem, point_ - length * step, state); };
+      const SolverState at_trial = from_point(problem, next(), state);
+      Value there = evaluate(problem, at_trial);
+      const at::Tensor moved = next() - point_;
+      const double promise = -here_.slope.dot(moved).item<double>();
       if (!(there.loss <= here_.loss - kEnough * std::max(promise, 0.0))) continue;
-      remember(next - point_, there.slope - here_.slope);
-      point_ = next;
+      remember(moved, there.slope - here_.slope);
+      point_ = next();
       here_ = there;
-      state = from_point(problem, point_, state);
+      state = at_trial;
       return likelihood;
     }
     secants_.clear();  // they do not lead on; the next pass goes down the slope itself
@@ -197,6 +200,7 @@ class Lbfgs : public Solver {
   }
 
   Plateau plateau() const override { return {.share = options_.plateau, .still = options_.still}; }
+  bool writes_in_place() const override { return false; }
   GradientOptions gradient_options() const override { return options_.gradient; }
 
   void save(Hdf5File& file, const std::string& group) const override {
@@ -275,7 +279,7 @@ class Lbfgs : public Solver {
     slow_ = slow_waves(state);
     power_ = probe_power(state.probe);
     point_ = constrained(problem, line_of(state) / units_, state);
-    here_ = evaluate(problem, state, point_);
+    here_ = evaluate(problem, from_point(problem, point_, state));
     for (std::int64_t i = 0; i < options_.slow_phase; ++i)
       if (is_near_field(problem.propagation) || !turns_slow_phase(problem, state)) return;
   }
@@ -286,7 +290,7 @@ class Lbfgs : public Solver {
     SolverState turned = from_point(problem, point_, state);
     turned.object = turned.object * at::polar(at::ones_like(turn), turn);
     const at::Tensor point = line_of(turned) / units_;
-    const Value there = evaluate(problem, turned, point);
+    const Value there = evaluate(problem, from_point(problem, point, turned));
     if (!(there.loss < here_.loss)) return false;
     point_ = point;
     here_ = there;
@@ -318,9 +322,7 @@ class Lbfgs : public Solver {
   }
 
   /// Slope by the scaled variables. What is kept has none.
-  Value evaluate(const SolverProblem& problem, const SolverState& like,
-                 const at::Tensor& point) const {
-    const SolverState state = from_point(problem, point, like);
+  Value evaluate(const SolverProblem& problem, const SolverState& state) const {
     SolverGradient slope = gradient(problem, state, all_patterns(problem), options_.gradient);
     slope.probe = problem.options.fixed_probe ? at::zeros_like(slope.probe)
                                               : at_equal_power(slope.probe, state.probe);

@@ -277,7 +277,8 @@ class ChainRun {
   /// False if the solver has diverged; then the state is the best one again.
   bool pass() {
     add_modes();
-    const SolverState before = chain_.state.clone();
+    const SolverState before =
+        chain_.solver->writes_in_place() ? chain_.state.clone() : chain_.state;
     const double loss =
         chain_.solver->pass(problem_, chain_.state, {chain_.epoch, link().epochs, chain_.total}) /
         problem_.photons;

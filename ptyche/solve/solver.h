@@ -48,6 +48,8 @@ class Solver {
   virtual double pass(const SolverProblem& problem, SolverState& state, const Pass& pass) = 0;
 
   virtual Plateau plateau() const { return {}; }
+  /// Whether a pass changes the arrays of the state themselves; else it puts others in their place.
+  virtual bool writes_in_place() const { return true; }
   /// How the loss is computed by which the link's start is judged; the defaults unless overridden.
   virtual GradientOptions gradient_options() const;
 

@@ -1,11 +1,6 @@
 #include "ptyche/storage/hdf5.h"
 
-#include <fmt/format.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include <array>
-#include <cerrno>
 #include <cstring>
 
 #include "ptyche/core/error.h"
@@ -13,6 +8,7 @@
 #include "ptyche/data/array.h"
 #include "ptyche/storage/hdf5_chunks.h"
 #include "ptyche/storage/hdf5_filters.h"
+#include "ptyche/storage/hdf5_output.h"
 #include "ptyche/storage/hdf5_stack.h"
 #include "ptyche/storage/hdf5_types.h"
 #include "ptyche/storage/seal.h"
@@ -82,23 +78,11 @@ std::string text_of(const Attribute& attribute) {
   return text.c_str();  // up to the padding
 }
 
-/// Says why not, of the system's own reasons (errno), which the library keeps to itself.
-void require_written(bool written, const std::string& path) {
+/// Of the library's answer and of what the disk said (hdf5_output.h).
+void require_written(bool written, int fault, const std::string& path) {
   const std::string what = path.empty() ? "" : path + ": ";
-  if (!written && errno != 0)
-    throw InvalidInput(fmt::format("{}could not be written: {}", what, std::strerror(errno)));
+  require(fault == 0, "{}could not be written: {}", what, std::strerror(fault));
   require_success(written, what + "could not be written");
-}
-
-/// For a file whose content is on the disk or is not wanted any more. On a full disk the library
-/// could not write what it still holds of it, and crashes later: that goes to memory.
-herr_t close_without_writing(hid_t file) {
-  void* handle = nullptr;
-  const int nowhere = memfd_create("ptyche", MFD_CLOEXEC);
-  if (nowhere >= 0 && H5Fget_vfd_handle(file, H5P_DEFAULT, &handle) >= 0)
-    dup2(nowhere, *static_cast<int*>(handle));
-  if (nowhere >= 0) close(nowhere);
-  return H5Fclose(file);
 }
 
 void write_attribute(hid_t file, const std::string& path, const std::string& name, hid_t type,
@@ -139,13 +123,12 @@ Hdf5Id dataset_properties(const at::Tensor& array, Hdf5File::Storage storage) {
 void write_dataset(hid_t file, const std::string& path, hid_t type, hid_t space, hid_t properties,
                    const void* data) {
   const Hdf5Id links = group_making_links();
-  errno = 0;
   Hdf5Id dataset(H5Dcreate2(file, path.c_str(), type, space, links.get(), properties, H5P_DEFAULT),
                  H5Dclose);
   const bool written =
       dataset.valid() &&
       (data == nullptr || H5Dwrite(dataset.get(), type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) >= 0);
-  require_written(written && dataset.close(), path);
+  require_success(written && dataset.close(), path + ": could not be written");
 }
 
 herr_t append_dataset(hid_t, const char* name, const H5O_info_t* info, void* names) {
@@ -197,11 +180,11 @@ Hdf5File Hdf5File::from_memory(std::string_view bytes, const std::string& name) 
 
 Hdf5File Hdf5File::create(const fs::path& file) {
   silence_library();
-  errno = 0;
-  Hdf5Id id(H5Fcreate(file.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT),
-            close_without_writing);
-  require_written(id.valid(), "");
-  return {std::move(id), file};
+  auto fault = std::make_unique<int>(0);
+  const Hdf5Id access = writing_access(*fault);
+  Hdf5Id id(H5Fcreate(file.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access.get()), H5Fclose);
+  require_written(id.valid(), *fault, "");
+  return {std::move(id), file, std::move(fault)};
 }
 
 std::int64_t Hdf5File::size() const {
@@ -271,6 +254,7 @@ void Hdf5File::write(const std::string& path, const at::Tensor& array, Storage s
   const Hdf5Id type = writing_of(data.scalar_type());
   write_dataset(file_.get(), path, type.get(), space.get(), properties.get(),
                 data.numel() > 0 ? data.const_data_ptr() : nullptr);
+  require_written(true, *fault_, path);
 }
 
 void Hdf5File::write_text(const std::string& path, const std::string& text) {
@@ -304,9 +288,7 @@ void Hdf5File::set(const std::string& path, const std::string& attribute,
 }
 
 void Hdf5File::close() {
-  errno = 0;
-  require_written(H5Fflush(file_.get(), H5F_SCOPE_GLOBAL) >= 0, "");
-  require_written(file_.close(), "");
+  require_written(file_.close(), *fault_, "");
   append_seal(target_);
 }
 

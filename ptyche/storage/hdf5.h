@@ -93,8 +93,9 @@ class Hdf5File {
   void close();
 
  private:
-  Hdf5File(Hdf5Id file, std::filesystem::path target)
-      : file_(std::move(file)), target_(std::move(target)) {}
+  Hdf5File(Hdf5Id file, std::filesystem::path target, std::unique_ptr<int> fault = nullptr)
+      : fault_(std::move(fault)), file_(std::move(file)), target_(std::move(target)) {}
+  std::unique_ptr<int> fault_;  // errno of a file that is written (hdf5_output.h)
   Hdf5Id file_;
   std::filesystem::path target_;  // which `close` seals
 };

@@ -1,5 +1,6 @@
 #include "ptyche/storage/hdf5.h"
 
+#include "ptyche/core/system_memory.h"
 #include "tests/io/scan_files.h"
 #include "tests/support/rewritten.h"
 
@@ -54,6 +55,17 @@ TEST(Hdf5, KeepsTextsNumbersAndEmptyArrays) {
   EXPECT_THROW(in.number("g", "text"), InvalidInput);
   EXPECT_THROW(in.text("/", "number"), InvalidInput);
   EXPECT_THROW(in.read("g/text"), InvalidInput);
+}
+
+TEST(Hdf5, HoldsNothingOfWhatItHasWritten) {
+  const TestFolder folder;
+  const at::Tensor array = at::ones({1 << 21});  // 8 MB
+  Hdf5File out = Hdf5File::create(folder / "a.h5");
+  const double before = resident_bytes();
+  for (int i = 0; i < 8; ++i) out.write("array" + std::to_string(i), array);
+  out.close();
+  EXPECT_LT(resident_bytes() - before, 16e6);
+  EXPECT_TRUE(at::equal(Hdf5File::open(folder / "a.h5").read("array7").values, array));
 }
 
 TEST(Hdf5, KnowsWhatIsThere) {
