@@ -16,8 +16,8 @@ namespace ptyche {
 namespace {
 
 constexpr double kComplexBytes = 8;
-// With the sums of two threads; ten pairs of steps and slopes are the history.
-constexpr double kSolverCanvases = 16, kHistoryCanvases = 20;
+// With the sums of two threads; ten steps and changes of the slope, in 16 bits, are the history.
+constexpr double kSolverCanvases = 16, kHistoryCanvases = 10;
 constexpr double kStitchCanvases = 6;  // sums of patches, and what they agree on
 constexpr double kPatchesTogether_px = 1 << 22, kLinesOfPatches = 6;
 constexpr double kActivations = 200;  // float32 numbers of a pixel in training, with gradients

@@ -75,9 +75,10 @@ struct ProjectionMemory {
   std::vector<double> misfit;  ///< (patterns) of the last pass, for those that ask
   std::vector<double> noise;   ///< (patterns) the misfit that photon noise alone leaves
   Planes<T> object;
-  Planes<T> sums;  ///< over all patterns: re, im, weight; only where waves are kept
+  Planes<T> sums;  ///< re, im, weight, over all patterns; only where waves are kept
   std::deque<ThreadScratch<T>> threads;
-  std::vector<Planes<T>> row_sums;        ///< (threads) over a batch, of kRows rows; else
+  /// (threads) The same over a batch, of a block of rows, where no waves are kept.
+  std::vector<Planes<T>> row_sums;
   std::vector<PatternUpdate<T>> updates;  ///< (batch)
 
  private:

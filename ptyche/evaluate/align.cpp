@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numbers>
 #include <optional>
+#include <vector>
 
 #include "ptyche/core/error.h"
 #include "ptyche/evaluate/image_error.h"
@@ -179,33 +180,34 @@ std::array<std::int64_t, 2> coarse_shift(const at::Tensor& part, const at::Tenso
 
 namespace {
 
-/// exp(-2 pi i f n) for 2 padding + 1 frequencies around peak / size, 1 / (padding size) apart, and
-/// n = 0..size - 1.
-at::Tensor waves_around(double peak, std::int64_t padding, std::int64_t size) {
-  const auto real = at::TensorOptions(at::kDouble);
-  const at::Tensor steps = at::arange(-padding, padding + 1, real) / static_cast<double>(padding);
-  const at::Tensor turns =
-      (peak + steps).unsqueeze(1) * at::arange(size, real) / static_cast<double>(size);
+/// exp(-2 pi i f n) for the frequencies f (cycles per pixel) and n = 0..size - 1.
+at::Tensor waves_of(const at::Tensor& frequencies, std::int64_t size) {
+  const at::Tensor turns = frequencies.unsqueeze(1) * at::arange(size, at::kDouble);
   return at::polar(at::ones_like(turns), -2 * std::numbers::pi * turns);
 }
 
 }  // namespace
 
 std::array<double, 2> strongest_frequency(const at::Tensor& field, std::int64_t padding) {
-  const std::array<std::int64_t, 2> size{field.size(0), field.size(1)};
-  const std::array<std::int64_t, 2> bin = peak_of(at::fft_fft2(field).abs());
-  std::array<double, 2> peak{};  // in units of 1 / size
-  for (const std::size_t k : {0, 1})
-    peak[k] = static_cast<double>(2 * bin[k] < size[k] ? bin[k] : bin[k] - size[k]);
-  if (padding > 1) {  // the transform of the padded field there, and not all of it
-    const at::Tensor rows = waves_around(peak[0], padding, size[0]).to(field.scalar_type());
-    const at::Tensor cols = waves_around(peak[1], padding, size[1]).to(field.scalar_type());
-    const auto finer = peak_of(rows.mm(field).mm(cols.t()).abs());
-    for (const std::size_t k : {0, 1})
-      peak[k] += static_cast<double>(finer[k]) / static_cast<double>(padding) - 1;
+  // A peak between two frequencies is seen as well as one on them where the field is padded twice;
+  // around it the rest is done without a transform of the whole.
+  const std::int64_t first = std::min<std::int64_t>(padding, 2);
+  const std::vector<std::int64_t> size{first * field.size(0), first * field.size(1)};
+  const std::array<std::int64_t, 2> bin = peak_of(at::fft_fft2(field, size).abs());
+  const at::Tensor near = at::arange(-padding, padding + 1, at::kDouble) *
+                          (static_cast<double>(first) / static_cast<double>(padding));
+  const auto around = [&](std::size_t axis) {
+    return (static_cast<double>(bin[axis]) + near) / static_cast<double>(size[axis]);
+  };
+  const at::Tensor rows = waves_of(around(0), field.size(0)).to(field.scalar_type()),
+                   cols = waves_of(around(1), field.size(1)).to(field.scalar_type());
+  const std::array<std::int64_t, 2> peak = peak_of(rows.mm(field).mm(cols.t()).abs());
+  std::array<double, 2> frequency{};
+  for (const std::size_t axis : {0, 1}) {
+    frequency[axis] = around(axis)[peak[axis]].item<double>();
+    frequency[axis] -= std::floor(frequency[axis] + 0.5);
   }
-  for (const std::size_t k : {0, 1}) peak[k] /= static_cast<double>(size[k]);
-  return {peak[0] - std::round(peak[0]), peak[1] - std::round(peak[1])};
+  return frequency;
 }
 
 std::array<double, 2> coarse_ramp(const at::Tensor& truth, const at::Tensor& image) {

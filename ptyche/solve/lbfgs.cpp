@@ -111,7 +111,7 @@ at::Tensor units_of(const SolverProblem& problem, const SolverState& state, doub
 }
 
 /// What one pass has told of the curvatures, in numbers of 16 bits: the steps of some passes are
-/// most of what the solver keeps, and as good so (docs/solvers.md).
+/// most of what the solver keeps, and as good so (docs/scale.md).
 struct Secant {
   Secant(const at::Tensor& by, const at::Tensor& of)
       : step(by.to(at::kBFloat16)),
@@ -182,7 +182,7 @@ class Lbfgs : public Solver {
     const at::Tensor step = direction();
     double length = 1;
     for (int trial = 0; trial < kTrials; ++trial, length *= kShorter) {
-      // Made twice: where most memory is needed, the trial's image alone is there.
+      // Made again after it was tried: where most memory is needed, the image alone is there.
       const auto next = [&] { return constrained(problem, point_ - length * step, state); };
       const SolverState at_trial = from_point(problem, next(), state);
       Value there = evaluate(problem, at_trial);
@@ -201,6 +201,7 @@ class Lbfgs : public Solver {
 
   Plateau plateau() const override { return {.share = options_.plateau, .still = options_.still}; }
   bool writes_in_place() const override { return false; }
+  void variables_changed() override { units_ = at::Tensor(); }
   GradientOptions gradient_options() const override { return options_.gradient; }
 
   void save(Hdf5File& file, const std::string& group) const override {

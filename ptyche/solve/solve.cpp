@@ -346,6 +346,7 @@ class ChainRun {
     note("the beam changes by {:.0f} % from pattern to pattern: its intensity is fitted in each",
          100 * spread);
     free_intensities(problem_, chain_.state, engine);
+    chain_.solver->variables_changed();
     chain_.has_best = false;
   }
 

@@ -50,6 +50,9 @@ class Solver {
   virtual Plateau plateau() const { return {}; }
   /// Whether a pass changes the arrays of the state themselves; else it puts others in their place.
   virtual bool writes_in_place() const { return true; }
+  /// Something else than a pass has given the state other variables: what is remembered of the old
+  /// ones may be of no use.
+  virtual void variables_changed() {}
   /// How the loss is computed by which the link's start is judged; the defaults unless overridden.
   virtual GradientOptions gradient_options() const;
 

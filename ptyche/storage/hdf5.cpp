@@ -120,15 +120,17 @@ Hdf5Id dataset_properties(const at::Tensor& array, Hdf5File::Storage storage) {
   return properties;
 }
 
-void write_dataset(hid_t file, const std::string& path, hid_t type, hid_t space, hid_t properties,
-                   const void* data) {
+/// `fault` is that of the file.
+void write_dataset(hid_t file, const int& fault, const std::string& path, hid_t type, hid_t space,
+                   hid_t properties, const void* data) {
   const Hdf5Id links = group_making_links();
   Hdf5Id dataset(H5Dcreate2(file, path.c_str(), type, space, links.get(), properties, H5P_DEFAULT),
                  H5Dclose);
   const bool written =
       dataset.valid() &&
       (data == nullptr || H5Dwrite(dataset.get(), type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) >= 0);
-  require_success(written && dataset.close(), path + ": could not be written");
+  const bool closed = dataset.close();
+  require_written(written && closed, fault, path);
 }
 
 herr_t append_dataset(hid_t, const char* name, const H5O_info_t* info, void* names) {
@@ -252,9 +254,8 @@ void Hdf5File::write(const std::string& path, const at::Tensor& array, Storage s
       H5Sclose);
   const Hdf5Id properties = dataset_properties(data, storage);
   const Hdf5Id type = writing_of(data.scalar_type());
-  write_dataset(file_.get(), path, type.get(), space.get(), properties.get(),
+  write_dataset(file_.get(), *fault_, path, type.get(), space.get(), properties.get(),
                 data.numel() > 0 ? data.const_data_ptr() : nullptr);
-  require_written(true, *fault_, path);
 }
 
 void Hdf5File::write_text(const std::string& path, const std::string& text) {
@@ -262,7 +263,7 @@ void Hdf5File::write_text(const std::string& path, const std::string& text) {
   const Hdf5Id properties = dataset_properties(at::Tensor(at::empty({0})), Storage::plain);
   const Hdf5Id type = text_type();
   const char* data = text.c_str();
-  write_dataset(file_.get(), path, type.get(), space.get(), properties.get(), &data);
+  write_dataset(file_.get(), *fault_, path, type.get(), space.get(), properties.get(), &data);
 }
 
 void Hdf5File::make_group(const std::string& path) {
@@ -288,7 +289,8 @@ void Hdf5File::set(const std::string& path, const std::string& attribute,
 }
 
 void Hdf5File::close() {
-  require_written(file_.close(), *fault_, "");
+  const bool closed = file_.close();
+  require_written(closed, *fault_, "");
   append_seal(target_);
 }
 

@@ -8,6 +8,8 @@
 #include <cstring>
 #include <limits>
 #include <memory>
+
+#include "ptyche/storage/hdf5_types.h"
 #if H5_VERSION_GE(1, 13, 0)
 #include <H5FDdevelop.h>
 #endif
@@ -85,7 +87,8 @@ herr_t write_output(H5FD_t* file, H5FD_mem_t, hid_t, haddr_t at, std::size_t siz
     const ssize_t some =
         pwrite(out.descriptor, bytes + done, size - done, static_cast<off_t>(at + done));
     if (some > 0) done += static_cast<std::size_t>(some);
-    if (some < 0 && errno != EINTR) remember_fault(out);
+    if (some == 0) errno = EIO;
+    if (some <= 0 && errno != EINTR) remember_fault(out);
   }
   out.end = std::max(out.end, at + size);
   return 0;
@@ -107,7 +110,7 @@ H5FD_class_t output_driver() {
 #endif
   driver.name = "ptyche";
   driver.maxaddr = static_cast<haddr_t>(std::numeric_limits<off_t>::max());
-  driver.fc_degree = H5F_CLOSE_WEAK;
+  driver.fc_degree = H5F_CLOSE_STRONG;  // `fault` does not outlive it
   driver.fapl_size = sizeof(int*);
   driver.open = open_output;
   driver.close = close_output;
@@ -131,7 +134,8 @@ Hdf5Id writing_access(int& fault) {
   fault = 0;
   int* const where = &fault;
   Hdf5Id access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
-  H5Pset_driver(access.get(), number, static_cast<const void*>(&where));
+  const bool set = H5Pset_driver(access.get(), number, static_cast<const void*>(&where)) >= 0;
+  require_success(number >= 0 && set, "no driver for what is written");
   return access;
 }
 

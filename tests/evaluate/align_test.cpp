@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <numbers>
+
 #include "ptyche/core/error.h"
 #include "ptyche/evaluate/image_error.h"
 #include "tests/evaluate/blobs.h"
@@ -37,6 +40,29 @@ INSTANTIATE_TEST_SUITE_P(Gauges, AlignPlanted,
                                          Planted{0, 0, 0.013, -0.021, {0, 0.3}},
                                          Planted{-7.42, 4.9, 0.0071, 0.0193, {-0.02, 0.045}},
                                          Planted{20.25, -15.5, -0.04, 0.03, {7, 0}}));
+
+TEST(StrongestFrequency, IsThatOfTheTransformOfThePaddedField) {
+  for (const std::int64_t padding : {1, 4})
+    for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+      at::manual_seed(seed);
+      const at::Tensor turns = at::rand({2}, at::kDouble) - 0.5;
+      const at::Tensor angle = 2 * std::numbers::pi *
+                               (turns[0] * at::arange(48, at::kDouble).unsqueeze(1) +
+                                turns[1] * at::arange(38, at::kDouble));
+      const at::Tensor field = at::polar(at::full_like(angle, 0.4), angle) +
+                               at::complex(at::randn_like(angle), at::randn_like(angle));
+      const at::Tensor padded = at::fft_fft2(field, {padding * 48, padding * 38}).abs();
+      const auto peak = peak_of(padded);
+      const auto found = strongest_frequency(field, padding);
+      for (const std::size_t axis : {0, 1}) {
+        const double there = static_cast<double>(peak[axis]) /
+                             static_cast<double>(padded.size(static_cast<std::int64_t>(axis)));
+        EXPECT_NEAR(std::remainder(found[axis] - there, 1), 0, 1e-9) << padding << " " << seed;
+        EXPECT_GE(found[axis], -0.5);
+        EXPECT_LT(found[axis], 0.5);
+      }
+    }
+}
 
 TEST(Align, CountsTheRampFromTheMiddleOfTheWindow) {
   const Alignment found = align(blobs(128, 128), blobs(128, 128, {0, 0, 0.01, 0.02}), kMiddle);

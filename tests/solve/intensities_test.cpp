@@ -11,6 +11,7 @@
 #include "ptyche/solve/solve.h"
 #include "tests/support/plain_solver.h"
 #include "tests/support/small_scan.h"
+#include "tests/support/test_folder.h"
 
 namespace ptyche {
 namespace {
@@ -65,6 +66,23 @@ TEST(Intensities, EverySolverFitsThem) {
   for (const std::string solver : {"ml", "lsqml", "rpie", "epie", "dm", "raar", "lbfgs"}) {
     const Reconstruction image = solved(scan, solver + ":40", IntensityFreedom::on);
     EXPECT_LT(miss(image, beam), 0.25) << solver;
+  }
+}
+
+TEST(Intensities, AreFoundByARunThatIsResumedAtThePassInWhichTheyAreFound) {
+  const Scan scan = under(small_scan(100), changing_beam(100));
+  SolverOptions options{.chain = chain_from("rpie:5,lbfgs:12")};
+  options.intensities = IntensityFreedom::automatic;
+  const Reconstruction straight = solve(scan, {}, options).image;
+  ASSERT_TRUE(straight.intensities.defined());
+  const TestFolder folder;
+  for (std::int64_t stop_at = 9; stop_at <= 12; ++stop_at) {
+    const SolverWatch watch{.stop = [&](std::int64_t passes) { return passes == stop_at; },
+                            .checkpoint = folder / "checkpoint.h5"};
+    ASSERT_EQ(solve(scan, {}, options, watch).end, ChainEnd::interrupted);
+    const SolverWatch later{.checkpoint = watch.checkpoint, .resume = true};
+    EXPECT_TRUE(at::equal(solve(scan, {}, options, later).image.object, straight.object))
+        << stop_at;
   }
 }
 
