@@ -249,11 +249,18 @@ Gauge coarse_gauge(const at::Tensor& truth, const at::Tensor& image, const Windo
   return gauge;
 }
 
+/// The root of the sum of squares of `image` (rows, cols) complex128. LibTorch's takes the
+/// amplitude of each pixel first, which is most of the time of an alignment.
+double norm_of(const at::Tensor& image) {
+  const at::Tensor parts = at::view_as_real(image.contiguous()).flatten();
+  return std::sqrt(parts.dot(parts).item<double>());
+}
+
 /// The complex factor c that makes |truth - c moved| least; 0 where the moved image is dark.
 c10::complex<double> best_scale(const at::Tensor& truth, const at::Tensor& moved) {
-  const double power = moved.abs().square().sum().item<double>();
-  if (power == 0) return 0;
-  return (moved.conj() * truth).sum().item<c10::complex<double>>() / power;
+  const double norm = norm_of(moved);
+  if (norm == 0) return 0;
+  return at::vdot(moved.flatten(), truth.flatten()).item<c10::complex<double>>() / (norm * norm);
 }
 
 /// The truth in its window, times the roots of its pixels' weights (undefined = 1).
@@ -276,7 +283,7 @@ Fit fit_scale(const Wanted& wanted, const at::Tensor& image, Gauge gauge) {
   const at::Tensor moved = wanted.weighed(move_image(image, gauge, wanted.window));
   const c10::complex<double> scale = best_scale(wanted.truth, moved);
   gauge.scale = {scale.real(), scale.imag()};
-  return {gauge, (wanted.truth - moved * scale).norm().item<double>()};
+  return {gauge, norm_of(wanted.truth - moved * scale)};
 }
 
 /// Gauss-Newton step of (shift_row, shift_col, ramp_row, ramp_col): (4) float64. The scale is a
@@ -289,8 +296,8 @@ at::Tensor gauss_newton_step(const Wanted& wanted, const at::Tensor& image, cons
       at::cat({wanted.weighed(moved.derivatives) * scale, at::stack({value, value * i})})
           .flatten(1);
   const at::Tensor residual = (wanted.truth - value * scale).flatten();
-  const at::Tensor norms = jacobian.abs().square().sum(1).sqrt().clamp_min(
-      1e-12 * wanted.truth.norm().item<double>() + 1e-300);
+  const at::Tensor norms = at::view_as_real(jacobian).square().sum({1, 2}).sqrt().clamp_min(
+      1e-12 * norm_of(wanted.truth) + 1e-300);
   const at::Tensor unit = jacobian / norms.unsqueeze(1);
   // A flat image has no slope to shift by: the ridge keeps such columns from being solved for.
   const at::Tensor normal =
@@ -317,9 +324,7 @@ std::optional<Fit> improved(const Wanted& wanted, const at::Tensor& image, const
   return std::nullopt;
 }
 
-double error_of(const Alignment& alignment) {
-  return (alignment.truth - alignment.aligned).norm().item<double>();
-}
+double error_of(const Alignment& alignment) { return norm_of(alignment.truth - alignment.aligned); }
 
 /// A constant image: the best constant for the truth, which is its mean; 0 if the image is dark.
 Alignment scaled_constant(const at::Tensor& truth, const at::Tensor& image) {
@@ -351,7 +356,7 @@ Alignment realign(const at::Tensor& truth, const at::Tensor& image, const Window
     wanted.root = weights.sqrt();
     wanted.truth = target * wanted.root;
   }
-  const double least = enough * wanted.truth.norm().item<double>();
+  const double least = enough * norm_of(wanted.truth);
   Fit fit = fit_scale(wanted, image, start);
   for (int iteration = 0; iteration < 60; ++iteration) {
     const std::optional<Fit> better = improved(wanted, image, fit);
