@@ -77,7 +77,7 @@ struct ProjectionMemory {
   Planes<T> object;
   Planes<T> sums;  ///< re, im, weight, over all patterns; only where waves are kept
   std::deque<ThreadScratch<T>> threads;
-  /// (threads) The same over a batch, of a block of rows, where no waves are kept.
+  /// (threads) The same over a batch, of a block of rows.
   std::vector<Planes<T>> row_sums;
   std::vector<PatternUpdate<T>> updates;  ///< (batch)
 

@@ -24,7 +24,7 @@ std::int64_t stride_of(const Geometry<T>& geometry) {
 template <class T>
 std::int64_t numbers(const KernelContext<T>& context, const Geometry<T>& geometry, bool keep_waves,
                      std::int64_t batch, std::int64_t threads) {
-  const std::int64_t sums = keep_waves ? geometry.rows + 1 : threads * (kRows + 1);
+  const std::int64_t sums = (keep_waves ? geometry.rows + 1 : 0) + threads * (kRows + 1);
   const std::int64_t update =
       3 * (context.size + 2) * context.frame + 2 * context.modes * context.size * context.stride;
   return (2 * (geometry.rows + 1) + 3 * sums) * stride_of(geometry) + batch * (update + 64) +
@@ -71,7 +71,7 @@ void ProjectionMemory<T>::take_canvases(const Geometry<T>& geometry, bool keep_w
         memory.take(all), memory.take(all), memory.take(all), rows, geometry.cols, stride};
   };
   if (keep_waves) sums = sums_of_rows(geometry.rows);
-  while (!keep_waves && row_sums.size() < threads.size()) row_sums.push_back(sums_of_rows(kRows));
+  while (row_sums.size() < threads.size()) row_sums.push_back(sums_of_rows(kRows));
 }
 
 template <class T>
