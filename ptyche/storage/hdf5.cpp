@@ -78,10 +78,11 @@ std::string text_of(const Attribute& attribute) {
   return text.c_str();  // up to the padding
 }
 
-/// Of the library's answer and of what the disk said (hdf5_output.h).
-void require_written(bool written, int fault, const std::string& path) {
+/// Of the library's answer and of what the disk said (hdf5_output.h; null = a file that is read).
+void require_written(bool written, const int* fault, const std::string& path) {
   const std::string what = path.empty() ? "" : path + ": ";
-  require(fault == 0, "{}could not be written: {}", what, std::strerror(fault));
+  require(!fault || *fault == 0, "{}could not be written: {}", what,
+          [&] { return std::string(std::strerror(*fault)); });
   require_success(written, what + "could not be written");
 }
 
@@ -121,7 +122,7 @@ Hdf5Id dataset_properties(const at::Tensor& array, Hdf5File::Storage storage) {
 }
 
 /// `fault` is that of the file.
-void write_dataset(hid_t file, const int& fault, const std::string& path, hid_t type, hid_t space,
+void write_dataset(hid_t file, const int* fault, const std::string& path, hid_t type, hid_t space,
                    hid_t properties, const void* data) {
   const Hdf5Id links = group_making_links();
   Hdf5Id dataset(H5Dcreate2(file, path.c_str(), type, space, links.get(), properties, H5P_DEFAULT),
@@ -185,7 +186,7 @@ Hdf5File Hdf5File::create(const fs::path& file) {
   auto fault = std::make_unique<int>(0);
   const Hdf5Id access = writing_access(*fault);
   Hdf5Id id(H5Fcreate(file.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access.get()), H5Fclose);
-  require_written(id.valid(), *fault, "");
+  require_written(id.valid(), fault.get(), "");
   return {std::move(id), file, std::move(fault)};
 }
 
@@ -254,7 +255,7 @@ void Hdf5File::write(const std::string& path, const at::Tensor& array, Storage s
       H5Sclose);
   const Hdf5Id properties = dataset_properties(data, storage);
   const Hdf5Id type = writing_of(data.scalar_type());
-  write_dataset(file_.get(), *fault_, path, type.get(), space.get(), properties.get(),
+  write_dataset(file_.get(), fault_.get(), path, type.get(), space.get(), properties.get(),
                 data.numel() > 0 ? data.const_data_ptr() : nullptr);
 }
 
@@ -263,7 +264,7 @@ void Hdf5File::write_text(const std::string& path, const std::string& text) {
   const Hdf5Id properties = dataset_properties(at::Tensor(at::empty({0})), Storage::plain);
   const Hdf5Id type = text_type();
   const char* data = text.c_str();
-  write_dataset(file_.get(), *fault_, path, type.get(), space.get(), properties.get(), &data);
+  write_dataset(file_.get(), fault_.get(), path, type.get(), space.get(), properties.get(), &data);
 }
 
 void Hdf5File::make_group(const std::string& path) {
@@ -290,7 +291,7 @@ void Hdf5File::set(const std::string& path, const std::string& attribute,
 
 void Hdf5File::close() {
   const bool closed = file_.close();
-  require_written(closed, *fault_, "");
+  require_written(closed, fault_.get(), "");
   append_seal(target_);
 }
 

@@ -15,6 +15,7 @@ enum class Seal {
   broken,  ///< damaged since
 };
 
+/// That a seal takes behind the end of a file.
 inline constexpr std::size_t kSealBytes = 95;
 
 /// Puts the seal behind the file's bytes. Throws InvalidInput with the system's reason.

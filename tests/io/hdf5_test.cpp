@@ -68,6 +68,13 @@ TEST(Hdf5, HoldsNothingOfWhatItHasWritten) {
   EXPECT_TRUE(at::equal(Hdf5File::open(folder / "a.h5").read("array7").values, array));
 }
 
+TEST(Hdf5, OpenedToBeReadIsNotWrittenTo) {
+  const TestFolder folder;
+  Hdf5File::create(folder / "a.h5").close();
+  Hdf5File in = Hdf5File::open(folder / "a.h5");
+  EXPECT_THROW(in.write("array", at::ones({2})), InvalidInput);
+}
+
 TEST(Hdf5, KnowsWhatIsThere) {
   const TestFolder folder;
   Hdf5File out = Hdf5File::create(folder / "a.h5");
