@@ -1,5 +1,7 @@
 #include "ptyche/io/load_patterns.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -45,19 +47,57 @@ std::int64_t frame_number(const std::string& word, std::int64_t otherwise, std::
   return std::clamp<std::int64_t>(number < 0 ? number + frames : number, 0, frames);
 }
 
-}  // namespace
-
-void choose_patterns(RawScan& raw, const std::string& text) {
-  if (text.empty()) return;
+at::Tensor numbers_of_frames(const std::string& text, std::int64_t all) {
   const std::vector<std::string> words = split(text, ':');
   require(words.size() == 2 || words.size() == 3, "--frames: expected FIRST:END[:STEP], found {}",
           text);
-  const std::int64_t all = raw.frames();
   const std::int64_t first = frame_number(words[0], 0, all), end = frame_number(words[1], all, all);
   const std::int64_t step = words.size() == 3 ? frame_number(words[2], 1, all) : 1;
   require(step >= 1 && first < end, "--frames {}: expected some of {} patterns, found none", text,
           all);
-  raw.keep(at::arange(first, end, step, at::kLong));
+  return at::arange(first, end, step, at::kLong);
+}
+
+/// Nothing tells which belong to each other: one pattern too many may be the first or the last.
+[[noreturn]] void refuse_other_number(const RawScan& raw) {
+  const std::int64_t patterns = raw.frames(), positions = raw.positions.size(0);
+  std::string text = fmt::format(
+      "{}: expected as many positions as patterns, {}, found {}; --frames 0:{} takes the first {} "
+      "of both",
+      raw.positions_name, patterns, positions, std::min(patterns, positions),
+      std::min(patterns, positions));
+  if (patterns > positions)
+    text += fmt::format(", --frames {}:{} the last {} patterns", patterns - positions, patterns,
+                        positions);
+  throw InvalidInput(text);
+}
+
+/// Positions of the patterns `numbers`, where the file has more or fewer than patterns: all of them
+/// where they are as many, else those of the same numbers.
+at::Tensor positions_of_frames(const RawScan& raw, const at::Tensor& numbers) {
+  const std::int64_t positions = raw.positions.size(0);
+  if (positions == numbers.size(0)) return raw.positions;
+  require(numbers.max().item<std::int64_t>() < positions,
+          "--frames: expected {} patterns, or those that have one of the {} positions ({}), found "
+          "{} up to number {}",
+          positions, positions, raw.positions_name, numbers.size(0),
+          numbers.max().item<std::int64_t>());
+  return raw.positions.index_select(0, numbers);
+}
+
+}  // namespace
+
+void choose_patterns(RawScan& raw, const std::string& text) {
+  const std::int64_t all = raw.frames();
+  const bool one_each = raw.positions.size(0) == all;
+  if (text.empty() && !one_each) refuse_other_number(raw);
+  if (text.empty()) return;
+  const at::Tensor numbers = numbers_of_frames(text, all);
+  if (!one_each) {
+    raw.positions = positions_of_frames(raw, numbers);
+    raw.true_positions = at::Tensor();
+  }
+  raw.keep(numbers);
   note("{} of {} patterns are taken", raw.frames(), all);
 }
 

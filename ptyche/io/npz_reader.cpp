@@ -55,16 +55,18 @@ bool last_axis_counts(const at::Tensor& images, const std::string& name) {
 }
 
 /// (M, rows, cols) from that or (rows, cols, M), told apart by the axis that is as long as
-/// `frames`.
+/// `frames`, or else by the other two, which are as long as each other.
 at::Tensor frames_first(const at::Tensor& array, std::int64_t frames, const std::string& name) {
   const at::Tensor patterns = array.dim() == 4 && array.size(3) == 1 ? array.squeeze(3) : array;
   require(patterns.dim() == 3 && !patterns.is_complex() && patterns.scalar_type() != at::kBool,
           "{}: expected (M, N, N) or (N, N, M) real numbers, found {}", name, describe(array));
-  const std::int64_t a = patterns.size(0), c = patterns.size(2);
-  require(a == frames || c == frames,
+  const std::int64_t a = patterns.size(0), b = patterns.size(1), c = patterns.size(2);
+  require(a == frames || c == frames || a == b || b == c,
           "xcoords: expected as many values as {} {} has patterns, found {}", name, describe(array),
           frames);
-  const bool last = a == frames && c == frames ? last_axis_counts(patterns, name) : c == frames;
+  const bool last = a == frames && c == frames   ? last_axis_counts(patterns, name)
+                    : a == frames || c == frames ? c == frames
+                                                 : a == b;
   return last ? patterns.permute({2, 0, 1}) : patterns;
 }
 

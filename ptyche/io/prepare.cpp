@@ -39,6 +39,9 @@ void choose_scan(RawScan& raw, std::int64_t scan_index) {
           "scan_index: expected one scan, found {}: {}; --scan-index K takes one of them",
           numbers.size(0), numbers_in_words(numbers));
   if (scan_index < 0) return;
+  require(raw.positions.size(0) == raw.frames(),
+          "{}: expected {} positions like patterns, found {}", raw.positions_name, raw.frames(),
+          raw.positions.size(0));
   const at::Tensor chosen = at::nonzero(raw.scan_index.eq(scan_index)).flatten();
   require(chosen.size(0) > 0, "--scan-index: expected one of {}, found {}",
           numbers_in_words(numbers), scan_index);

@@ -55,7 +55,8 @@ at::Tensor positions_of(const at::Tensor& y, const at::Tensor& x, std::int64_t n
     rows = rows.unsqueeze(1).expand({lines, points}).reshape(-1);
     cols = cols.unsqueeze(0).expand({lines, points}).reshape(-1);
   }
-  require(rows.size(0) == n && cols.size(0) == n,
+  // Two short axes are those of a raster that does not fit, no list with most positions missing.
+  require(rows.size(0) == cols.size(0) && 2 * rows.size(0) >= n,
           "{}: expected {} positions like patterns, or the axes of a raster of as many, found y {} "
           "and x {}",
           name, n, describe(y), describe(x));
@@ -68,11 +69,12 @@ at::Tensor vectors_of(const at::Tensor& array, std::int64_t n, const std::string
           describe(array));
   const auto few = [](std::int64_t length) { return length == 2 || length == 3; };
   at::Tensor values = array.to(at::kDouble);
-  const bool last = few(values.size(-1)) && values.numel() == n * values.size(-1);
+  const bool list = values.dim() == 2 && few(values.size(1)) && !few(values.size(0));
+  const bool last = list || (few(values.size(-1)) && values.numel() == n * values.size(-1));
   const bool first = few(values.size(0)) && values.numel() == n * values.size(0);
   require(last || first, "{}: expected ({}, 3) or (3, {}), one translation a pattern, found {}",
           name, n, n, describe(array));
-  values = last ? values.reshape({n, values.size(-1)})
+  values = last ? values.reshape({-1, values.size(-1)})
                 : values.reshape({values.size(0), n}).transpose(0, 1);
   return values.contiguous();
 }

@@ -239,6 +239,36 @@ AskedPieces asked_of(const SolverProblem& problem, const SolverState& state,
   return asked;
 }
 
+/// `state` and `memory` become what all ranks have come to. Returns the other ranks' loss.
+double gathered(const AskedPieces& asked, MlPart& own, const std::vector<RankMessage>& answers,
+                SolverState& state, MlMemory& memory) {
+  Parts parts{.windows = asked.windows,
+              .object = {own.state.object},
+              .mean = {own.memory.object.mean},
+              .square = {own.memory.object.square}};
+  at::Tensor& slopes = memory.auxiliary.position_gradient();
+  if (!slopes.defined()) slopes = at::zeros_like(state.position_corrections);
+  put_in(slopes, asked.pieces[0].where, own.memory.auxiliary.position_gradient());
+  put_in(state.intensities, asked.pieces[0].where, own.state.intensities);
+  double loss = 0;
+  for (std::size_t rank = 1; rank < answers.size(); ++rank) {
+    const RankMessage& answer = answers[rank];
+    loss += number_at(answer.at(1), 0);
+    parts.object.push_back(answer.at(2));
+    parts.mean.push_back(answer.at(3));
+    parts.square.push_back(answer.at(4));
+    put_in(slopes, asked.pieces[rank].where, answer.at(5));
+    put_in(state.intensities, asked.pieces[rank].where, answer.at(6));
+  }
+  put_together(parts, state, memory.object);
+  memory.object.steps = own.memory.object.steps;
+  memory.probe = own.memory.probe;
+  memory.auxiliary.background() = own.memory.auxiliary.background();
+  state.probe = own.state.probe;
+  state.background_root = own.state.background_root;
+  return loss;
+}
+
 }  // namespace
 
 double ml_steps_by_ranks(const SolverProblem& problem, SolverState& state,
@@ -260,37 +290,13 @@ double ml_steps_by_ranks(const SolverProblem& problem, SolverState& state,
       [&](int rank) { send_to(rank, asked.questions[static_cast<std::size_t>(rank)]); });
   others.begin();
   const std::int64_t common = numbers_in_common(state);
-  double loss = ml_steps(own->problem, own->state, own->batches, own->pass, own->memory,
-                         adding(own->shared, [&](const at::Tensor& numbers_of_own) {
-                           return others.reply(numbers_of_own, [&](const auto& all) {
-                             return sums_over_windows(asked.shared, all, common);
-                           });
-                         }));
-  Parts parts{.windows = asked.windows,
-              .object = {own->state.object},
-              .mean = {own->memory.object.mean},
-              .square = {own->memory.object.square}};
-  at::Tensor& slopes = memory.auxiliary.position_gradient();
-  if (!slopes.defined()) slopes = at::zeros_like(state.position_corrections);
-  put_in(slopes, asked.pieces[0].where, own->memory.auxiliary.position_gradient());
-  put_in(state.intensities, asked.pieces[0].where, own->state.intensities);
-  const std::vector<RankMessage> answers = others.finish();
-  for (std::size_t rank = 1; rank < answers.size(); ++rank) {
-    const RankMessage& answer = answers[rank];
-    loss += number_at(answer.at(1), 0);
-    parts.object.push_back(answer.at(2));
-    parts.mean.push_back(answer.at(3));
-    parts.square.push_back(answer.at(4));
-    put_in(slopes, asked.pieces[rank].where, answer.at(5));
-    put_in(state.intensities, asked.pieces[rank].where, answer.at(6));
-  }
-  put_together(parts, state, memory.object);
-  memory.object.steps = own->memory.object.steps;
-  memory.probe = own->memory.probe;
-  memory.auxiliary.background() = own->memory.auxiliary.background();
-  state.probe = own->state.probe;
-  state.background_root = own->state.background_root;
-  return loss;
+  const double loss = ml_steps(own->problem, own->state, own->batches, own->pass, own->memory,
+                               adding(own->shared, [&](const at::Tensor& numbers_of_own) {
+                                 return others.reply(numbers_of_own, [&](const auto& all) {
+                                   return sums_over_windows(asked.shared, all, common);
+                                 });
+                               }));
+  return loss + gathered(asked, *own, others.finish(), state, memory);
 }
 
 RankMessage ml_steps_with_rank_0(CountsPart& counts, const RankMessage& question) {

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "ptyche/data/probe.h"
+#include "ptyche/engine/tilts.h"
 #include "ptyche/physics/canvas.h"
-#include "ptyche/physics/forward_model.h"
 #include "ptyche/solve/shares.h"
 #include "ptyche/solve/slow_waves.h"
 
@@ -19,8 +19,7 @@ namespace {
 constexpr double kApart = 3, kLeastApart_px = 4;
 // Of the mean information of a node, and the rad^-2 of what is expected of neighbours.
 constexpr double kSmoothness = 0.1, kExpected = 4;
-constexpr double kLeastCounts = 0.05;
-constexpr std::int64_t kWavePixels = std::int64_t{1} << 18;  // of patterns that are waves at once
+constexpr std::int64_t kPixelsAtOnce = std::int64_t{1} << 22;  // of patterns
 constexpr int kMostSteps = 200;
 constexpr double kSolved = 1e-3;  // of the first residual
 
@@ -37,45 +36,6 @@ PhaseNodes nodes_for(const SolverState& state) {
           .across = across};
 }
 
-/// Exit waves of a batch, what is expected of them, and the misfit.
-struct Exits {
-  at::Tensor waves, at_detector;  ///< (b, modes, N, N)
-  at::Tensor misfit;              ///< (b, N, N), a - A where the mask lets light through
-  at::Tensor per_wave;            ///< (b, N, N), dA over sum_m Re Psi_m* dPsi_m
-  at::Tensor corners;             ///< (b, 2) float64, whole
-};
-
-Exits exits_of(const SolverProblem& problem, const SolverState& state, const at::Tensor& batch) {
-  const auto [whole, rest] =
-      split_positions(corners_of(problem, state, batch), Interpolation::probe_fourier);
-  Exits exits{.corners = whole};
-  exits.waves = exit_wave(fourier_shift(state.probe, rest),
-                          extract_patches(state.object, whole, problem.pattern_size()));
-  exits.at_detector = propagate(exits.waves, problem.propagation);
-  at::Tensor beam = at::ones({batch.size(0), 1, 1}, problem.mask.options().dtype(at::kFloat));
-  if (state.intensities.defined())
-    beam = state.intensities.index_select(0, batch).to(at::kFloat).view({-1, 1, 1});
-  at::Tensor background;
-  if (state.background_root.defined()) background = state.background_root.square();
-  const at::Tensor expected =
-      (beam * expected_counts(exits.at_detector, background)).clamp_min(kLeastCounts).sqrt();
-  const at::Tensor counts =
-      counts_in_fft_order(problem.measured, problem.frames.index_select(0, batch));
-  exits.misfit = (counts.sqrt() - expected) * problem.mask;
-  exits.per_wave = beam / expected * problem.mask;
-  return exits;
-}
-
-/// Tilt and information (b) along the axis on which `distance`, broadcast to (N, N), is measured.
-std::pair<at::Tensor, at::Tensor> tilts_along(const at::Tensor& distance, const Exits& exits,
-                                              const Propagation& propagation) {
-  const at::Tensor turned = exits.waves * (distance * c10::complex<float>(0, 1));
-  const at::Tensor along = at::real(exits.at_detector.conj() * propagate(turned, propagation));
-  const at::Tensor change = along.sum(1) * exits.per_wave;  // dA
-  const at::Tensor power = change.square().sum({1, 2}, false, at::kDouble).clamp_min(1e-30);
-  return {(exits.misfit * change).sum({1, 2}, false, at::kDouble) / power, 4 * power};
-}
-
 /// For pixels at `places` (b, N), in node distances from a pattern's first node: the share
 /// (b, N, across) of each node in each pixel, and its derivative by the pixel.
 std::pair<at::Tensor, at::Tensor> hats(const at::Tensor& places, const PhaseNodes& nodes) {
@@ -84,20 +44,20 @@ std::pair<at::Tensor, at::Tensor> hats(const at::Tensor& places, const PhaseNode
   return {share.to(at::kFloat), (-away.sign() * share.gt(0) / nodes.apart).to(at::kFloat)};
 }
 
-/// PhaseNodes and slopes of exit waves.
-void look(const Exits& exits, const PhaseNodes& nodes, Sight& sight) {
-  const at::Tensor light = mode_power(exits.waves);
-  const at::Tensor weight = light / light.sum({1, 2}, true).clamp_min(1e-30);
+/// The nodes that patterns at whole `corners` (b, 2) touch, and the slopes that their exit waves
+/// see, weighed by `light` (b, N, N).
+void look(const at::Tensor& corners, const at::Tensor& light, const PhaseNodes& nodes,
+          Sight& sight) {
   const at::Tensor from_first = at::stack(
-      {exits.corners.select(1, 0) + nodes.first_row, exits.corners.select(1, 1) + nodes.first_col},
-      1);
+      {corners.select(1, 0) + nodes.first_row, corners.select(1, 1) + nodes.first_col}, 1);
   const at::Tensor corner = from_first / nodes.apart, first = corner.floor();
   const at::Tensor pixels = at::arange(light.size(-1), from_first.options()) / nodes.apart;
   const at::Tensor places = (corner - first).unsqueeze(2) + pixels;
   const auto [row_share, row_slope] = hats(places.select(1, 0), nodes);
   const auto [col_share, col_slope] = hats(places.select(1, 1), nodes);
-  const auto down = row_slope.transpose(1, 2).bmm(weight).bmm(col_share);
-  const auto right = row_share.transpose(1, 2).bmm(weight).bmm(col_slope);
+  const at::Tensor over = light.sum({1, 2}, true).clamp_min(1e-30);
+  const auto down = row_slope.transpose(1, 2).bmm(light).bmm(col_share) / over;
+  const auto right = row_share.transpose(1, 2).bmm(light).bmm(col_slope) / over;
   sight.slope = at::stack({down.flatten(1), right.flatten(1)}, 1);
   const at::Tensor node = at::arange(nodes.across, first.options().dtype(at::kLong));
   const at::Tensor from = first.to(at::kLong).unsqueeze(2) + node;  // (b, 2, across)
@@ -108,14 +68,16 @@ void look(const Exits& exits, const PhaseNodes& nodes, Sight& sight) {
 
 Sight sight_of(const SolverProblem& problem, const SolverState& state, const PhaseNodes& nodes,
                const at::Tensor& batch) {
-  const Exits exits = exits_of(problem, state, batch);
-  const at::Tensor axis = at::arange(problem.pattern_size(), exits.misfit.options()) -
-                          static_cast<double>(problem.pattern_size() / 2);
-  const auto [down, of_down] = tilts_along(axis.unsqueeze(1), exits, problem.propagation);
-  const auto [right, of_right] = tilts_along(axis, exits, problem.propagation);
-  Sight sight{.tilt = at::stack({down, right}, 1),
-              .information = at::stack({of_down, of_right}, 1)};
-  look(exits, nodes, sight);
+  const at::Tensor corners = corners_of(problem, state, batch);
+  Measured measured{
+      .counts = counts_in_fft_order(problem.measured, problem.frames.index_select(0, batch)),
+      .mask = problem.mask,
+      .background = {}};
+  if (state.background_root.defined()) measured.background = state.background_root.square();
+  if (state.intensities.defined()) measured.intensities = state.intensities.index_select(0, batch);
+  const Tilts tilts = exit_tilts(state.object, state.probe, corners, measured);
+  Sight sight{.tilt = tilts.asked / tilts.power.clamp_min(1e-30), .information = 4 * tilts.power};
+  look(split_positions(corners, Interpolation::probe_fourier).whole, tilts.light, nodes, sight);
   return sight;
 }
 
@@ -138,7 +100,7 @@ Sight sight_of(const SolverProblem& problem, const SolverState& state, const Pha
   Sight all;
   std::int64_t first = 0;
   for (const at::Tensor& batch :
-       all_patterns(problem).split(std::max<std::int64_t>(kWavePixels / pixels, 1))) {
+       all_patterns(problem).split(std::max<std::int64_t>(kPixelsAtOnce / pixels, 1))) {
     const Sight part = sight_of(problem, state, nodes, batch);
     if (!all.index.defined()) all = room_for(problem.patterns(), part);
     const Sight there = rows_of(all, first, batch.size(0));

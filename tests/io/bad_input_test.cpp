@@ -100,7 +100,8 @@ std::vector<BadFile> bad_files() {
        spoiled([](auto& a) {
          array(a, "diffraction") = at::ones({13, 8, 8});
        }),
-       {"xcoords: expected as many values", "(13, 8, 8)", "found 12"}},
+       {"xcoords, ycoords: expected as many positions as patterns, 13, found 12",
+        "--frames 0:12 takes the first 12", "--frames 1:13 the last 12"}},
       {"coordinates that are not finite",
        spoiled([nan](auto& a) { array(a, "xcoords") = at::full({12}, nan, at::kDouble); }),
        {"xcoords, ycoords: expected finite positions", "found 12"}},

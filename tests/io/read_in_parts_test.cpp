@@ -14,6 +14,7 @@
 #include "ptyche/storage/frame_stack.h"
 #include "ptyche/storage/hdf5_chunks.h"
 #include "tests/io/layouts.h"
+#include "tests/support/refusal.h"
 
 namespace ptyche {
 namespace {
@@ -398,6 +399,53 @@ TEST(ReadInParts, SomePatternsAreThoseOfTheNumbersWithTheirPlaces) {
   EXPECT_TRUE(at::equal(some.counts(), all.counts().index_select(0, numbers)));
   EXPECT_TRUE(at::equal(some.positions(), all.positions().index_select(0, numbers)));
   EXPECT_NE(some.input_hash(), all.input_hash());
+}
+
+/// A scan of kFrames positions, with another number of patterns.
+Scan read_with_patterns(const at::Tensor& patterns, const std::string& frames) {
+  const TestFolder folder;
+  ReadOptions options;
+  options.frames = frames;
+  return read_cxi_of(LayoutScan{}, folder / "scan.cxi", options, patterns);
+}
+
+void expect_refusal(const at::Tensor& patterns, const std::string& frames,
+                    const std::string& words) {
+  const std::string said = message_of([&] { read_with_patterns(patterns, frames); });
+  EXPECT_NE(said.find(words), std::string::npos) << said;
+}
+
+TEST(ReadInParts, AScanThatEndedEarlyHasThePositionsOfItsPatternsIfSomebodySaysSo) {
+  const TestFolder folder;
+  const LayoutScan scan;
+  const Scan all = read_cxi_of(scan, folder / "scan.cxi", {});
+  const at::Tensor early = scan.counts.narrow(0, 0, kFrames - 2);
+  for (const std::string text : {"0:", "1::2"}) {
+    const Scan some = read_with_patterns(early, text);
+    const std::int64_t step = text == "0:" ? 1 : 2;
+    const at::Tensor numbers = at::arange(step - 1, kFrames - 2, step, at::kLong);
+    EXPECT_TRUE(at::equal(some.positions(), all.positions().index_select(0, numbers))) << text;
+    EXPECT_TRUE(at::equal(some.counts(), all.counts().index_select(0, numbers))) << text;
+  }
+  expect_refusal(early, "",
+                 "expected as many positions as patterns, 10, found 12; --frames 0:10 takes");
+}
+
+TEST(ReadInParts, OnePatternTooManyIsTheFirstOrTheLastAsSomebodySays) {
+  const TestFolder folder;
+  const LayoutScan scan;
+  const Scan all = read_cxi_of(scan, folder / "scan.cxi", {});
+  const at::Tensor one = scan.counts.narrow(0, 0, 1) + 1;
+  for (const Scan& some : {read_with_patterns(at::cat({one, scan.counts}), "1:"),
+                           read_with_patterns(at::cat({scan.counts, one}), "0:12"),
+                           read_with_patterns(at::cat({scan.counts, one}), ":-1")}) {
+    EXPECT_TRUE(at::equal(some.positions(), all.positions()));
+    EXPECT_TRUE(at::equal(some.counts(), all.counts()));
+  }
+  const at::Tensor many = at::cat({scan.counts, one});
+  expect_refusal(many, "", "--frames 1:13 the last 12 patterns");
+  expect_refusal(
+      many, "2:", "--frames: expected 12 patterns, or those that have one of the 12 positions");
 }
 
 TEST(ReadInParts, ASampleHasThePlacesOfAllAndTheGeometryOfTheWhole) {

@@ -4,6 +4,7 @@
 #include "ptyche/engine/cpu/norm_gelu.h"
 #include "ptyche/engine/cpu/pattern.h"
 #include "ptyche/engine/cpu/pattern_projections.h"
+#include "ptyche/engine/cpu/tilts.h"
 
 namespace ptyche::cpu::PTYCHE_ISA {
 
@@ -15,6 +16,7 @@ constexpr Kernels<T> make_kernels(const char* name) {
           .ifft2_transposed = &ifft2_transposed<T>,
           .pattern_loss = &pattern_loss<T>,
           .pattern_intensity = &pattern_intensity<T>,
+          .pattern_tilt = &pattern_tilt<T>,
           .moved_weight = &moved_weight<T>,
           .merge_patch = &merge_patch<T>,
           .normalise = &normalise<T>,

@@ -209,6 +209,15 @@ struct ProbeSums {
   T* power = nullptr;   ///< row-major: |patch|^2
 };
 
+/// What pattern_tilt needs of a thread's memory beside ThreadScratch.
+template <class T>
+struct TiltScratch {
+  T* turned[2] = {};             ///< (modes, 2) planes each, of exit waves times rows, columns
+  Planes<T> strip;               ///< one strip
+  const T* distances = nullptr;  ///< (stride) from pixel N / 2, any number behind N
+  T least = 0;                   ///< counts; what is expected counts as no less
+};
+
 /// The kernels of one instruction set.
 template <class T>
 struct Kernels {
@@ -231,6 +240,13 @@ struct Kernels {
   /// The counts (N, N) in FFT order that are expected of one pattern.
   void (*pattern_intensity)(const KernelContext<T>&, const PatchPosition&, const Planes<T>& canvas,
                             ThreadScratch<T>&, T* to) = nullptr;
+
+  /// Far field: how a tilt of the exit wave along rows and along columns changes the expected
+  /// amplitudes A. `sums` gets sum (sqrt(n) - A) dA [0..1] and sum dA^2 [2..3], `light` (N, N) the
+  /// exit wave's own light.
+  void (*pattern_tilt)(const KernelContext<T>&, const PatchPosition&, const T* counts,
+                       const Planes<T>& canvas, ThreadScratch<T>&, const TiltScratch<T>&, T* light,
+                       double* sums) = nullptr;
 
   /// The merge weight (N, N) of a patch under the probe moved to its position; the thread's until
   /// the next call.

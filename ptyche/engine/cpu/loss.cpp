@@ -309,9 +309,12 @@ LossResult fused_loss(const LossInputs<T>& inputs, int threads) {
   return result_of(inputs, all);
 }
 
-template <class T>
-void fused_intensity(const LossInputs<T>& inputs, int threads, T* to) {
-  KernelContext<T> context(inputs.size, inputs.modes, inputs.moved_probe, inputs.transfer);
+namespace {
+
+/// each(thread's scratch, its number, pattern) for all patterns of one object that is given.
+template <class T, class Each>
+void for_patterns(const LossInputs<T>& inputs, KernelContext<T>& context, int threads,
+                  const Each& each) {
   load_context(inputs, context);
   Threads<T> all;
   for (int thread = 0; thread < threads; ++thread)
@@ -325,14 +328,65 @@ void fused_intensity(const LossInputs<T>& inputs, int threads, T* to) {
 #pragma omp barrier
 #pragma omp for schedule(dynamic, 8)
     for (std::int64_t pattern = 0; pattern < inputs.patterns; ++pattern)
-      context.kernels.pattern_intensity(context, inputs.positions[pattern], all[0].canvas,
-                                        all[thread], to + pattern * inputs.size * inputs.size);
+      each(all[0].canvas, all[thread], thread, pattern);
   }
+}
+
+template <class T>
+std::int64_t tilt_numbers(const KernelContext<T>& context) {
+  return 4 * context.modes * context.size * context.stride +
+         2 * context.size * context.kernels.strip + context.stride;
+}
+
+/// One thread's, in memory of tilt_numbers.
+template <class T>
+TiltScratch<T> tilt_scratch(const KernelContext<T>& context, double least, Scratch<T>& memory) {
+  const std::int64_t strip = context.size * context.kernels.strip;
+  const std::int64_t all_modes = 2 * context.modes * context.size * context.stride;
+  T* distances = memory.take(context.stride);
+  for (std::int64_t i = 0; i < context.size; ++i)
+    distances[i] = static_cast<T>(i - context.size / 2);
+  return {.turned = {memory.take(all_modes), memory.take(all_modes)},
+          .strip = {memory.take(strip), memory.take(strip)},
+          .distances = distances,
+          .least = static_cast<T>(least)};
+}
+
+}  // namespace
+
+template <class T>
+void fused_intensity(const LossInputs<T>& inputs, int threads, T* to) {
+  KernelContext<T> context(inputs.size, inputs.modes, inputs.moved_probe, inputs.transfer);
+  for_patterns(inputs, context, threads,
+               [&](const Planes<T>& canvas, ThreadScratch<T>& scratch, int, std::int64_t pattern) {
+                 context.kernels.pattern_intensity(context, inputs.positions[pattern], canvas,
+                                                   scratch,
+                                                   to + pattern * inputs.size * inputs.size);
+               });
+}
+
+template <class T>
+void fused_tilts(const LossInputs<T>& inputs, int threads, double least, T* light, double* sums) {
+  KernelContext<T> context(inputs.size, inputs.modes, inputs.moved_probe, nullptr);
+  std::deque<Scratch<T>> memory;
+  std::vector<TiltScratch<T>> tilts;
+  for (int thread = 0; thread < threads; ++thread)
+    tilts.push_back(tilt_scratch(context, least, memory.emplace_back(tilt_numbers(context))));
+  const std::int64_t pixels = inputs.size * inputs.size;
+  for_patterns(
+      inputs, context, threads,
+      [&](const Planes<T>& canvas, ThreadScratch<T>& scratch, int thread, std::int64_t pattern) {
+        context.kernels.pattern_tilt(context, inputs.positions[pattern],
+                                     inputs.counts + pattern * pixels, canvas, scratch,
+                                     tilts[thread], light + pattern * pixels, sums + 4 * pattern);
+      });
 }
 
 template LossResult fused_loss(const LossInputs<float>&, int);
 template LossResult fused_loss(const LossInputs<double>&, int);
 template void fused_intensity(const LossInputs<float>&, int, float*);
 template void fused_intensity(const LossInputs<double>&, int, double*);
+template void fused_tilts(const LossInputs<float>&, int, double, float*, double*);
+template void fused_tilts(const LossInputs<double>&, int, double, double*, double*);
 
 }  // namespace ptyche::cpu

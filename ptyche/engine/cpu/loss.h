@@ -1,4 +1,5 @@
-// The fused loss on the CPU, and what patterns are expected: kernels put together, threads, memory.
+// The fused loss on the CPU, what patterns are expected, and how they ask for tilts: kernels put
+// together, threads, memory.
 #pragma once
 
 #include <cstdint>
@@ -58,5 +59,10 @@ LossResult fused_loss(const LossInputs<T>& inputs, int threads);
 /// of the inputs are looked at. No number depends on the threads.
 template <class T>
 void fused_intensity(const LossInputs<T>& inputs, int threads, T* to);
+
+/// exit_tilts (engine/tilts.h) of a whole object in the far field: `light` (patterns, N, N), `sums`
+/// (patterns, 4) as Kernels::pattern_tilt. No number depends on the threads.
+template <class T>
+void fused_tilts(const LossInputs<T>& inputs, int threads, double least, T* light, double* sums);
 
 }  // namespace ptyche::cpu

@@ -46,6 +46,44 @@ GroupLoss loss(const at::Tensor& transmission, const at::Tensor& merged, const a
           contrast_of(canvases.detach())};
 }
 
+namespace {
+
+/// sum (a - A) dA and sum dA^2, (m) each, for waves turned by i times `distance`.
+std::pair<at::Tensor, at::Tensor> tilts_along(const at::Tensor& distance, const at::Tensor& waves,
+                                              const at::Tensor& at_detector,
+                                              const at::Tensor& misfit,
+                                              const at::Tensor& per_wave) {
+  const at::Tensor turned = waves * (distance * c10::complex<float>(0, 1));
+  const at::Tensor along = at::real(at_detector.conj() * propagate_far_field(turned));
+  const at::Tensor change = along.sum(1) * per_wave;  // dA
+  return {(misfit * change).sum({1, 2}, false, at::kDouble),
+          change.square().sum({1, 2}, false, at::kDouble)};
+}
+
+}  // namespace
+
+Tilts exit_tilts(const at::Tensor& object, const at::Tensor& probe, const CanvasLayout& layout,
+                 const Measured& measured) {
+  const std::int64_t size = layout.pattern_size;
+  const at::Tensor moved = fourier_shift(probe.to(object.scalar_type()), layout.fractions);
+  const at::Tensor waves = exit_wave(moved, extract_patches(object, layout.corners, size));
+  const at::Tensor at_detector = propagate_far_field(waves);
+  at::Tensor expected = expected_counts(at_detector, measured.background);
+  at::Tensor beam = at::ones({}, expected.options());
+  if (measured.intensities.defined())
+    beam = measured.intensities.to(expected.scalar_type()).view({-1, 1, 1});
+  expected = (beam * expected).clamp_min(kLeastTilted).sqrt();
+  const at::Tensor misfit =
+      (measured.counts.to(expected.scalar_type()).sqrt() - expected) * measured.mask;
+  const at::Tensor per_wave = beam / expected * measured.mask;
+  const at::Tensor axis = at::arange(size, expected.options()) - static_cast<double>(size / 2);
+  const auto [asked_down, power_down] =
+      tilts_along(axis.unsqueeze(1), waves, at_detector, misfit, per_wave);
+  const auto [asked_right, power_right] = tilts_along(axis, waves, at_detector, misfit, per_wave);
+  return {at::stack({asked_down, asked_right}, 1), at::stack({power_down, power_right}, 1),
+          mode_power(waves)};
+}
+
 at::Tensor single_pattern_objects(const at::Tensor& probes, const at::Tensor& amplitudes,
                                   const at::Tensor& mask, const SinglePatternOptions& options) {
   const at::Tensor power = mode_power(probes);

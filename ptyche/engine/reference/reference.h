@@ -3,6 +3,7 @@
 
 #include "ptyche/engine/loss.h"
 #include "ptyche/engine/single_pattern.h"
+#include "ptyche/engine/tilts.h"
 
 namespace ptyche::reference {
 
@@ -15,5 +16,9 @@ GroupLoss loss(const at::Tensor& transmission, const at::Tensor& merged, const a
 /// probes' precision.
 at::Tensor single_pattern_objects(const at::Tensor& probes, const at::Tensor& amplitudes,
                                   const at::Tensor& mask, const SinglePatternOptions& options);
+
+/// exit_tilts of the reference engine, for patterns of a layout that is checked.
+Tilts exit_tilts(const at::Tensor& object, const at::Tensor& probe, const CanvasLayout& layout,
+                 const Measured& measured);
 
 }  // namespace ptyche::reference

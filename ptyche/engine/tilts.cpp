@@ -1,0 +1,34 @@
+#include "ptyche/engine/tilts.h"
+
+#include <ATen/Dispatch.h>
+#include <ATen/Parallel.h>
+
+#include <vector>
+
+#include "ptyche/engine/fused_call.h"
+#include "ptyche/engine/reference/reference.h"
+
+namespace ptyche {
+
+Tilts exit_tilts(const at::Tensor& object, const at::Tensor& probe, const at::Tensor& corners,
+                 const Measured& measured) {
+  const std::int64_t size = probe.size(-1), patterns = corners.size(0);
+  const CanvasLayout layout =
+      lay_on_object(corners, size, {object.size(0), object.size(1)}, Interpolation::probe_fourier);
+  require_on_canvas(layout);
+  if (!cpu::has_fft(size) || !object.is_cpu())
+    return reference::exit_tilts(object, probe, layout, measured);
+  const auto real = c10::toRealValueType(object.scalar_type());
+  const at::Tensor light = at::empty({patterns, size, size}, real);
+  const at::Tensor sums = at::empty({patterns, 4}, at::kDouble);
+  AT_DISPATCH_FLOATING_TYPES(real, "exit_tilts", [&] {
+    std::vector<at::Tensor> kept;
+    const cpu::LossInputs<scalar_t> inputs =
+        fused_inputs<scalar_t>(object, {}, probe, layout, measured, {}, kept);
+    cpu::fused_tilts(inputs, at::get_num_threads(), kLeastTilted,
+                     light.mutable_data_ptr<scalar_t>(), sums.mutable_data_ptr<double>());
+  });
+  return {sums.narrow(1, 0, 2), sums.narrow(1, 2, 2), light};
+}
+
+}  // namespace ptyche

@@ -1,0 +1,98 @@
+#include "ptyche/engine/tilts.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "ptyche/core/error.h"
+#include "ptyche/engine/reference/reference.h"
+#include "ptyche/physics/canvas.h"
+
+namespace ptyche {
+namespace {
+
+struct TiltCase {
+  std::int64_t size = 16, modes = 1;
+  bool background = false, intensities = false, masked = false;
+};
+
+struct TiltScan {
+  at::Tensor object, probe, corners;
+  Measured measured;
+};
+
+constexpr std::int64_t kPatterns = 5;
+
+TiltScan made(const TiltCase& given, at::ScalarType type) {
+  at::manual_seed(3);
+  const std::int64_t size = given.size;
+  TiltScan scan{
+      .object = at::randn({2 * size, 2 * size + 6}, at::dtype(type)),
+      .probe = at::randn({given.modes, size, size}, at::dtype(type)),
+      .corners = 2 + at::rand({kPatterns, 2}, at::kDouble) * static_cast<double>(size - 5),
+      .measured = {.counts = 30 * at::rand({kPatterns, size, size}),
+                   .mask = at::ones({size, size}, at::kBool),
+                   .background = {}}};
+  if (given.background) scan.measured.background = at::rand({size, size});
+  if (given.intensities) scan.measured.intensities = 0.5 + at::rand({kPatterns});
+  if (given.masked) scan.measured.mask = at::rand({size, size}).gt(0.2);
+  return scan;
+}
+
+CanvasLayout layout_of(const TiltScan& scan) {
+  return lay_on_object(scan.corners, scan.probe.size(-1),
+                       {scan.object.size(0), scan.object.size(1)}, Interpolation::probe_fourier);
+}
+
+double off(const at::Tensor& found, const at::Tensor& expected) {
+  return ((found - expected).abs().max() / expected.abs().max()).item<double>();
+}
+
+TEST(ExitTilts, AreThoseOfTheReferenceEngine) {
+  for (const TiltCase& given :
+       {TiltCase{}, TiltCase{.size = 30, .modes = 3, .background = true},
+        TiltCase{.size = 22, .modes = 2, .intensities = true, .masked = true},
+        TiltCase{.size = 64, .background = true, .intensities = true, .masked = true}})
+    for (const auto& [type, within] :
+         {std::pair{at::kComplexDouble, 1e-11}, std::pair{at::kComplexFloat, 2e-4}}) {
+      const TiltScan scan = made(given, type);
+      const Tilts found = exit_tilts(scan.object, scan.probe, scan.corners, scan.measured);
+      const Tilts plain =
+          reference::exit_tilts(scan.object, scan.probe, layout_of(scan), scan.measured);
+      EXPECT_LT(off(found.asked, plain.asked), within) << given.size;
+      EXPECT_LT(off(found.power, plain.power), within) << given.size;
+      EXPECT_LT(off(found.light, plain.light), within) << given.size;
+    }
+}
+
+/// The exit waves of a ramp are tilted ones, of whose patterns each asks for that tilt.
+TEST(ExitTilts, AskForTheRampByWhichTheCountsDiffer) {
+  for (const double ramp : {1e-4, -2e-4}) {
+    TiltScan scan = made({.size = 32, .modes = 2}, at::kComplexDouble);
+    const at::Tensor rows = at::arange(scan.object.size(0), at::kDouble).unsqueeze(1);
+    const at::Tensor ramped = scan.object * at::polar(at::ones_like(rows), ramp * rows);
+    const CanvasLayout layout = layout_of(scan);
+    scan.measured.counts =
+        predict_intensity(ramped.unsqueeze(0), scan.probe, layout, {}, FarField{});
+    const Tilts found = exit_tilts(scan.object, scan.probe, scan.corners, scan.measured);
+    const at::Tensor tilt = found.asked / found.power;
+    EXPECT_LT((tilt.select(1, 0) - ramp).abs().max().item<double>(), 0.1 * std::abs(ramp));
+    EXPECT_LT(tilt.select(1, 1).abs().max().item<double>(), 0.3 * std::abs(ramp));
+  }
+}
+
+TEST(ExitTilts, OfASizeWithoutAFastTransformAreThoseOfTheReferenceEngine) {
+  const TiltScan scan = made({.size = 2 * 521}, at::kComplexFloat);
+  const Tilts found = exit_tilts(scan.object, scan.probe, scan.corners, scan.measured);
+  EXPECT_EQ(found.asked.size(0), kPatterns);
+  EXPECT_GT(found.power.min().item<double>(), 0);
+}
+
+TEST(ExitTilts, RefuseAPatternThatLeavesTheObject) {
+  TiltScan scan = made({}, at::kComplexFloat);
+  scan.corners = scan.corners + 40;
+  EXPECT_THROW(exit_tilts(scan.object, scan.probe, scan.corners, scan.measured), InvalidInput);
+}
+
+}  // namespace
+}  // namespace ptyche
