@@ -86,7 +86,7 @@ std::vector<Fact> memory_facts(const ScanExtent& scan) {
   const double limit = memory_limit();
   std::vector<Fact> facts;
   for (const auto& [name, work] : {std::pair{"memory to solve", PlannedWork::solve},
-                                   std::pair{"memory to infer", PlannedWork::infer},
+                                   std::pair{"memory to infer", PlannedWork::infer_polished},
                                    std::pair{"memory to train", PlannedWork::train}})
     facts.push_back({name, plan_text(memory_plan(scan, work, limit), limit)});
   return facts;

@@ -136,6 +136,17 @@ std::optional<Trust> trusted(const Agreement& agreement, const Reconstruction& i
   return std::nullopt;
 }
 
+/// A solver's canvases that go to the disk and back take longer than all the rest.
+bool has_room_to_polish(const Scan& scan) {
+  const double needed = memory_beyond_limit(scan, PlannedWork::infer_polished);
+  if (needed > 0)
+    warn(
+        "the network's image is not polished by maximum likelihood (as with --no-polish): that "
+        "takes {} of memory, {} may be used (--memory)",
+        bytes_text(needed), bytes_text(memory_limit()));
+  return needed == 0;
+}
+
 void run_infer(InferVerbOptions options, const std::string& options_json) {
   const Stopwatch watch;
   const RunRecord record(options_json, options.seed);
@@ -154,9 +165,9 @@ void run_infer(InferVerbOptions options, const std::string& options_json) {
   Model model = model_for(scan, trained, source_of(options.probe));
   model.stem_background = lit.background;
   const Scan placed = placed_by(model, scan);
-  tell_memory_plan(placed, PlannedWork::infer);
   const bool judged = options.model.empty() && !options.no_trust;
-  options.infer.polish = trained.any_scan && !options.no_polish;
+  options.infer.polish = trained.any_scan && !options.no_polish && has_room_to_polish(placed);
+  tell_memory_plan(placed, options.infer.polish ? PlannedWork::infer_polished : PlannedWork::infer);
   auto [image, agreement] = inferred_image(model, placed, options.infer, judged);
   Scores scores{.seconds = watch.seconds()};
   if (judged) scores.trust = trusted(agreement, image, placed, first, model, options.infer);

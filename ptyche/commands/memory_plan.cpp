@@ -18,6 +18,7 @@ namespace {
 constexpr double kComplexBytes = 8;
 // With the sums of two threads; ten steps and changes of the slope, in 16 bits, are the history.
 constexpr double kSolverCanvases = 16, kHistoryCanvases = 10;
+constexpr double kPolishCanvases = 2;  // history of two passes
 constexpr double kStitchCanvases = 6;  // sums of patches, and what they agree on
 constexpr double kPatchesTogether_px = 1 << 22, kLinesOfPatches = 6;
 constexpr double kActivations = 200;  // float32 numbers of a pixel in training, with gradients
@@ -36,6 +37,9 @@ PlannedArray work_arrays(const ScanExtent& scan, PlannedWork work) {
       (kPatchesTogether_px + kLinesOfPatches * std::sqrt(scan.patterns) * scan.pattern_px);
   const double patches = std::min(all, lines) + kStitchCanvases * canvas;
   if (work == PlannedWork::infer) return {"patches and image", patches};
+  if (work == PlannedWork::infer_polished)
+    return {"patches, image and its polish",
+            std::max(patches, (kSolverCanvases + kPolishCanvases) * canvas)};
   const double inputs =
       4 * scan.pattern_px * scan.patterns * static_cast<double>(stem_channels(StemOptions{}) + 1);
   return {"training and its image", std::min(inputs, kCacheBytes) +
@@ -67,8 +71,10 @@ std::string plan_text(const std::vector<PlannedArray>& plan, double limit) {
                      bytes_text(limit));
 }
 
-void tell_memory_plan(const Scan& scan, PlannedWork work) {
-  if (scan.shared()) return;  // each rank has a plan of its own
+namespace {
+
+/// Of the scan that was read, with its counts where they are.
+std::vector<PlannedArray> plan_of(const Scan& scan, PlannedWork work, double limit) {
   const auto size = static_cast<double>(scan.pattern_size());
   const std::array<std::int64_t, 2> canvas = canvas_shape(scan);
   const ScanExtent extent{
@@ -76,13 +82,26 @@ void tell_memory_plan(const Scan& scan, PlannedWork work) {
       .pattern_px = size * size,
       .counts_bytes = static_cast<double>(scan.counts().nbytes()),
       .canvas_px = static_cast<double>(canvas[0]) * static_cast<double>(canvas[1])};
-  const double limit = memory_limit();
   std::vector<PlannedArray> plan = memory_plan(extent, work, limit);
   plan.front().on_disk = lies_in_file(scan.counts());
-  const double needed = in_memory(plan);
+  return plan;
+}
+
+}  // namespace
+
+double memory_beyond_limit(const Scan& scan, PlannedWork work) {
+  if (scan.shared()) return 0;
+  const double limit = memory_limit(), needed = in_memory(plan_of(scan, work, limit));
+  return std::isfinite(limit) && needed > limit ? needed : 0;
+}
+
+void tell_memory_plan(const Scan& scan, PlannedWork work) {
+  if (scan.shared()) return;  // each rank has a plan of its own
+  const double limit = memory_limit();
+  const std::vector<PlannedArray> plan = plan_of(scan, work, limit);
   const std::string text = "memory: " + plan_text(plan, limit);
   plan.front().on_disk ? note("{}", text) : detail("{}", text);
-  if (needed > limit && std::isfinite(limit))
+  if (const double needed = memory_beyond_limit(scan, work); needed > 0)
     warn(
         "memory: {} of {} have to stay in memory, so that some of it is written to disk and read "
         "again in each pass; --memory {:.1f}G would do",

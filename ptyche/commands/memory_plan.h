@@ -11,7 +11,7 @@
 namespace ptyche {
 
 /// Who will work on the scan; the default's last solver, L-BFGS, keeps a history, others do not.
-enum class PlannedWork { solve, solve_without_history, infer, train };
+enum class PlannedWork { solve, solve_without_history, infer, infer_polished, train };
 
 /// Sizes that the memory of a scan follows from.
 struct ScanExtent {
@@ -30,13 +30,18 @@ struct PlannedArray {
 
 /// What the work takes beside the counts, as measured (docs/scale.md): solvers keep canvases of
 /// the object's size, at most 26 with L-BFGS's history, 16 without; inference the
-/// patches of some lines of the scan; training network inputs. The counts are on disk where they
-/// take more than three quarters of `limit` less what is the program's own.
+/// patches of some lines of the scan, and for its polish 18 canvases; training network inputs. The
+/// counts are on disk where they take more than three quarters of `limit` less what is the
+/// program's own.
 std::vector<PlannedArray> memory_plan(const ScanExtent& scan, PlannedWork work, double limit);
 
 /// "counts 2.5 GB (on disk), canvases of the solver 0.3 GB, the program 400 MB: 700 MB of 8.0 GB
 /// (--memory)".
 std::string plan_text(const std::vector<PlannedArray>& plan, double limit);
+
+/// What has to stay in memory for a scan that was read, if that is more than may be used
+/// (`--memory`); else 0, as for a scan that several ranks share.
+double memory_beyond_limit(const Scan& scan, PlannedWork work);
 
 /// The plan of a scan that was read, with its counts where they are: a line for --verbose, or for
 /// all where something lies on disk; a warning that names what would do where memory and disk lie

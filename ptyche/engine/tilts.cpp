@@ -11,12 +11,12 @@
 namespace ptyche {
 
 Tilts exit_tilts(const at::Tensor& object, const at::Tensor& probe, const at::Tensor& corners,
-                 const Measured& measured) {
+                 const Measured& measured, Engine engine) {
   const std::int64_t size = probe.size(-1), patterns = corners.size(0);
   const CanvasLayout layout =
       lay_on_object(corners, size, {object.size(0), object.size(1)}, Interpolation::probe_fourier);
   require_on_canvas(layout);
-  if (!cpu::has_fft(size) || !object.is_cpu())
+  if (engine == Engine::reference || !cpu::has_fft(size) || !object.is_cpu())
     return reference::exit_tilts(object, probe, layout, measured);
   const auto real = c10::toRealValueType(object.scalar_type());
   const at::Tensor light = at::empty({patterns, size, size}, real);

@@ -20,12 +20,13 @@ struct Tilts {
 };
 
 /// Far field, of one whole object, each pattern's probe moved to its place between pixels; by the
-/// fused engine on the CPU, where that covers the patterns' size.
+/// reference engine on other devices than the CPU and where the fused one does not cover the
+/// patterns' size, whatever `engine` says.
 ///   object   (rows, cols) complex64 or complex128
 ///   probe    (modes, N, N) complex, sqrt(photon)
 ///   corners  (m, 2) float64, (row, col) of the object index under probe pixel (0, 0)
 /// Throws InvalidInput for a pattern that leaves the object.
 Tilts exit_tilts(const at::Tensor& object, const at::Tensor& probe, const at::Tensor& corners,
-                 const Measured& measured);
+                 const Measured& measured, Engine engine = Engine::fused);
 
 }  // namespace ptyche

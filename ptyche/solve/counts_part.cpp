@@ -144,7 +144,8 @@ RankMessage answer_sights(const CountsPart& part, const RankMessage& question) {
                                 .cols = whole(2),
                                 .across = whole(3),
                                 .first_row = whole(4),
-                                .first_col = whole(5)});
+                                .first_col = whole(5)},
+                               seen.options);
   return {no_failure(), sight.index, sight.slope, sight.tilt, sight.information};
 }
 
@@ -200,8 +201,8 @@ RankMessage ask_for_gradient(const at::Tensor& rows, const SolverProblem& proble
 
 RankMessage ask_for_sights(const at::Tensor& rows, const SolverProblem& problem,
                            const SolverState& state, const at::Tensor& batch,
-                           const PhaseNodes& nodes) {
-  RankMessage message = what_is_seen(Question::sights, rows, problem, state, batch, {});
+                           const PhaseNodes& nodes, const GradientOptions& options) {
+  RankMessage message = what_is_seen(Question::sights, rows, problem, state, batch, options);
   message.push_back(
       at::tensor({nodes.apart, static_cast<double>(nodes.rows), static_cast<double>(nodes.cols),
                   static_cast<double>(nodes.across), static_cast<double>(nodes.first_row),

@@ -83,7 +83,7 @@ RankMessage ask_for_gradient(const at::Tensor& rows, const SolverProblem& proble
 /// The sights of a batch (m).
 RankMessage ask_for_sights(const at::Tensor& rows, const SolverProblem& problem,
                            const SolverState& state, const at::Tensor& batch,
-                           const PhaseNodes& nodes);
+                           const PhaseNodes& nodes, const GradientOptions& options);
 
 // Answers: a text, empty unless the rank has failed, then the arrays.
 

@@ -287,7 +287,7 @@ class Lbfgs : public Solver {
 
   /// Whether a correction of the phase's slow waves lowers the loss; then it is kept.
   bool turns_slow_phase(const SolverProblem& problem, SolverState& state) {
-    const at::Tensor turn = slow_phase(problem, state);
+    const at::Tensor turn = slow_phase(problem, state, options_.gradient);
     SolverState turned = from_point(problem, point_, state);
     turned.object = turned.object * at::polar(at::ones_like(turn), turn);
     const at::Tensor point = line_of(turned) / units_;

@@ -170,7 +170,7 @@ SolverGradient Shares::gradient(const SolverProblem& problem, const SolverState&
 }
 
 Sight Shares::sights(const SolverProblem& problem, const SolverState& state,
-                     const PhaseNodes& nodes) const {
+                     const PhaseNodes& nodes, const GradientOptions& options) const {
   const std::vector<RankPiece> pieces = pieces_of(problem.frames);
   std::vector<RankMessage> questions(static_cast<std::size_t>(processes_));
   for (const RankPiece& piece : pieces) {
@@ -179,7 +179,7 @@ Sight Shares::sights(const SolverProblem& problem, const SolverState& state,
     seen.first_row += window.row;
     seen.first_col += window.col;
     questions[piece.rank] =
-        ask_for_sights(piece.rows, problem, state_in(window, state), piece.where, seen);
+        ask_for_sights(piece.rows, problem, state_in(window, state), piece.where, seen, options);
   }
   const std::vector<RankMessage> answers = ask(questions);
   Sight all;

@@ -71,8 +71,8 @@ class Shares final : public SharedCounts {
   /// RankFailure naming a rank that could not.
   SolverGradient gradient(const SolverProblem& problem, const SolverState& state,
                           const at::Tensor& batch, const GradientOptions& options) const;
-  Sight sights(const SolverProblem& problem, const SolverState& state,
-               const PhaseNodes& nodes) const;
+  Sight sights(const SolverProblem& problem, const SolverState& state, const PhaseNodes& nodes,
+               const GradientOptions& options) const;
 
   /// Of frames (k) int64, those of each rank that has some.
   std::vector<RankPiece> pieces_of(const at::Tensor& frames) const;

@@ -67,7 +67,7 @@ void look(const at::Tensor& corners, const at::Tensor& light, const PhaseNodes& 
 }
 
 Sight sight_of(const SolverProblem& problem, const SolverState& state, const PhaseNodes& nodes,
-               const at::Tensor& batch) {
+               const at::Tensor& batch, Engine engine) {
   const at::Tensor corners = corners_of(problem, state, batch);
   Measured measured{
       .counts = counts_in_fft_order(problem.measured, problem.frames.index_select(0, batch)),
@@ -75,7 +75,7 @@ Sight sight_of(const SolverProblem& problem, const SolverState& state, const Pha
       .background = {}};
   if (state.background_root.defined()) measured.background = state.background_root.square();
   if (state.intensities.defined()) measured.intensities = state.intensities.index_select(0, batch);
-  const Tilts tilts = exit_tilts(state.object, state.probe, corners, measured);
+  const Tilts tilts = exit_tilts(state.object, state.probe, corners, measured, engine);
   Sight sight{.tilt = tilts.asked / tilts.power.clamp_min(1e-30), .information = 4 * tilts.power};
   look(split_positions(corners, Interpolation::probe_fourier).whole, tilts.light, nodes, sight);
   return sight;
@@ -95,13 +95,14 @@ Sight room_for(std::int64_t patterns, const Sight& some) {
 
 }  // namespace
 
-Sight sight_of(const SolverProblem& problem, const SolverState& state, const PhaseNodes& nodes) {
+Sight sight_of(const SolverProblem& problem, const SolverState& state, const PhaseNodes& nodes,
+               const GradientOptions& options) {
   const std::int64_t pixels = problem.pattern_size() * problem.pattern_size();
   Sight all;
   std::int64_t first = 0;
   for (const at::Tensor& batch :
        all_patterns(problem).split(std::max<std::int64_t>(kPixelsAtOnce / pixels, 1))) {
-    const Sight part = sight_of(problem, state, nodes, batch);
+    const Sight part = sight_of(problem, state, nodes, batch, options.engine);
     if (!all.index.defined()) all = room_for(problem.patterns(), part);
     const Sight there = rows_of(all, first, batch.size(0));
     there.index.copy_(part.index);
@@ -208,10 +209,11 @@ at::Tensor shares(std::int64_t pixels, std::int64_t count, const PhaseNodes& nod
 
 }  // namespace
 
-at::Tensor slow_phase(const SolverProblem& problem, const SolverState& state) {
+at::Tensor slow_phase(const SolverProblem& problem, const SolverState& state,
+                      const GradientOptions& options) {
   const PhaseNodes nodes = nodes_for(state);
-  const Sight sight = problem.shares ? problem.shares->sights(problem, state, nodes)
-                                     : sight_of(problem, state, nodes);
+  const Sight sight = problem.shares ? problem.shares->sights(problem, state, nodes, options)
+                                     : sight_of(problem, state, nodes, options);
   const at::Tensor phases = node_phases(sight, nodes);
   return shares(state.object.size(0), nodes.rows, nodes)
       .matmul(phases.view({nodes.rows, nodes.cols}))

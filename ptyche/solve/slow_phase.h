@@ -28,7 +28,8 @@ struct Sight {
 
 /// That of all patterns of a problem whose counts are in this process; with the host, wherever the
 /// problem is.
-Sight sight_of(const SolverProblem& problem, const SolverState& state, const PhaseNodes& nodes);
+Sight sight_of(const SolverProblem& problem, const SolverState& state, const PhaseNodes& nodes,
+               const GradientOptions& options);
 
 /// What the object's phase lacks in waves that are longer than the probe: (rows, cols) float32 rad
 /// on the state's canvas. Such a wave tilts each exit wave psi_j by theta_j (rad/px), the mean of
@@ -40,8 +41,9 @@ Sight sight_of(const SolverProblem& problem, const SolverState& state, const Pha
 /// pattern j sees,
 ///   min_c sum_j F_j |K_j c - theta_j|^2 + smoothness |differences of c|^2
 /// by conjugate gradients (the same, algorithm 5.3). What is finer than the grid stays as it is.
-/// Takes about as long as two passes of L-BFGS. For the far field: near by the probe fills the
-/// pattern, and no wave on the canvas is longer.
-at::Tensor slow_phase(const SolverProblem& problem, const SolverState& state);
+/// With the loss that decides it takes two to three passes of L-BFGS. For the far field: near by
+/// the probe fills the pattern, and no wave on the canvas is longer.
+at::Tensor slow_phase(const SolverProblem& problem, const SolverState& state,
+                      const GradientOptions& options = {});
 
 }  // namespace ptyche

@@ -4,6 +4,9 @@
 
 #include <limits>
 
+#include "ptyche/core/memory.h"
+#include "ptyche/simulate/simulate.h"
+
 namespace ptyche {
 namespace {
 
@@ -42,6 +45,16 @@ TEST(MemoryPlan, OfInferenceGrowsWithTheLengthOfALineAndNotWithAllPatches) {
   EXPECT_LT(few, 8 * kLarge.patterns * kLarge.pattern_px / 5);
   EXPECT_GT(many, 2 * few);
   EXPECT_LT(many, 10 * few);
+}
+
+TEST(MemoryPlan, OfAPolishIsThatOfASolverWhereTheCanvasIsLargeAndTellsWhatIsTooMuch) {
+  const Scan wide = simulate({.pattern_size = 16, .frames = 60, .step_px = 200});
+  use_memory({.bytes = 3e9});
+  EXPECT_EQ(memory_beyond_limit(wide, PlannedWork::infer_polished), 0);
+  use_memory({.bytes = 600e6});
+  EXPECT_EQ(memory_beyond_limit(wide, PlannedWork::infer), 0);
+  EXPECT_GT(memory_beyond_limit(wide, PlannedWork::infer_polished), 600e6);
+  use_memory({});
 }
 
 TEST(MemoryPlan, OfASolverGrowsWithTheCanvas) {
