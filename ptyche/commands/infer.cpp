@@ -138,7 +138,7 @@ std::optional<Trust> trusted(const Agreement& agreement, const Reconstruction& i
 
 /// A solver's canvases that go to the disk and back take longer than all the rest.
 bool has_room_to_polish(const Scan& scan) {
-  const double needed = memory_beyond_limit(scan, PlannedWork::infer_polished);
+  const double needed = memory_beyond_limit(scan, PlannedWork::polish);
   if (needed > 0)
     warn(
         "the network's image is not polished by maximum likelihood (as with --no-polish): that "

@@ -29,6 +29,8 @@ PlannedArray work_arrays(const ScanExtent& scan, PlannedWork work) {
   const double canvas = kComplexBytes * scan.canvas_px;
   if (work == PlannedWork::solve)
     return {"canvases of the solver", (kSolverCanvases + kHistoryCanvases) * canvas};
+  if (work == PlannedWork::polish)
+    return {"canvases of the polish", (kSolverCanvases + kPolishCanvases) * canvas};
   if (work == PlannedWork::solve_without_history)
     return {"canvases of the solver", kSolverCanvases * canvas};
   const double all = kComplexBytes * scan.patterns * scan.pattern_px;
@@ -39,7 +41,7 @@ PlannedArray work_arrays(const ScanExtent& scan, PlannedWork work) {
   if (work == PlannedWork::infer) return {"patches and image", patches};
   if (work == PlannedWork::infer_polished)
     return {"patches, image and its polish",
-            std::max(patches, (kSolverCanvases + kPolishCanvases) * canvas)};
+            std::max(patches, work_arrays(scan, PlannedWork::polish).bytes)};
   const double inputs =
       4 * scan.pattern_px * scan.patterns * static_cast<double>(stem_channels(StemOptions{}) + 1);
   return {"training and its image", std::min(inputs, kCacheBytes) +

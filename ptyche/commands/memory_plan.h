@@ -11,7 +11,7 @@
 namespace ptyche {
 
 /// Who will work on the scan; the default's last solver, L-BFGS, keeps a history, others do not.
-enum class PlannedWork { solve, solve_without_history, infer, infer_polished, train };
+enum class PlannedWork { solve, solve_without_history, polish, infer, infer_polished, train };
 
 /// Sizes that the memory of a scan follows from.
 struct ScanExtent {
@@ -29,8 +29,8 @@ struct PlannedArray {
 };
 
 /// What the work takes beside the counts, as measured (docs/scale.md): solvers keep canvases of
-/// the object's size, at most 26 with L-BFGS's history, 16 without; inference the
-/// patches of some lines of the scan, and for its polish 18 canvases; training network inputs. The
+/// the object's size, at most 26 with L-BFGS's history, 16 without, 18 for the two passes of a
+/// polish; inference the patches of some lines of the scan; training network inputs. The
 /// counts are on disk where they take more than three quarters of `limit` less what is the
 /// program's own.
 std::vector<PlannedArray> memory_plan(const ScanExtent& scan, PlannedWork work, double limit);

@@ -15,7 +15,7 @@ std::vector<EngineCoverage> engine_coverage() {
        .operators =
            "merge, extract, exit wave, far and near field, background, mask, Poisson and amplitude "
            "loss; gradients by patch, object, probe, position, background; the projections of "
-           "single patterns that networks start from",
+           "single patterns that networks start from; tilts of exit waves (far field)",
        .number_types = "complex64, complex128",
        .devices = fmt::format("CPU ({} kernels)", cpu::kernels<float>().name),
        .sizes = fmt::format("N with no prime factor above {} (a large one is slow: its own length "

@@ -12,9 +12,9 @@
 #include "ptyche/engine/reference/reference.h"
 
 namespace ptyche {
-namespace {
 
-void check(const CanvasLayout& layout, const at::Tensor& probe, const Measured& measured) {
+void require_fitting(const CanvasLayout& layout, const at::Tensor& probe,
+                     const Measured& measured) {
   const std::int64_t size = layout.pattern_size, patterns = layout.corners.size(0);
   const auto is = [](const at::Tensor& tensor, std::vector<std::int64_t> shape) {
     return tensor.sizes() == at::IntArrayRef(shape);
@@ -41,6 +41,8 @@ void check(const CanvasLayout& layout, const at::Tensor& probe, const Measured& 
           "loss: expected {} intensities of the beam, found {}", patterns,
           measured.intensities.defined() ? measured.intensities.numel() : 0);
 }
+
+namespace {
 
 void check_patches(const at::Tensor& patches, const at::Tensor& merged, std::int64_t size) {
   require(patches.dim() == 3 && patches.size(0) == merged.numel() && patches.size(1) == size &&
@@ -114,7 +116,7 @@ class FusedLoss : public torch::autograd::Function<FusedLoss> {
 GroupLoss group_loss(const at::Tensor& transmission, const at::Tensor& merged,
                      const at::Tensor& probe, const CanvasLayout& layout, const Measured& measured,
                      const LossOptions& options) {
-  check(layout, probe, measured);
+  require_fitting(layout, probe, measured);
   if (merged.defined()) check_patches(transmission, merged, layout.pattern_size);
   if (options.engine == Engine::reference || !transmission.is_cpu())
     return reference::loss(transmission, merged, probe, layout, measured, options);

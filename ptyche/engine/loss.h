@@ -28,6 +28,10 @@ struct LossOptions {
   Propagation propagation = FarField{};
 };
 
+/// Throws InvalidInput that names both shapes where the arrays do not fit each other, or a pattern
+/// that leaves its canvas.
+void require_fitting(const CanvasLayout& layout, const at::Tensor& probe, const Measured& measured);
+
 /// loss      scalar, the sum over patterns and pixels
 /// contrast  standard deviation over mean of the merged objects, uncovered pixels (1) included
 struct GroupLoss {

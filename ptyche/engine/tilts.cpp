@@ -15,7 +15,7 @@ Tilts exit_tilts(const at::Tensor& object, const at::Tensor& probe, const at::Te
   const std::int64_t size = probe.size(-1), patterns = corners.size(0);
   const CanvasLayout layout =
       lay_on_object(corners, size, {object.size(0), object.size(1)}, Interpolation::probe_fourier);
-  require_on_canvas(layout);
+  require_fitting(layout, probe, measured);
   if (engine == Engine::reference || !cpu::has_fft(size) || !object.is_cpu())
     return reference::exit_tilts(object, probe, layout, measured);
   const auto real = c10::toRealValueType(object.scalar_type());

@@ -25,7 +25,7 @@ struct Tilts {
 ///   object   (rows, cols) complex64 or complex128
 ///   probe    (modes, N, N) complex, sqrt(photon)
 ///   corners  (m, 2) float64, (row, col) of the object index under probe pixel (0, 0)
-/// Throws InvalidInput for a pattern that leaves the object.
+/// Throws InvalidInput for a pattern that leaves the object, or for arrays of other shapes.
 Tilts exit_tilts(const at::Tensor& object, const at::Tensor& probe, const at::Tensor& corners,
                  const Measured& measured, Engine engine = Engine::fused);
 

@@ -168,6 +168,9 @@ at::Tensor positions_of_raster(const ReadOptions& options, RawScan& raw) {
           "expected --scan-step, the way from one pattern to the next, with a raster of {} x {}",
           raster.rows, raster.cols);
   if (options.flyback > 0) drop_flyback(raw, raster, options.flyback);
+  require(may_belong(raster.rows * raster.cols, raw.frames()),
+          "--scan-shape: expected as many points as there are patterns, {}, found {} x {}",
+          raw.frames(), raster.rows, raster.cols);
   raw.positions_in_metres = true;
   raw.positions_name = fmt::format("raster of {} x {}", raster.rows, raster.cols);
   return raster_positions(raster);

@@ -12,6 +12,7 @@
 #include "ptyche/core/progress.h"
 #include "ptyche/io/detector_frame.h"
 #include "ptyche/io/narrow_patterns.h"
+#include "ptyche/io/raster.h"
 
 namespace ptyche {
 
@@ -61,28 +62,33 @@ at::Tensor numbers_of_frames(const std::string& text, std::int64_t all) {
 /// Nothing tells which belong to each other: one pattern too many may be the first or the last.
 [[noreturn]] void refuse_other_number(const RawScan& raw) {
   const std::int64_t patterns = raw.frames(), positions = raw.positions.size(0);
-  std::string text = fmt::format(
-      "{}: expected as many positions as patterns, {}, found {}; --frames 0:{} takes the first {} "
-      "of both",
-      raw.positions_name, patterns, positions, std::min(patterns, positions),
-      std::min(patterns, positions));
-  if (patterns > positions)
-    text += fmt::format(", --frames {}:{} the last {} patterns", patterns - positions, patterns,
-                        positions);
+  std::string text = fmt::format("{}: expected as many positions as patterns, {}, found {}",
+                                 raw.positions_name, patterns, positions);
+  if (may_belong(positions, patterns))
+    text +=
+        patterns < positions
+            ? fmt::format("; --frames 0:{} takes the first {} of both", patterns, patterns)
+            : fmt::format("; --frames 0:{} takes the first {} patterns, --frames {}:{} the last",
+                          positions, positions, patterns - positions, patterns);
   throw InvalidInput(text);
 }
 
-/// Positions of the patterns `numbers`, where the file has more or fewer than patterns: all of them
-/// where they are as many, else those of the same numbers.
+/// Positions of the patterns `numbers`, where the file has more or fewer than patterns. Of fewer,
+/// all must be meant: part of the patterns would not say whether the first or the last are too
+/// many.
 at::Tensor positions_of_frames(const RawScan& raw, const at::Tensor& numbers) {
-  const std::int64_t positions = raw.positions.size(0);
-  if (positions == numbers.size(0)) return raw.positions;
-  require(numbers.max().item<std::int64_t>() < positions,
-          "--frames: expected {} patterns, or those that have one of the {} positions ({}), found "
-          "{} up to number {}",
-          positions, positions, raw.positions_name, numbers.size(0),
-          numbers.max().item<std::int64_t>());
-  return raw.positions.index_select(0, numbers);
+  const std::int64_t positions = raw.positions.size(0), patterns = raw.frames();
+  if (!may_belong(positions, patterns)) refuse_other_number(raw);
+  require(patterns < positions || numbers.size(0) == positions,
+          "--frames: expected the {} of {} patterns that have a position ({}), found {}", positions,
+          patterns, raw.positions_name, numbers.size(0));
+  const bool all = numbers.size(0) == positions;
+  warn("{} patterns, {} positions ({}): {}, as --frames says", patterns, positions,
+       raw.positions_name,
+       all ? fmt::format("the first position is taken for that of pattern {}",
+                         numbers[0].item<std::int64_t>())
+           : "each pattern has the position of its number");
+  return all ? raw.positions : raw.positions.index_select(0, numbers);
 }
 
 }  // namespace
@@ -95,7 +101,7 @@ void choose_patterns(RawScan& raw, const std::string& text) {
   const at::Tensor numbers = numbers_of_frames(text, all);
   if (!one_each) {
     raw.positions = positions_of_frames(raw, numbers);
-    raw.true_positions = at::Tensor();
+    raw.true_positions = at::Tensor();  // as many as who knows which
   }
   raw.keep(numbers);
   note("{} of {} patterns are taken", raw.frames(), all);

@@ -15,8 +15,9 @@ void settle_centre(RawScan& raw, const ReadOptions& options);
 /// `--frames`: FIRST:END[:STEP] of the patterns, counted from 0; negative numbers count from the
 /// end. Where positions are not as many as patterns (a scan that ended early, a detector that was
 /// triggered once too often), all of them belong to the patterns that are taken if these are as
-/// many, else those of the same numbers. Throws InvalidInput for another text, where none is left,
-/// and where positions are not as many and `frames` does not tell which ones are meant.
+/// many; where they are more, else those of the same numbers; a warning says so. Throws
+/// InvalidInput for another text, where none is left, and where positions are not as many and
+/// `frames` does not tell which ones are meant.
 void choose_patterns(RawScan& raw, const std::string& frames);
 
 /// Reads raw.stack into raw.patterns (nothing is done where they are read): with `--crop` no more

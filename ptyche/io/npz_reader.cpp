@@ -2,11 +2,13 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <optional>
 #include <string_view>
 
 #include "ptyche/core/error.h"
 #include "ptyche/core/progress.h"
 #include "ptyche/data/array.h"
+#include "ptyche/io/raster.h"
 #include "ptyche/io/readers.h"
 #include "ptyche/storage/numpy.h"
 
@@ -54,28 +56,41 @@ bool last_axis_counts(const at::Tensor& images, const std::string& name) {
   return is_last;
 }
 
-/// (M, rows, cols) from that or (rows, cols, M), told apart by the axis that is as long as
-/// `frames`, or else by the other two, which are as long as each other.
-at::Tensor frames_first(const at::Tensor& array, std::int64_t frames, const std::string& name) {
+/// Whether the last axis counts the patterns: square ones, as many as there are positions; else
+/// square ones, about as many; else as many. Nothing where shapes do not tell.
+std::optional<bool> last_counts(const std::vector<std::int64_t>& shape, std::int64_t positions) {
+  const bool square[] = {shape[1] == shape[2], shape[0] == shape[1]};
+  const bool as_many[] = {shape[0] == positions, shape[2] == positions};
+  const bool about[] = {may_belong(positions, shape[0]), may_belong(positions, shape[2])};
+  for (const bool* number : {as_many, about}) {
+    const bool first = square[0] && number[0], last = square[1] && number[1];
+    if (first != last) return last;
+    if (first) return std::nullopt;
+  }
+  if (as_many[0] != as_many[1]) return as_many[1];
+  return std::nullopt;
+}
+
+/// (M, rows, cols) from that or (rows, cols, M).
+at::Tensor frames_first(const at::Tensor& array, std::int64_t positions, const std::string& name) {
   const at::Tensor patterns = array.dim() == 4 && array.size(3) == 1 ? array.squeeze(3) : array;
   require(patterns.dim() == 3 && !patterns.is_complex() && patterns.scalar_type() != at::kBool,
           "{}: expected (M, N, N) or (N, N, M) real numbers, found {}", name, describe(array));
-  const std::int64_t a = patterns.size(0), b = patterns.size(1), c = patterns.size(2);
-  require(a == frames || c == frames || a == b || b == c,
-          "xcoords: expected as many values as {} {} has patterns, found {}", name, describe(array),
-          frames);
-  const bool last = a == frames && c == frames   ? last_axis_counts(patterns, name)
-                    : a == frames || c == frames ? c == frames
-                                                 : a == b;
+  const std::optional<bool> told = last_counts(patterns.sizes().vec(), positions);
+  const bool cube = patterns.size(0) == patterns.size(2);
+  require(told || cube, "xcoords: expected as many values as {} {} has patterns, found {}", name,
+          describe(array), positions);
+  const bool last = told ? *told : last_axis_counts(patterns, name);
   return last ? patterns.permute({2, 0, 1}) : patterns;
 }
 
 /// The patterns, to be read in parts, where their header alone tells which axis counts them.
 std::unique_ptr<FrameStack> stack_of_frames(const NpzFile& file, const std::string& name,
-                                            std::int64_t frames) {
+                                            std::int64_t positions) {
   const std::vector<std::int64_t> shape = file.header(name).shape;
-  if (shape.size() != 3 || (shape[0] == frames) == (shape[2] == frames)) return nullptr;
-  return file.frames(name, shape[2] == frames);
+  if (shape.size() != 3) return nullptr;
+  const std::optional<bool> last = last_counts(shape, positions);
+  return last ? file.frames(name, *last) : nullptr;
 }
 
 /// (M) int64, which scan each pattern is of; undefined = not in the file.

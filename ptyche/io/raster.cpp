@@ -45,6 +45,12 @@ at::Tensor raster_positions(const Raster& raster) {
   return at::stack({rows.reshape(-1), cols.reshape(-1)}, 1);
 }
 
+bool may_belong(std::int64_t positions, std::int64_t patterns) {
+  constexpr std::int64_t kMost = 10;
+  if (positions <= patterns) return 2 * positions >= patterns;
+  return positions <= kMost * patterns && positions % patterns != 0;
+}
+
 at::Tensor positions_of(const at::Tensor& y, const at::Tensor& x, std::int64_t n,
                         const std::string& name) {
   require(!x.is_complex() && !y.is_complex(), "{}: expected real numbers, found complex ones",
@@ -55,8 +61,7 @@ at::Tensor positions_of(const at::Tensor& y, const at::Tensor& x, std::int64_t n
     rows = rows.unsqueeze(1).expand({lines, points}).reshape(-1);
     cols = cols.unsqueeze(0).expand({lines, points}).reshape(-1);
   }
-  // Two short axes are those of a raster that does not fit, no list with most positions missing.
-  require(rows.size(0) == cols.size(0) && 2 * rows.size(0) >= n,
+  require(rows.size(0) == cols.size(0) && may_belong(rows.size(0), n),
           "{}: expected {} positions like patterns, or the axes of a raster of as many, found y {} "
           "and x {}",
           name, n, describe(y), describe(x));
@@ -69,7 +74,7 @@ at::Tensor vectors_of(const at::Tensor& array, std::int64_t n, const std::string
           describe(array));
   const auto few = [](std::int64_t length) { return length == 2 || length == 3; };
   at::Tensor values = array.to(at::kDouble);
-  const bool list = values.dim() == 2 && few(values.size(1)) && !few(values.size(0));
+  const bool list = values.dim() == 2 && few(values.size(1)) && may_belong(values.size(0), n);
   const bool last = list || (few(values.size(-1)) && values.numel() == n * values.size(-1));
   const bool first = few(values.size(0)) && values.numel() == n * values.size(0);
   require(last || first, "{}: expected ({}, 3) or (3, {}), one translation a pattern, found {}",

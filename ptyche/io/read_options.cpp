@@ -98,7 +98,7 @@ std::vector<Field> fields(ReadOptions& options) {
       {.name = "frames",
        .target = &options.frames,
        .help = "range of the patterns that are used: FIRST:END[:STEP], counted from 0, END not "
-               "among them"},
+               "among them; where positions are not as many, those that have one"},
       {.name = "crop",
        .target = &options.crop,
        .unit = "px",

@@ -239,9 +239,10 @@ AskedPieces asked_of(const SolverProblem& problem, const SolverState& state,
   return asked;
 }
 
-/// `state` and `memory` become what all ranks have come to. Returns the other ranks' loss.
-double gathered(const AskedPieces& asked, MlPart& own, const std::vector<RankMessage>& answers,
-                SolverState& state, MlMemory& memory) {
+/// `state` and `memory` become what all ranks have come to. Returns their loss, of which `loss` is
+/// the own one.
+double gathered(const AskedPieces& asked, MlPart& own, double loss,
+                const std::vector<RankMessage>& answers, SolverState& state, MlMemory& memory) {
   Parts parts{.windows = asked.windows,
               .object = {own.state.object},
               .mean = {own.memory.object.mean},
@@ -250,7 +251,6 @@ double gathered(const AskedPieces& asked, MlPart& own, const std::vector<RankMes
   if (!slopes.defined()) slopes = at::zeros_like(state.position_corrections);
   put_in(slopes, asked.pieces[0].where, own.memory.auxiliary.position_gradient());
   put_in(state.intensities, asked.pieces[0].where, own.state.intensities);
-  double loss = 0;
   for (std::size_t rank = 1; rank < answers.size(); ++rank) {
     const RankMessage& answer = answers[rank];
     loss += number_at(answer.at(1), 0);
@@ -296,7 +296,7 @@ double ml_steps_by_ranks(const SolverProblem& problem, SolverState& state,
                                    return sums_over_windows(asked.shared, all, common);
                                  });
                                }));
-  return loss + gathered(asked, *own, others.finish(), state, memory);
+  return gathered(asked, *own, loss, others.finish(), state, memory);
 }
 
 RankMessage ml_steps_with_rank_0(CountsPart& counts, const RankMessage& question) {

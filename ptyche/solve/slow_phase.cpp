@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "ptyche/core/error.h"
 #include "ptyche/data/probe.h"
 #include "ptyche/engine/tilts.h"
 #include "ptyche/physics/canvas.h"
@@ -19,7 +20,7 @@ namespace {
 constexpr double kApart = 3, kLeastApart_px = 4;
 // Of the mean information of a node, and the rad^-2 of what is expected of neighbours.
 constexpr double kSmoothness = 0.1, kExpected = 4;
-constexpr std::int64_t kPixelsAtOnce = std::int64_t{1} << 22;  // of patterns
+constexpr std::int64_t kPixelsAtOnce = std::int64_t{1} << 22, kLeastAtOnce = 64;  // of patterns
 constexpr int kMostSteps = 200;
 constexpr double kSolved = 1e-3;  // of the first residual
 
@@ -68,6 +69,8 @@ void look(const at::Tensor& corners, const at::Tensor& light, const PhaseNodes& 
 
 Sight sight_of(const SolverProblem& problem, const SolverState& state, const PhaseNodes& nodes,
                const at::Tensor& batch, Engine engine) {
+  require(!is_near_field(problem.propagation),
+          "slow phase: expected the far field, found the near");
   const at::Tensor corners = corners_of(problem, state, batch);
   Measured measured{
       .counts = counts_in_fft_order(problem.measured, problem.frames.index_select(0, batch)),
@@ -101,7 +104,7 @@ Sight sight_of(const SolverProblem& problem, const SolverState& state, const Pha
   Sight all;
   std::int64_t first = 0;
   for (const at::Tensor& batch :
-       all_patterns(problem).split(std::max<std::int64_t>(kPixelsAtOnce / pixels, 1))) {
+       all_patterns(problem).split(std::max(kPixelsAtOnce / pixels, kLeastAtOnce))) {
     const Sight part = sight_of(problem, state, nodes, batch, options.engine);
     if (!all.index.defined()) all = room_for(problem.patterns(), part);
     const Sight there = rows_of(all, first, batch.size(0));

@@ -47,14 +47,19 @@ TEST(MemoryPlan, OfInferenceGrowsWithTheLengthOfALineAndNotWithAllPatches) {
   EXPECT_LT(many, 10 * few);
 }
 
-TEST(MemoryPlan, OfAPolishIsThatOfASolverWhereTheCanvasIsLargeAndTellsWhatIsTooMuch) {
+/// What a test plans does not outlive it.
+class MemoryPlanOfAScan : public testing::Test {
+ protected:
+  void TearDown() override { use_memory({}); }
+};
+
+TEST_F(MemoryPlanOfAScan, OfAPolishIsThatOfASolverWhereTheCanvasIsLargeAndTellsWhatIsTooMuch) {
   const Scan wide = simulate({.pattern_size = 16, .frames = 60, .step_px = 200});
   use_memory({.bytes = 3e9});
-  EXPECT_EQ(memory_beyond_limit(wide, PlannedWork::infer_polished), 0);
+  EXPECT_EQ(memory_beyond_limit(wide, PlannedWork::polish), 0);
   use_memory({.bytes = 600e6});
   EXPECT_EQ(memory_beyond_limit(wide, PlannedWork::infer), 0);
-  EXPECT_GT(memory_beyond_limit(wide, PlannedWork::infer_polished), 600e6);
-  use_memory({});
+  EXPECT_GT(memory_beyond_limit(wide, PlannedWork::polish), 600e6);
 }
 
 TEST(MemoryPlan, OfASolverGrowsWithTheCanvas) {

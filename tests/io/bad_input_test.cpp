@@ -101,7 +101,22 @@ std::vector<BadFile> bad_files() {
          array(a, "diffraction") = at::ones({13, 8, 8});
        }),
        {"xcoords, ycoords: expected as many positions as patterns, 13, found 12",
-        "--frames 0:12 takes the first 12", "--frames 1:13 the last 12"}},
+        "--frames 0:12 takes the first 12 patterns, --frames 1:13 the last"}},
+      {"patterns of another length on the last axis",
+       spoiled([](auto& a) {
+         array(a, "diffraction") = at::ones({8, 8, 13});
+       }),
+       {"xcoords, ycoords: expected as many positions as patterns, 13, found 12"}},
+      {"as many rows as positions, and patterns of another length",
+       spoiled([](auto& a) {
+         array(a, "diffraction") = at::ones({13, 12, 12});
+       }),
+       {"xcoords, ycoords: expected as many positions as patterns, 13, found 12"}},
+      {"patterns of quite another length",
+       spoiled([](auto& a) {
+         array(a, "diffraction") = at::ones({30, 8, 8});
+       }),
+       {"xcoords: expected as many values as", "(30, 8, 8)", "found 12"}},
       {"coordinates that are not finite",
        spoiled([nan](auto& a) { array(a, "xcoords") = at::full({12}, nan, at::kDouble); }),
        {"xcoords, ycoords: expected finite positions", "found 12"}},

@@ -443,9 +443,39 @@ TEST(ReadInParts, OnePatternTooManyIsTheFirstOrTheLastAsSomebodySays) {
     EXPECT_TRUE(at::equal(some.counts(), all.counts()));
   }
   const at::Tensor many = at::cat({scan.counts, one});
-  expect_refusal(many, "", "--frames 1:13 the last 12 patterns");
-  expect_refusal(
-      many, "2:", "--frames: expected 12 patterns, or those that have one of the 12 positions");
+  expect_refusal(many, "", "--frames 0:12 takes the first 12 patterns, --frames 1:13 the last");
+  for (const std::string part : {"0:6", "2:"})
+    expect_refusal(many, part, "--frames: expected the 12 of 13 patterns that have a position");
+}
+
+TEST(ReadInParts, SeveralReadingsOfEachPatternAreNotALongerScan) {
+  for (const std::int64_t patterns : {kFrames / 2, kFrames / 4})
+    for (const std::string frames : {"", "0:"}) {
+      const std::string said = message_of(
+          [&] { read_with_patterns(LayoutScan{}.counts.narrow(0, 0, patterns), frames); });
+      EXPECT_NE(said.find(fmt::format("expected ({0}, 3) or (3, {0})", patterns)),
+                std::string::npos)
+          << said;
+    }
+}
+
+TEST(ReadInParts, ARasterOfAnotherNumberOfPointsIsThatOfTheChosenPatterns) {
+  const TestFolder folder;
+  ReadOptions options;
+  options.scan_step_m = 1e-6;
+  options.scan_shape = "3x4";
+  const LayoutScan scan;
+  const Scan all = read_cxi_of(scan, folder / "scan.cxi", options);
+  options.frames = "1:";
+  const at::Tensor more = at::cat({scan.counts.narrow(0, 0, 1) + 1, scan.counts});
+  const Scan some = read_cxi_of(scan, folder / "more.cxi", options, more);
+  EXPECT_TRUE(at::equal(some.positions(), all.positions()));
+  EXPECT_TRUE(at::equal(some.counts(), all.counts()));
+  for (const std::string shape : {"20000x20000", "3x8", "1x2"}) {
+    options.scan_shape = shape;
+    const std::string said = message_of([&] { read_cxi_of(scan, folder / "other.cxi", options); });
+    EXPECT_NE(said.find("--scan-shape: expected as many points"), std::string::npos) << said;
+  }
 }
 
 TEST(ReadInParts, ASampleHasThePlacesOfAllAndTheGeometryOfTheWhole) {

@@ -326,7 +326,7 @@ void for_patterns(const LossInputs<T>& inputs, KernelContext<T>& context, int th
     for (int own = thread; own < threads; own += team) all[own].clear();
     load_object(inputs, all, thread, team);
 #pragma omp barrier
-#pragma omp for schedule(dynamic, 8)
+#pragma omp for schedule(dynamic, 1)
     for (std::int64_t pattern = 0; pattern < inputs.patterns; ++pattern)
       each(all[0].canvas, all[thread], thread, pattern);
   }

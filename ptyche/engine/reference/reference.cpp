@@ -9,15 +9,24 @@
 namespace ptyche::reference {
 namespace {
 
+/// What is masked may be NaN, and times 0 it would stay so.
+at::Tensor where_counted(const at::Tensor& values, const at::Tensor& mask) {
+  return at::where(mask, values, at::zeros({}, values.options()));
+}
+
+/// In the precision of the waves; undefined where there is none.
+at::Tensor counted_background(const Measured& measured, const at::Tensor& waves) {
+  if (!measured.background.defined()) return {};
+  return where_counted(measured.background, measured.mask)
+      .to(c10::toRealValueType(waves.scalar_type()));
+}
+
 /// What the patterns of a layout see of its canvases, against their counts.
 at::Tensor predict_and_compare(const at::Tensor& canvases, const at::Tensor& probe,
                                const CanvasLayout& layout, const Measured& measured,
                                const LossOptions& options) {
   const at::Tensor own = probe.to(canvases.scalar_type());
-  at::Tensor background = measured.background;
-  if (background.defined())  // what is masked may be NaN, and times 0 it would stay so
-    background = at::where(measured.mask, background, at::zeros({}, background.options()))
-                     .to(c10::toRealValueType(canvases.scalar_type()));
+  const at::Tensor background = counted_background(measured, own);
   at::Tensor intensity = predict_intensity(canvases, own, layout, background, options.propagation);
   if (measured.intensities.defined())
     intensity = intensity * measured.intensities.to(intensity.scalar_type()).view({-1, 1, 1});
@@ -68,13 +77,13 @@ Tilts exit_tilts(const at::Tensor& object, const at::Tensor& probe, const Canvas
   const at::Tensor moved = fourier_shift(probe.to(object.scalar_type()), layout.fractions);
   const at::Tensor waves = exit_wave(moved, extract_patches(object, layout.corners, size));
   const at::Tensor at_detector = propagate_far_field(waves);
-  at::Tensor expected = expected_counts(at_detector, measured.background);
+  at::Tensor expected = expected_counts(at_detector, counted_background(measured, waves));
   at::Tensor beam = at::ones({}, expected.options());
   if (measured.intensities.defined())
     beam = measured.intensities.to(expected.scalar_type()).view({-1, 1, 1});
   expected = (beam * expected).clamp_min(kLeastTilted).sqrt();
-  const at::Tensor misfit =
-      (measured.counts.to(expected.scalar_type()).sqrt() - expected) * measured.mask;
+  const at::Tensor counts = where_counted(measured.counts, measured.mask);
+  const at::Tensor misfit = (counts.to(expected.scalar_type()).sqrt() - expected) * measured.mask;
   const at::Tensor per_wave = beam / expected * measured.mask;
   const at::Tensor axis = at::arange(size, expected.options()) - static_cast<double>(size / 2);
   const auto [asked_down, power_down] =
