@@ -327,9 +327,10 @@ std::optional<Fit> improved(const Wanted& wanted, const at::Tensor& image, const
 double error_of(const Alignment& alignment) { return norm_of(alignment.truth - alignment.aligned); }
 
 /// A constant image: the best constant for the truth, which is its mean; 0 if the image is dark.
+/// Of the image one pixel is looked at.
 Alignment scaled_constant(const at::Tensor& truth, const at::Tensor& image) {
   Gauge gauge;
-  const at::Tensor value = image.mean();
+  const at::Tensor value = image[0][0];
   const auto level = value.item<c10::complex<double>>();
   const bool dark = level == c10::complex<double>(0, 0);
   const auto scale = dark ? level : truth.mean().item<c10::complex<double>>() / level;
@@ -349,8 +350,15 @@ at::Tensor without_bright_pixels(const at::Tensor& object) {
 Alignment realign(const at::Tensor& truth, const at::Tensor& image, const Window& window,
                   const Gauge& start, double enough, const at::Tensor& weights) {
   require_comparable(truth, image, window);
+  return realign_known(is_constant(image), truth, image, window, start, enough, weights);
+}
+
+Alignment realign_known(bool constant, const at::Tensor& truth, const at::Tensor& image,
+                        const Window& window, const Gauge& start, double enough,
+                        const at::Tensor& weights) {
+  require_comparable(truth, image, window);
   const at::Tensor target = cut(truth, window).to(at::kComplexDouble).contiguous();
-  if (is_constant(image)) return scaled_constant(target, image);
+  if (constant) return scaled_constant(target, image);
   Wanted wanted{target, {}, window};
   if (weights.defined()) {
     wanted.root = weights.sqrt();

@@ -84,6 +84,12 @@ at::Tensor without_bright_pixels(const at::Tensor& object);
 Alignment realign(const at::Tensor& truth, const at::Tensor& image, const Window& window,
                   const Gauge& start, double enough = 1e-13, const at::Tensor& weights = {});
 
+/// realign of an image of which is known whether it is constant, which takes a look at all of it:
+/// what it costs then follows from the window alone.
+Alignment realign_known(bool constant, const at::Tensor& truth, const at::Tensor& image,
+                        const Window& window, const Gauge& start, double enough = 1e-13,
+                        const at::Tensor& weights = {});
+
 /// `found` or, where that leaves less error, an alignment that starts from it and moves the whole
 /// image by the Fourier shift of its full size, its ramp removed first. This is exact for an image
 /// whose borders meet (a simulated one that was moved likewise, a canvas that is 1 all around),

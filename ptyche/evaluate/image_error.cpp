@@ -116,10 +116,10 @@ std::vector<Window> tiles_with_contrast(const at::Tensor& truth, const Window& w
   return tiles;
 }
 
-double error_of_tile(const at::Tensor& truth, const at::Tensor& image, const Window& tile,
-                     const Gauge& start) {
+double error_of_tile(bool constant, const at::Tensor& truth, const at::Tensor& image,
+                     const Window& tile, const Gauge& start) {
   constexpr double kEnough = 1e-5;
-  const Alignment alignment = realign(truth, image, tile, start, kEnough);
+  const Alignment alignment = realign_known(constant, truth, image, tile, start, kEnough);
   return nrmse_contrast(alignment.truth, alignment.aligned);
 }
 
@@ -134,11 +134,12 @@ double median_of(std::vector<double> values) {
 std::optional<TileError> tile_error(const at::Tensor& truth, const at::Tensor& image,
                                     const Window& window, const Gauge& start) {
   const std::vector<Window> tiles = tiles_with_contrast(truth, window);
+  const bool constant = is_constant(image);
   std::vector<double> errors(tiles.size());
   at::parallel_for(
       0, static_cast<std::int64_t>(tiles.size()), 1, [&](std::int64_t begin, std::int64_t end) {
         for (auto k = static_cast<std::size_t>(begin); k < static_cast<std::size_t>(end); ++k)
-          errors[k] = error_of_tile(truth, image, tiles[k], start);
+          errors[k] = error_of_tile(constant, truth, image, tiles[k], start);
       });
   if (errors.empty()) return std::nullopt;
   const auto count = static_cast<std::int64_t>(errors.size());

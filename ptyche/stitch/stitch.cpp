@@ -18,8 +18,17 @@ namespace ptyche {
 namespace {
 
 constexpr std::int64_t kMargin = 2;
-constexpr std::int64_t kBatchPatches = 256;                           // on the CPU
-constexpr std::int64_t kStitchedPixelsThere = std::int64_t{1} << 24;  // on a GPU, of a batch
+// Of a batch, on the CPU and on a GPU. Arrays of so few pixels stay in memory where large ones lie
+// on disk (core/memory.h).
+constexpr std::int64_t kStitchedPixels = std::int64_t{1} << 20;
+constexpr std::int64_t kStitchedPixelsThere = std::int64_t{1} << 24;
+constexpr std::int64_t kLeastStitched = 16;  // patches
+
+/// Patches of N x N pixels in a batch.
+std::int64_t stitched_together(std::int64_t size, at::Device device) {
+  const std::int64_t pixels = device.is_cpu() ? kStitchedPixels : kStitchedPixelsThere;
+  return std::max(pixels / (size * size), kLeastStitched);
+}
 
 /// Where patches of `frames` lie on the canvas; under probe_fourier on whole pixels, the probe
 /// takes the rest.
@@ -66,9 +75,7 @@ template <class Work>
 void each_batch(const Patches& patches, const Reconstruction& canvas, const Work& work) {
   const std::int64_t count = patches.patches.size(0);
   const std::int64_t at_once =
-      patches.patches.is_cpu()
-          ? kBatchPatches
-          : std::max(kStitchedPixelsThere / patches.patches[0].numel(), std::int64_t{16});
+      stitched_together(patches.patches.size(-1), patches.patches.device());
   for (std::int64_t first = 0; first < count; first += at_once) {
     const std::int64_t last = std::min(first + at_once, count);
     const CanvasLayout layout = layout_of(patches, canvas, patches.frames.slice(0, first, last));
@@ -157,7 +164,8 @@ Reconstruction stitch(const Patches& patches, const Scan& scan) {
   if (!stitches_in_order(count, size, patches.patches.device()))
     return stitched_at_once(patches, scan);
   StitcherInOrder stitcher(patches, scan);
-  for (const at::Tensor& some : patches.patches.split(kBatchPatches)) stitcher.add(some);
+  for (const at::Tensor& some : patches.patches.split(stitched_together(size, at::kCPU)))
+    stitcher.add(some);
   return stitcher.finish().image;
 }
 
@@ -311,9 +319,10 @@ void StitcherInOrder::Parts::settle() {
     empty.push_back(slots_of.back());
   }
   if (leave.empty()) return;
-  const std::vector<at::Tensor> places = at::tensor(slots_of, at::kLong).split(kBatchPatches);
+  const std::int64_t at_once = stitched_together(size(), at::kCPU);
+  const std::vector<at::Tensor> places = at::tensor(slots_of, at::kLong).split(at_once);
   std::size_t batch = 0;
-  for (const at::Tensor& numbers : at::tensor(leave, at::kLong).split(kBatchPatches))
+  for (const at::Tensor& numbers : at::tensor(leave, at::kLong).split(at_once))
     let_go(numbers, places[batch++]);
 }
 
@@ -327,7 +336,8 @@ at::Tensor StitcherInOrder::Parts::drift() {
     *out++ = *to++ * c10::complex<float>(c10::complex<double>(std::conj(first)));
   at::Tensor sum = at::zeros_like(object);
   const at::Tensor weights = unmoved_weights(of).to(at::kComplexFloat);
-  for (const at::Tensor& some : at::arange(count(), at::kLong).split(kBatchPatches))
+  for (const at::Tensor& some :
+       at::arange(count(), at::kLong).split(stitched_together(size(), at::kCPU)))
     add_at(sum, turn.index_select(0, some).view({-1, 1, 1}) * weights,
            select_patches(layout, some));
   const at::Tensor size_of = sum.abs();
