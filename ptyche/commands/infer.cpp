@@ -136,8 +136,10 @@ std::optional<Trust> trusted(const Agreement& agreement, const Reconstruction& i
   return std::nullopt;
 }
 
-/// A solver's canvases that go to the disk and back take longer than all the rest.
-bool has_room_to_polish(const Scan& scan) {
+/// A solver's canvases that go to the disk and back take longer than all the rest. On a GPU they
+/// are not in this memory.
+bool has_room_to_polish(const Scan& scan, at::Device device) {
+  if (!device.is_cpu()) return true;
   const double needed = memory_beyond_limit(scan, PlannedWork::polish);
   if (needed > 0)
     warn(
@@ -166,7 +168,8 @@ void run_infer(InferVerbOptions options, const std::string& options_json) {
   model.stem_background = lit.background;
   const Scan placed = placed_by(model, scan);
   const bool judged = options.model.empty() && !options.no_trust;
-  options.infer.polish = trained.any_scan && !options.no_polish && has_room_to_polish(placed);
+  options.infer.polish =
+      trained.any_scan && !options.no_polish && has_room_to_polish(placed, options.infer.device);
   tell_memory_plan(placed, options.infer.polish ? PlannedWork::infer_polished : PlannedWork::infer);
   auto [image, agreement] = inferred_image(model, placed, options.infer, judged);
   Scores scores{.seconds = watch.seconds()};

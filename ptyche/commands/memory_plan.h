@@ -29,9 +29,9 @@ struct PlannedArray {
 };
 
 /// What the work takes beside the counts, as measured (docs/scale.md): solvers keep canvases of
-/// the object's size, at most 26 with L-BFGS's history, 16 without, 18 for the two passes of a
-/// polish; inference the patches of some lines of the scan; training network inputs. The
-/// counts are on disk where they take more than three quarters of `limit` less what is the
+/// the object's size, at most 26 with L-BFGS's history, 16 without (18 are reckoned for the two
+/// passes of a polish); inference the patches of some lines of the scan; training network inputs.
+/// The counts are on disk where they take more than three quarters of `limit` less what is the
 /// program's own.
 std::vector<PlannedArray> memory_plan(const ScanExtent& scan, PlannedWork work, double limit);
 

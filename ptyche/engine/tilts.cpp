@@ -5,6 +5,7 @@
 
 #include <vector>
 
+#include "ptyche/core/error.h"
 #include "ptyche/engine/fused_call.h"
 #include "ptyche/engine/reference/reference.h"
 
@@ -12,6 +13,11 @@ namespace ptyche {
 
 Tilts exit_tilts(const at::Tensor& object, const at::Tensor& probe, const at::Tensor& corners,
                  const Measured& measured, Engine engine) {
+  require(object.dim() == 2 && object.is_complex(),
+          "tilts: expected a complex object (rows, cols), found {} {}",
+          at::toString(object.scalar_type()), fmt::join(object.sizes(), " x "));
+  require(corners.dim() == 2 && corners.size(1) == 2, "tilts: expected corners (m, 2), found {}",
+          fmt::join(corners.sizes(), " x "));
   const std::int64_t size = probe.size(-1), patterns = corners.size(0);
   const CanvasLayout layout =
       lay_on_object(corners, size, {object.size(0), object.size(1)}, Interpolation::probe_fourier);

@@ -70,6 +70,8 @@ at::Tensor numbers_of_frames(const std::string& text, std::int64_t all) {
             ? fmt::format("; --frames 0:{} takes the first {} of both", patterns, patterns)
             : fmt::format("; --frames 0:{} takes the first {} patterns, --frames {}:{} the last",
                           positions, positions, patterns - positions, patterns);
+  if (patterns == 2 * positions) text += ", --frames ::2 every other one";
+  if (raw.positions_name.starts_with("raster")) text += "; or is --scan-shape another one?";
   throw InvalidInput(text);
 }
 

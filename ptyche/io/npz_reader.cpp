@@ -1,5 +1,6 @@
 // PtychoPINN's NPZ files, and the same keys with counts.
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <optional>
@@ -56,18 +57,24 @@ bool last_axis_counts(const at::Tensor& images, const std::string& name) {
   return is_last;
 }
 
-/// Whether the last axis counts the patterns: square ones, as many as there are positions; else
-/// square ones, about as many; else as many. Nothing where shapes do not tell.
-std::optional<bool> last_counts(const std::vector<std::int64_t>& shape, std::int64_t positions) {
-  const bool square[] = {shape[1] == shape[2], shape[0] == shape[1]};
-  const bool as_many[] = {shape[0] == positions, shape[2] == positions};
-  const bool about[] = {may_belong(positions, shape[0]), may_belong(positions, shape[2])};
-  for (const bool* number : {as_many, about}) {
-    const bool first = square[0] && number[0], last = square[1] && number[1];
-    if (first != last) return last;
-    if (first) return std::nullopt;
-  }
-  if (as_many[0] != as_many[1]) return as_many[1];
+/// Which of the first and the last axis may count the patterns.
+struct CountingAxis {
+  std::array<bool, 2> square, as_many, about;
+
+  CountingAxis(const std::vector<std::int64_t>& shape, std::int64_t positions)
+      : square{shape[1] == shape[2], shape[0] == shape[1]},
+        as_many{shape[0] == positions, shape[2] == positions},
+        about{may_belong(positions, shape[0]), may_belong(positions, shape[2])} {}
+
+  bool fits(std::size_t axis) const { return as_many[axis] || (square[axis] && about[axis]); }
+};
+
+/// Whether the last axis counts the patterns: the only one that fits, or one of square patterns, as
+/// many as there are positions, where the other one is less. Nothing where shapes do not tell.
+std::optional<bool> last_counts(const CountingAxis& axis) {
+  if (axis.fits(0) != axis.fits(1)) return axis.fits(1);
+  const bool first = axis.square[0] && axis.as_many[0], last = axis.square[1] && axis.as_many[1];
+  if (first != last) return last;
   return std::nullopt;
 }
 
@@ -76,10 +83,11 @@ at::Tensor frames_first(const at::Tensor& array, std::int64_t positions, const s
   const at::Tensor patterns = array.dim() == 4 && array.size(3) == 1 ? array.squeeze(3) : array;
   require(patterns.dim() == 3 && !patterns.is_complex() && patterns.scalar_type() != at::kBool,
           "{}: expected (M, N, N) or (N, N, M) real numbers, found {}", name, describe(array));
-  const std::optional<bool> told = last_counts(patterns.sizes().vec(), positions);
-  const bool cube = patterns.size(0) == patterns.size(2);
-  require(told || cube, "xcoords: expected as many values as {} {} has patterns, found {}", name,
-          describe(array), positions);
+  const CountingAxis axis(patterns.sizes().vec(), positions);
+  require(axis.fits(0) || axis.fits(1),
+          "xcoords: expected as many values as {} {} has patterns, found {}", name, describe(array),
+          positions);
+  const std::optional<bool> told = last_counts(axis);
   const bool last = told ? *told : last_axis_counts(patterns, name);
   return last ? patterns.permute({2, 0, 1}) : patterns;
 }
@@ -89,7 +97,7 @@ std::unique_ptr<FrameStack> stack_of_frames(const NpzFile& file, const std::stri
                                             std::int64_t positions) {
   const std::vector<std::int64_t> shape = file.header(name).shape;
   if (shape.size() != 3) return nullptr;
-  const std::optional<bool> last = last_counts(shape, positions);
+  const std::optional<bool> last = last_counts({shape, positions});
   return last ? file.frames(name, *last) : nullptr;
 }
 

@@ -74,9 +74,10 @@ at::Tensor vectors_of(const at::Tensor& array, std::int64_t n, const std::string
           describe(array));
   const auto few = [](std::int64_t length) { return length == 2 || length == 3; };
   at::Tensor values = array.to(at::kDouble);
-  const bool list = values.dim() == 2 && few(values.size(1)) && may_belong(values.size(0), n);
-  const bool last = list || (few(values.size(-1)) && values.numel() == n * values.size(-1));
   const bool first = few(values.size(0)) && values.numel() == n * values.size(0);
+  const bool list = values.dim() == 2 && few(values.size(1)) && may_belong(values.size(0), n);
+  const bool last =
+      (few(values.size(-1)) && values.numel() == n * values.size(-1)) || (list && !first);
   require(last || first, "{}: expected ({}, 3) or (3, {}), one translation a pattern, found {}",
           name, n, n, describe(array));
   values = last ? values.reshape({-1, values.size(-1)})

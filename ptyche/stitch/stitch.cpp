@@ -18,17 +18,8 @@ namespace ptyche {
 namespace {
 
 constexpr std::int64_t kMargin = 2;
-// Of a batch, on the CPU and on a GPU. Arrays of so few pixels stay in memory where large ones lie
-// on disk (core/memory.h).
-constexpr std::int64_t kStitchedPixels = std::int64_t{1} << 20;
-constexpr std::int64_t kStitchedPixelsThere = std::int64_t{1} << 24;
-constexpr std::int64_t kLeastStitched = 16;  // patches
-
-/// Patches of N x N pixels in a batch.
-std::int64_t stitched_together(std::int64_t size, at::Device device) {
-  const std::int64_t pixels = device.is_cpu() ? kStitchedPixels : kStitchedPixelsThere;
-  return std::max(pixels / (size * size), kLeastStitched);
-}
+constexpr std::int64_t kBatchPatches = 256;                           // on the CPU
+constexpr std::int64_t kStitchedPixelsThere = std::int64_t{1} << 24;  // on a GPU, of a batch
 
 /// Where patches of `frames` lie on the canvas; under probe_fourier on whole pixels, the probe
 /// takes the rest.
@@ -75,7 +66,9 @@ template <class Work>
 void each_batch(const Patches& patches, const Reconstruction& canvas, const Work& work) {
   const std::int64_t count = patches.patches.size(0);
   const std::int64_t at_once =
-      stitched_together(patches.patches.size(-1), patches.patches.device());
+      patches.patches.is_cpu()
+          ? kBatchPatches
+          : std::max(kStitchedPixelsThere / patches.patches[0].numel(), std::int64_t{16});
   for (std::int64_t first = 0; first < count; first += at_once) {
     const std::int64_t last = std::min(first + at_once, count);
     const CanvasLayout layout = layout_of(patches, canvas, patches.frames.slice(0, first, last));
@@ -164,8 +157,7 @@ Reconstruction stitch(const Patches& patches, const Scan& scan) {
   if (!stitches_in_order(count, size, patches.patches.device()))
     return stitched_at_once(patches, scan);
   StitcherInOrder stitcher(patches, scan);
-  for (const at::Tensor& some : patches.patches.split(stitched_together(size, at::kCPU)))
-    stitcher.add(some);
+  for (const at::Tensor& some : patches.patches.split(kBatchPatches)) stitcher.add(some);
   return stitcher.finish().image;
 }
 
@@ -204,6 +196,9 @@ Agreement agreement_of(const Patches& patches, const Reconstruction& image) {
 namespace {
 
 constexpr std::int64_t kPixelsInOrder = std::int64_t{1} << 22;  // of patches that come together
+// Of patches that are added at once: so small, their sums stay in memory where large arrays lie on
+// disk (core/memory.h).
+constexpr std::int64_t kPixelsAdded = std::int64_t{1} << 20;
 
 /// Adds values (k, N, N) of patches on whole pixels, row by row.
 template <class T>
@@ -278,6 +273,9 @@ struct StitcherInOrder::Parts {
   std::int64_t together() const {
     return std::max<std::int64_t>(kPixelsInOrder / (size() * size()), 1);
   }
+  std::int64_t added_at_once() const {
+    return std::max<std::int64_t>(kPixelsAdded / (size() * size()), 1);
+  }
   void make_room();
   void settle();
   void let_go(const at::Tensor& numbers, const at::Tensor& slots_of);
@@ -319,10 +317,9 @@ void StitcherInOrder::Parts::settle() {
     empty.push_back(slots_of.back());
   }
   if (leave.empty()) return;
-  const std::int64_t at_once = stitched_together(size(), at::kCPU);
-  const std::vector<at::Tensor> places = at::tensor(slots_of, at::kLong).split(at_once);
+  const std::vector<at::Tensor> places = at::tensor(slots_of, at::kLong).split(added_at_once());
   std::size_t batch = 0;
-  for (const at::Tensor& numbers : at::tensor(leave, at::kLong).split(at_once))
+  for (const at::Tensor& numbers : at::tensor(leave, at::kLong).split(added_at_once()))
     let_go(numbers, places[batch++]);
 }
 
@@ -336,8 +333,7 @@ at::Tensor StitcherInOrder::Parts::drift() {
     *out++ = *to++ * c10::complex<float>(c10::complex<double>(std::conj(first)));
   at::Tensor sum = at::zeros_like(object);
   const at::Tensor weights = unmoved_weights(of).to(at::kComplexFloat);
-  for (const at::Tensor& some :
-       at::arange(count(), at::kLong).split(stitched_together(size(), at::kCPU)))
+  for (const at::Tensor& some : at::arange(count(), at::kLong).split(added_at_once()))
     add_at(sum, turn.index_select(0, some).view({-1, 1, 1}) * weights,
            select_patches(layout, some));
   const at::Tensor size_of = sum.abs();

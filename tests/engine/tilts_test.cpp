@@ -1,10 +1,12 @@
 #include "ptyche/engine/tilts.h"
 
+#include <ATen/Parallel.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <limits>
 #include <utility>
+#include <vector>
 
 #include "ptyche/core/error.h"
 #include "ptyche/engine/reference/reference.h"
@@ -110,6 +112,29 @@ TEST(ExitTilts, RefuseAPatternThatLeavesTheObject) {
   TiltScan scan = made({}, at::kComplexFloat);
   scan.corners = scan.corners + 40;
   EXPECT_THROW(exit_tilts(scan.object, scan.probe, scan.corners, scan.measured), InvalidInput);
+}
+
+TEST(ExitTilts, AreTheSameForAnyNumberOfThreads) {
+  const TiltScan scan = made({.size = 32, .modes = 2, .masked = true}, at::kComplexFloat);
+  const int threads = at::get_num_threads();
+  std::vector<Tilts> found;
+  for (const int number : {1, 3}) {
+    at::set_num_threads(number);
+    found.push_back(exit_tilts(scan.object, scan.probe, scan.corners, scan.measured));
+  }
+  at::set_num_threads(threads);
+  EXPECT_TRUE(at::equal(found[0].asked, found[1].asked));
+  EXPECT_TRUE(at::equal(found[0].light, found[1].light));
+}
+
+TEST(ExitTilts, RefuseAnObjectOrCornersOfAnotherKind) {
+  const TiltScan scan = made({}, at::kComplexFloat);
+  const at::Tensor real = at::real(scan.object), flat = scan.object.flatten();
+  for (const at::Tensor& object : {real, flat})
+    EXPECT_THROW(exit_tilts(object, scan.probe, scan.corners, scan.measured), InvalidInput);
+  const at::Tensor three = at::cat({scan.corners, scan.corners.narrow(1, 0, 1)}, 1);
+  for (const at::Tensor& corners : {three, scan.corners.flatten()})
+    EXPECT_THROW(exit_tilts(scan.object, scan.probe, corners, scan.measured), InvalidInput);
 }
 
 TEST(ExitTilts, RefuseCountsOfAnotherShape) {

@@ -112,6 +112,22 @@ std::vector<BadFile> bad_files() {
          array(a, "diffraction") = at::ones({13, 12, 12});
        }),
        {"xcoords, ycoords: expected as many positions as patterns, 13, found 12"}},
+      {"a cube, and another number of positions",
+       spoiled([](auto& a) {
+         array(a, "diffraction") = at::ones({13, 13, 13});
+       }),
+       {"xcoords, ycoords: expected as many positions as patterns, 13, found 12"}},
+      {"several scans, and another number of positions",
+       spoiled([](auto& a) {
+         array(a, "diffraction") = at::ones({13, 8, 8});
+         a.push_back({"scan_index", at::arange(13, at::kLong).remainder(2)});
+       }),
+       {"scan_index: expected one scan, found 2"}},
+      {"twice as many patterns as positions",
+       spoiled([](auto& a) {
+         array(a, "diffraction") = at::ones({24, 8, 8});
+       }),
+       {"found 12; --frames 0:12 takes", "--frames ::2 every other one"}},
       {"patterns of quite another length",
        spoiled([](auto& a) {
          array(a, "diffraction") = at::ones({30, 8, 8});
