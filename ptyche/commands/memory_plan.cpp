@@ -89,12 +89,17 @@ std::vector<PlannedArray> plan_of(const Scan& scan, PlannedWork work, double lim
   return plan;
 }
 
+/// What the plan has in memory, if that is more than `limit`; else 0.
+double beyond(double limit, const std::vector<PlannedArray>& plan) {
+  const double needed = in_memory(plan);
+  return std::isfinite(limit) && needed > limit ? needed : 0;
+}
+
 }  // namespace
 
 double memory_beyond_limit(const Scan& scan, PlannedWork work) {
-  if (scan.shared()) return 0;
-  const double limit = memory_limit(), needed = in_memory(plan_of(scan, work, limit));
-  return std::isfinite(limit) && needed > limit ? needed : 0;
+  const double limit = memory_limit();
+  return scan.shared() ? 0 : beyond(limit, plan_of(scan, work, limit));
 }
 
 void tell_memory_plan(const Scan& scan, PlannedWork work) {
@@ -103,7 +108,7 @@ void tell_memory_plan(const Scan& scan, PlannedWork work) {
   const std::vector<PlannedArray> plan = plan_of(scan, work, limit);
   const std::string text = "memory: " + plan_text(plan, limit);
   plan.front().on_disk ? note("{}", text) : detail("{}", text);
-  if (const double needed = memory_beyond_limit(scan, work); needed > 0)
+  if (const double needed = beyond(limit, plan); needed > 0)
     warn(
         "memory: {} of {} have to stay in memory, so that some of it is written to disk and read "
         "again in each pass; --memory {:.1f}G would do",

@@ -103,7 +103,7 @@ void choose_patterns(RawScan& raw, const std::string& text) {
   const at::Tensor numbers = numbers_of_frames(text, all);
   if (!one_each) {
     raw.positions = positions_of_frames(raw, numbers);
-    raw.true_positions = at::Tensor();  // as many as who knows which
+    raw.true_positions = at::Tensor();  // nothing says which of them belong to these patterns
   }
   raw.keep(numbers);
   note("{} of {} patterns are taken", raw.frames(), all);

@@ -252,18 +252,25 @@ void read_meanwhile(const SolverProblem& problem, const at::Tensor& batch) {
 
 }  // namespace
 
-SolverGradient gradient(const SolverProblem& problem, const SolverState& state,
-                        const at::Tensor& batch, const GradientOptions& options) {
-  if (problem.shares) return problem.shares->gradient(problem, state, batch, options);
+void for_pieces(const SolverProblem& problem, const at::Tensor& batch,
+                const std::function<void(const at::Tensor&)>& visit) {
   const std::int64_t pixels = problem.pattern_size() * problem.pattern_size();
   const std::vector<at::Tensor> pieces =
       batch.split(std::max(kPiecePixels / pixels, kBatchPatterns));
-  SolverGradient sum;
   for (std::size_t piece = 0; piece < pieces.size(); ++piece) {
     if (piece + 1 < pieces.size()) read_meanwhile(problem, pieces[piece + 1]);
-    SolverGradient more = piece_gradient(problem, state, pieces[piece], options);
-    piece == 0 ? std::swap(sum, more) : add(sum, more);
+    visit(pieces[piece]);
   }
+}
+
+SolverGradient gradient(const SolverProblem& problem, const SolverState& state,
+                        const at::Tensor& batch, const GradientOptions& options) {
+  if (problem.shares) return problem.shares->gradient(problem, state, batch, options);
+  SolverGradient sum;
+  for_pieces(problem, batch, [&](const at::Tensor& piece) {
+    SolverGradient more = piece_gradient(problem, state, piece, options);
+    sum.object.defined() ? add(sum, more) : std::swap(sum, more);
+  });
   return sum;
 }
 

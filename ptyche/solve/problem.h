@@ -5,6 +5,7 @@
 #include <ATen/ATen.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -94,6 +95,11 @@ struct SolverGradient {
   double loss = 0;
   at::Tensor object, probe, background_root, positions, intensities;
 };
+
+/// visit(piece) for pieces of a batch (k) int64 in order, each of so few patterns that their counts
+/// are made float at once; counts that lie on disk are read ahead meanwhile.
+void for_pieces(const SolverProblem& problem, const at::Tensor& batch,
+                const std::function<void(const at::Tensor&)>& visit);
 
 /// batch  (k) int64, indices into problem.frames
 /// Where several ranks hold the counts, each computes its part of the batch. Throws InvalidInput

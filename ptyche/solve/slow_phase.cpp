@@ -20,7 +20,6 @@ namespace {
 constexpr double kApart = 3, kLeastApart_px = 4;
 // Of the mean information of a node, and the rad^-2 of what is expected of neighbours.
 constexpr double kSmoothness = 0.1, kExpected = 4;
-constexpr std::int64_t kPixelsAtOnce = std::int64_t{1} << 22, kLeastAtOnce = 64;  // of patterns
 constexpr int kMostSteps = 200;
 constexpr double kSolved = 1e-3;  // of the first residual
 
@@ -100,20 +99,18 @@ Sight room_for(std::int64_t patterns, const Sight& some) {
 
 Sight sight_of(const SolverProblem& problem, const SolverState& state, const PhaseNodes& nodes,
                const GradientOptions& options) {
-  const std::int64_t pixels = problem.pattern_size() * problem.pattern_size();
   Sight all;
   std::int64_t first = 0;
-  for (const at::Tensor& batch :
-       all_patterns(problem).split(std::max(kPixelsAtOnce / pixels, kLeastAtOnce))) {
-    const Sight part = sight_of(problem, state, nodes, batch, options.engine);
+  for_pieces(problem, all_patterns(problem), [&](const at::Tensor& piece) {
+    const Sight part = sight_of(problem, state, nodes, piece, options.engine);
     if (!all.index.defined()) all = room_for(problem.patterns(), part);
-    const Sight there = rows_of(all, first, batch.size(0));
+    const Sight there = rows_of(all, first, piece.size(0));
     there.index.copy_(part.index);
     there.slope.copy_(part.slope);
     there.tilt.copy_(part.tilt);
     there.information.copy_(part.information);
-    first += batch.size(0);
-  }
+    first += piece.size(0);
+  });
   return all;
 }
 

@@ -311,7 +311,8 @@ LossResult fused_loss(const LossInputs<T>& inputs, int threads) {
 
 namespace {
 
-/// each(thread's scratch, its number, pattern) for all patterns of one object that is given.
+/// each(canvas, the thread's scratch, its number, pattern) for all patterns of one object that is
+/// given.
 template <class T, class Each>
 void for_patterns(const LossInputs<T>& inputs, KernelContext<T>& context, int threads,
                   const Each& each) {
