@@ -291,9 +291,14 @@ int nameless_file(const fs::path& folder, std::size_t bytes) {
                                  std::strerror(fault)));
 }
 
+/// What was changed stays in the page cache until it is written.
+void give_back(const Block& block, void* data) {
+  sync_file_range(block.file, 0, 0, SYNC_FILE_RANGE_WRITE);
+  madvise(data, block.bytes, MADV_DONTNEED);
+}
+
 /// Gives back what is resident of the arrays in files until all is within the limit, the largest
-/// first: those are counts, which nobody changes. What was changed stays in the page cache until it
-/// is written.
+/// first: those are counts, which nobody changes.
 void give_back_pages() {
   const std::lock_guard lock(memory().guards);
   std::vector<std::pair<std::size_t, void*>> in_files;
@@ -301,8 +306,7 @@ void give_back_pages() {
     if (block.file >= 0) in_files.emplace_back(block.bytes, data);
   std::ranges::sort(in_files, std::greater<>());
   for (const auto& [bytes, data] : in_files) {
-    sync_file_range(memory().blocks[data].file, 0, 0, SYNC_FILE_RANGE_WRITE);
-    madvise(data, bytes, MADV_DONTNEED);
+    give_back({bytes, memory().blocks[data].file}, data);
     if (resident_bytes() <= memory().limit) return;
   }
 }
@@ -371,14 +375,14 @@ bool can_hold_files(const fs::path& folder) {
   return about.f_type != TMPFS_MAGIC && about.f_type != RAMFS_MAGIC;
 }
 
-/// The file's descriptor; -1 = in none.
-int file_of(const at::Tensor& array) {
-  if (!array.defined() || !array.has_storage()) return -1;
+/// The block that the array lies in; one of no file where that is in memory.
+Block block_of(const at::Tensor& array) {
+  if (!array.defined() || !array.has_storage()) return {};
   const at::DataPtr& data = array.storage().data_ptr();
-  if (data.get_deleter() != &release) return -1;
+  if (data.get_deleter() != &release) return {};
   const std::lock_guard lock(memory().guards);
   const auto found = memory().blocks.find(data.get_context());
-  return found == memory().blocks.end() ? -1 : found->second.file;
+  return found == memory().blocks.end() ? Block{} : found->second;
 }
 
 }  // namespace
@@ -449,7 +453,12 @@ at::Tensor array_in_file(const fs::path& folder, std::int64_t bytes) {
   return at::empty({0}, at::kByte).set_(storage, 0, {bytes}, {1});
 }
 
-bool lies_in_file(const at::Tensor& array) { return file_of(array) >= 0; }
+bool lies_in_file(const at::Tensor& array) { return block_of(array).file >= 0; }
+
+void set_aside(const at::Tensor& array) {
+  const Block block = block_of(array);
+  if (block.file >= 0) give_back(block, array.storage().data_ptr().get_context());
+}
 
 namespace {
 

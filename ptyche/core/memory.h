@@ -61,4 +61,8 @@ bool lies_in_file(const at::Tensor& array);
 /// resident of such arrays where that is too much; does nothing for arrays in memory.
 void read_ahead(const at::Tensor& array, const at::Tensor& rows);
 
+/// Gives back what is resident of an array that lies in a file and is not needed for a while, so
+/// that what is needed stays; does nothing for arrays in memory.
+void set_aside(const at::Tensor& array);
+
 }  // namespace ptyche

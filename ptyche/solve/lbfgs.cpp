@@ -2,16 +2,17 @@
 // algorithms 7.4 and 3.1) on variables that are scaled by their curvatures. Object, probe,
 // background, positions and intensities move together.
 #include <cmath>
-#include <deque>
 #include <memory>
 #include <string>
 #include <utility>
 
 #include "ptyche/core/error.h"
+#include "ptyche/core/memory.h"
 #include "ptyche/data/probe.h"
 #include "ptyche/solve/auxiliary_updates.h"
 #include "ptyche/solve/illumination.h"
 #include "ptyche/solve/intensities.h"
+#include "ptyche/solve/secants.h"
 #include "ptyche/solve/slow_phase.h"
 #include "ptyche/solve/slow_waves.h"
 #include "ptyche/storage/layout.h"
@@ -19,8 +20,7 @@
 namespace ptyche {
 namespace {
 
-constexpr std::size_t kMemory = 10;  // steps and changes of the slope
-constexpr int kTrials = 8;           // shorter steps before a pass gives up
+constexpr int kTrials = 8;  // shorter steps before a pass gives up
 constexpr double kShorter = 0.4;
 constexpr double kEnough = 1e-4;  // of the promised decrease (Armijo)
 constexpr double kCurvatureDamping =
@@ -43,11 +43,11 @@ at::Tensor in_line(const at::Tensor& object, const at::Tensor& probe, const at::
   return at::cat(parts);
 }
 
-/// Takes the next numbers of a line in the shape of `like`.
+/// The next numbers of a line in the shape of `like`, in the line's memory where the type is that.
 at::Tensor next_part(const at::Tensor& line, std::int64_t& from, const at::Tensor& like) {
   const bool complex = like.is_complex();
   const at::Tensor shape = complex ? at::view_as_real(like) : like;
-  const at::Tensor part = line.narrow(0, from, shape.numel()).view(shape.sizes()).clone();
+  const at::Tensor part = line.narrow(0, from, shape.numel()).view(shape.sizes());
   from += shape.numel();
   return complex ? at::view_as_complex(part) : part.to(like.scalar_type());
 }
@@ -110,21 +110,6 @@ at::Tensor units_of(const SolverProblem& problem, const SolverState& state, doub
       .rsqrt_();
 }
 
-/// What one pass has told of the curvatures, in numbers of 16 bits: the steps of some passes are
-/// most of what the solver keeps, and as good so (docs/scale.md).
-struct Secant {
-  Secant(const at::Tensor& by, const at::Tensor& of)
-      : step(by.to(at::kBFloat16)),
-        change(of.to(at::kBFloat16)),
-        curvature(whole_step().dot(whole_change()).item<double>()) {}
-
-  at::Tensor step, change;  ///< (v) bfloat16, of the variables and of the slope
-  double curvature;         ///< their product
-
-  at::Tensor whole_step() const { return step.to(at::kFloat); }
-  at::Tensor whole_change() const { return change.to(at::kFloat); }
-};
-
 struct LbfgsOptions {
   GradientOptions gradient = {};
   SmoothnessPrior prior = {};   ///< a slope of 0 = no prior
@@ -179,20 +164,23 @@ class Lbfgs : public Solver {
     (void)pass;
     if (!units_.defined() || point_.numel() != line_of(state).numel()) start(problem, state);
     const double likelihood = here_.likelihood;
-    const at::Tensor step = direction();
+    at::Tensor step = direction();
+    set_kept_aside();
     double length = 1;
     for (int trial = 0; trial < kTrials; ++trial, length *= kShorter) {
-      // Made again after it was tried: where most memory is needed, the image alone is there.
-      const auto next = [&] { return constrained(problem, point_ - length * step, state); };
-      const SolverState at_trial = from_point(problem, next(), state);
+      SolverState at_trial = from_point(problem, stepped(problem, step, length, state), state);
+      set_aside(step);
       Value there = evaluate(problem, at_trial);
-      const at::Tensor moved = next() - point_;
+      // Made again after it was tried: where most memory is needed, the image alone is there.
+      at::Tensor next = stepped(problem, step, length, state);
+      const at::Tensor moved = next - point_;
       const double promise = -here_.slope.dot(moved).item<double>();
       if (!(there.loss <= here_.loss - kEnough * std::max(promise, 0.0))) continue;
-      remember(moved, there.slope - here_.slope);
-      point_ = next();
-      here_ = there;
-      state = at_trial;
+      step = at::Tensor();
+      point_ = std::move(next);
+      secants_.add(moved, here_.slope.neg_().add_(there.slope));
+      here_ = std::move(there);
+      state = std::move(at_trial);
       return likelihood;
     }
     secants_.clear();  // they do not lead on; the next pass goes down the slope itself
@@ -213,9 +201,9 @@ class Lbfgs : public Solver {
     write(file, kept.loss, at::tensor({here_.likelihood, here_.loss, power_}, at::kDouble));
     write(file, kept.direction, slow_.direction);
     write(file, kept.gain, slow_.gain);
-    for (std::size_t i = 0; i < secants_.size(); ++i) {
-      write(file, kept.step(i), secants_[i].whole_step());
-      write(file, kept.change(i), secants_[i].whole_change());
+    for (std::size_t i = 0; i < secants_.all().size(); ++i) {
+      write(file, kept.step(i), secants_.all()[i].step.to(at::kFloat));
+      write(file, kept.change(i), secants_.all()[i].change.to(at::kFloat));
     }
   }
 
@@ -228,8 +216,8 @@ class Lbfgs : public Solver {
     here_ = {loss[0].item<double>(), loss[1].item<double>(), read(file, kept.slope)};
     power_ = loss[2].item<double>();
     slow_ = {read(file, kept.direction), read(file, kept.gain)};
-    for (std::size_t i = 0; i < kMemory && file.has(kept.step(i).path); ++i)
-      secants_.emplace_back(read(file, kept.step(i)), read(file, kept.change(i)));
+    for (std::size_t i = 0; i < Secants::kMost && file.has(kept.step(i).path); ++i)
+      secants_.restore(read(file, kept.step(i)), read(file, kept.change(i)));
   }
 
  private:
@@ -300,10 +288,25 @@ class Lbfgs : public Solver {
     return true;
   }
 
+  /// The point so many times the step downhill.
+  at::Tensor stepped(const SolverProblem& problem, const at::Tensor& step, double length,
+                     const SolverState& like) const {
+    return constrained(problem, at::sub(point_, step, length), like);
+  }
+
+  /// What a pass over the patterns does not look at.
+  void set_kept_aside() const {
+    for (const at::Tensor& line : {units_, point_, here_.slope, slow_.direction}) set_aside(line);
+    for (const Secant& secant : secants_.all()) {
+      set_aside(secant.step);
+      set_aside(secant.change);
+    }
+  }
+
   /// Its probe has the power that the link began with, whatever the point's.
   SolverState from_point(const SolverProblem& problem, const at::Tensor& point,
                          const SolverState& like) const {
-    SolverState state = from_line(point * units_, like);
+    SolverState state = from_line(point.mul(units_), like);
     if (!problem.options.fixed_probe)
       state.probe = state.probe * std::sqrt(power_ / std::max(probe_power(state.probe), 1e-30));
     const auto room = static_cast<double>(problem.room_px);
@@ -338,41 +341,15 @@ class Lbfgs : public Solver {
                 .mul_(units_)};
   }
 
-  /// The two-loop recursion: an estimate of (Hessian)^-1 slope.
   at::Tensor direction() const {
-    at::Tensor along = here_.slope.clone();
-    std::vector<double> weight(secants_.size());
-    for (std::size_t i = secants_.size(); i-- > 0;) {
-      weight[i] = secants_[i].whole_step().dot(along).item<double>() / secants_[i].curvature;
-      along.sub_(secants_[i].whole_change(), weight[i]);
-    }
-    if (secants_.empty()) return preconditioned(along).mul_(0.5);
-    const at::Tensor last = secants_.back().whole_change();
-    const double stiffness = last.dot(preconditioned(last)).item<double>();
-    along = preconditioned(along).mul_(secants_.back().curvature / stiffness);
-    for (std::size_t i = 0; i < secants_.size(); ++i) {
-      const Secant& secant = secants_[i];
-      const double back = secant.whole_change().dot(along).item<double>() / secant.curvature;
-      along.add_(secant.whole_step(), weight[i] - back);
-    }
-    return along;
+    return secants_.direction(here_.slope, [this](at::Tensor& along) { precondition(along); });
   }
 
   /// Slow waves of the phase made longer, all else as it is.
-  at::Tensor preconditioned(const at::Tensor& along) const {
-    at::Tensor result = along.clone();
-    const at::Tensor object =
-        at::view_as_complex(result.narrow(0, 0, 2 * slow_.direction.numel()).view({-1, 2}))
-            .view(slow_.direction.sizes());
-    object.copy_(with_slow_waves(slow_, object));
-    return result;
-  }
-
-  void remember(const at::Tensor& step, const at::Tensor& change) {
-    Secant secant(step, change);
-    if (!(secant.curvature > 1e-10 * change.dot(change).item<double>())) return;
-    if (secants_.size() == kMemory) secants_.pop_front();
-    secants_.push_back(std::move(secant));
+  void precondition(at::Tensor& along) const {
+    const at::Tensor object = along.narrow(0, 0, 2 * slow_.direction.numel());
+    stretch_slow_waves(slow_,
+                       at::view_as_complex(object.view({-1, 2})).view(slow_.direction.sizes()));
   }
 
   Options options_;
@@ -380,7 +357,7 @@ class Lbfgs : public Solver {
   SlowWaves slow_;
   double power_ = 0;  ///< of the probe, sum of its modes
   Value here_;
-  std::deque<Secant> secants_;
+  Secants secants_;
 };
 
 }  // namespace

@@ -234,14 +234,30 @@ SolverGradient piece_gradient(const SolverProblem& problem, const SolverState& s
           .intensities = intensities.defined() ? intensities.grad() : at::Tensor()};
 }
 
-void add(SolverGradient& sum, const SolverGradient& more) {
+/// Without any pattern's part: arrays of zeros where `some` has arrays.
+SolverGradient no_gradient(const SolverState& state, std::int64_t patterns,
+                           const SolverGradient& some) {
+  const auto by_pattern = [&](const at::Tensor& values) {
+    std::vector<std::int64_t> shape = values.sizes().vec();
+    shape.front() = patterns;
+    return at::zeros(shape, values.options());
+  };
+  return {.loss = 0,
+          .object = at::zeros_like(state.object),
+          .probe = at::zeros_like(some.probe),
+          .background_root =
+              some.background_root.defined() ? at::zeros_like(some.background_root) : at::Tensor(),
+          .positions = by_pattern(some.positions),
+          .intensities = some.intensities.defined() ? by_pattern(some.intensities) : at::Tensor()};
+}
+
+void add(SolverGradient& sum, const SolverGradient& more, const BatchPiece& piece) {
   sum.loss += more.loss;
-  sum.object += more.object;
-  sum.probe = sum.probe + more.probe;
-  if (sum.background_root.defined())
-    sum.background_root = sum.background_root + more.background_root;
-  sum.positions = at::cat({sum.positions, more.positions});
-  if (sum.intensities.defined()) sum.intensities = at::cat({sum.intensities, more.intensities});
+  piece.window.of(sum.object).add_(more.object);
+  sum.probe.add_(more.probe);
+  if (sum.background_root.defined()) sum.background_root.add_(more.background_root);
+  sum.positions.index_copy_(0, piece.where, more.positions);
+  if (sum.intensities.defined()) sum.intensities.index_copy_(0, piece.where, more.intensities);
 }
 
 /// Counts that lie on disk are read while others are computed.
@@ -250,16 +266,43 @@ void read_meanwhile(const SolverProblem& problem, const at::Tensor& batch) {
     read_ahead(problem.measured.counts(), problem.frames.index_select(0, batch));
 }
 
+/// The order in which tiles that hold about `together` of the places (k, 2) float64 come one after
+/// the other, to and fro; places of a tile in the order that they have. As it is where all are
+/// together.
+at::Tensor compact_order(const at::Tensor& places, std::int64_t together) {
+  const std::int64_t count = places.size(0);
+  if (count <= together) return at::arange(count, places.options().dtype(at::kLong));
+  const at::Tensor low = places.amin(0);
+  const double area = (places.amax(0) - low + 1).prod().item<double>();
+  const double side = std::sqrt(area * static_cast<double>(together) / static_cast<double>(count));
+  const at::Tensor tile = ((places - low) / side).floor().to(at::kLong);
+  const at::Tensor row = tile.select(1, 0), col = tile.select(1, 1), last = col.max();
+  const at::Tensor along = at::where(row.remainder(2).eq(0), col, last - col);
+  return (row * (last + 1) + along).argsort(/*stable=*/true, 0, /*descending=*/false);
+}
+
+/// The whole canvas where a window is no less than half of it: nothing is gained by a copy.
+ObjectWindow worthwhile_window(const SolverProblem& problem, const SolverState& state,
+                               const at::Tensor& batch) {
+  const std::int64_t rows = state.object.size(0), cols = state.object.size(1);
+  const ObjectWindow window = window_of(problem, state, batch);
+  return 2 * window.rows * window.cols < rows * cols ? window : ObjectWindow{0, 0, rows, cols};
+}
+
 }  // namespace
 
-void for_pieces(const SolverProblem& problem, const at::Tensor& batch,
-                const std::function<void(const at::Tensor&)>& visit) {
+void for_pieces(const SolverProblem& problem, const SolverState& state, const at::Tensor& batch,
+                const std::function<void(const BatchPiece&)>& visit) {
   const std::int64_t pixels = problem.pattern_size() * problem.pattern_size();
-  const std::vector<at::Tensor> pieces =
-      batch.split(std::max(kPiecePixels / pixels, kBatchPatterns));
+  const std::int64_t together = std::max(kPiecePixels / pixels, kBatchPatterns);
+  const at::Tensor order = compact_order(corners_of(problem, state, batch), together);
+  const std::vector<at::Tensor> pieces = order.split(together);
   for (std::size_t piece = 0; piece < pieces.size(); ++piece) {
-    if (piece + 1 < pieces.size()) read_meanwhile(problem, pieces[piece + 1]);
-    visit(pieces[piece]);
+    if (piece + 1 < pieces.size())
+      read_meanwhile(problem, batch.index_select(0, pieces[piece + 1]));
+    const at::Tensor patterns = batch.index_select(0, pieces[piece]);
+    const ObjectWindow window = worthwhile_window(problem, state, patterns);
+    visit({pieces[piece], patterns, window, state_in(window, state)});
   }
 }
 
@@ -267,9 +310,13 @@ SolverGradient gradient(const SolverProblem& problem, const SolverState& state,
                         const at::Tensor& batch, const GradientOptions& options) {
   if (problem.shares) return problem.shares->gradient(problem, state, batch, options);
   SolverGradient sum;
-  for_pieces(problem, batch, [&](const at::Tensor& piece) {
-    SolverGradient more = piece_gradient(problem, state, piece, options);
-    sum.object.defined() ? add(sum, more) : std::swap(sum, more);
+  for_pieces(problem, state, batch, [&](const BatchPiece& piece) {
+    SolverGradient part = piece_gradient(problem, piece.seen, piece.patterns, options);
+    const bool is_all =
+        part.object.sizes() == state.object.sizes() && piece.patterns.size(0) == batch.size(0);
+    if (is_all) return std::swap(sum, part);
+    if (!sum.object.defined()) sum = no_gradient(state, batch.size(0), part);
+    add(sum, part, piece);
   });
   return sum;
 }
@@ -286,6 +333,29 @@ std::vector<Field> fields(GradientOptions& options) {
        .target = choice(options.likelihood, {{"poisson", LossKind::poisson},
                                              {"amplitude", LossKind::amplitude_square}}),
        .help = "distribution of the noise: Poisson of the counts, or Gaussian of the amplitudes"}};
+}
+
+ObjectWindow window_of(const SolverProblem& problem, const SolverState& state,
+                       const at::Tensor& batch, std::int64_t margin) {
+  const at::Tensor corners = corners_of(problem, state, batch);
+  const std::int64_t below = problem.pattern_size() + 2 + margin;
+  const at::Tensor low = corners.amin(0).floor().to(at::kLong) - (1 + margin);
+  const at::Tensor high = corners.amax(0).floor().to(at::kLong) + below;
+  const auto begin = [&](std::int64_t axis) {
+    return std::max<std::int64_t>(low[axis].item<std::int64_t>(), 0);
+  };
+  const auto length = [&](std::int64_t axis) {
+    return std::min(high[axis].item<std::int64_t>(), state.object.size(axis)) - begin(axis);
+  };
+  return {begin(0), begin(1), length(0), length(1)};
+}
+
+SolverState state_in(const ObjectWindow& window, const SolverState& state) {
+  SolverState seen = state;
+  seen.object = window.of(state.object).contiguous();
+  seen.origin_row += window.row;
+  seen.origin_col += window.col;
+  return seen;
 }
 
 std::vector<at::Tensor> shuffled_batches(const SolverProblem& problem, std::int64_t size,

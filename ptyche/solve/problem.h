@@ -96,10 +96,34 @@ struct SolverGradient {
   at::Tensor object, probe, background_root, positions, intensities;
 };
 
-/// visit(piece) for pieces of a batch (k) int64 in order, each of so few patterns that their counts
-/// are made float at once; counts that lie on disk are read ahead meanwhile.
-void for_pieces(const SolverProblem& problem, const at::Tensor& batch,
-                const std::function<void(const at::Tensor&)>& visit);
+/// The part of the canvas that some patches touch.
+struct ObjectWindow {
+  std::int64_t row = 0, col = 0, rows = 0, cols = 0;
+
+  at::Tensor of(const at::Tensor& canvas) const {
+    return canvas.narrow(0, row, rows).narrow(1, col, cols);
+  }
+};
+/// With a pixel more where a patch lies between pixels, and `margin` more on each side.
+///   batch  (k) int64, indices into problem.frames
+ObjectWindow window_of(const SolverProblem& problem, const SolverState& state,
+                       const at::Tensor& batch, std::int64_t margin = 0);
+/// The state as the patterns of a window see it.
+SolverState state_in(const ObjectWindow& window, const SolverState& state);
+
+/// Patterns of a batch that lie close to each other, so few that their counts are made float at
+/// once, and what they see: what is done for them costs the same on a canvas of any size.
+struct BatchPiece {
+  at::Tensor where;     ///< (k) int64, their places in the batch
+  at::Tensor patterns;  ///< (k) int64, indices into problem.frames
+  ObjectWindow window;
+  SolverState seen;  ///< the state in the window
+};
+
+/// visit(piece) for all pieces of a batch (n) int64; counts that lie on disk are read ahead
+/// meanwhile.
+void for_pieces(const SolverProblem& problem, const SolverState& state, const at::Tensor& batch,
+                const std::function<void(const BatchPiece&)>& visit);
 
 /// batch  (k) int64, indices into problem.frames
 /// Where several ranks hold the counts, each computes its part of the batch. Throws InvalidInput

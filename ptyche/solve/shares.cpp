@@ -33,29 +33,6 @@ void put_in(at::Tensor& all, std::int64_t k, const at::Tensor& where, const at::
 
 }  // namespace
 
-ObjectWindow window_of(const SolverProblem& problem, const SolverState& state,
-                       const at::Tensor& batch, std::int64_t margin) {
-  const at::Tensor corners = corners_of(problem, state, batch);
-  const std::int64_t below = problem.pattern_size() + 2 + margin;
-  const at::Tensor low = corners.amin(0).floor().to(at::kLong) - (1 + margin);
-  const at::Tensor high = corners.amax(0).floor().to(at::kLong) + below;
-  const auto begin = [&](std::int64_t axis) {
-    return std::max<std::int64_t>(low[axis].item<std::int64_t>(), 0);
-  };
-  const auto length = [&](std::int64_t axis) {
-    return std::min(high[axis].item<std::int64_t>(), state.object.size(axis)) - begin(axis);
-  };
-  return {begin(0), begin(1), length(0), length(1)};
-}
-
-SolverState state_in(const ObjectWindow& window, const SolverState& state) {
-  SolverState seen = state;
-  seen.object = window.of(state.object).contiguous();
-  seen.origin_row += window.row;
-  seen.origin_col += window.col;
-  return seen;
-}
-
 Shares::Shares(const at::Tensor& owner, Ask ask)
     : owner_(owner),
       row_(at::zeros_like(owner)),

@@ -19,21 +19,6 @@
 
 namespace ptyche {
 
-/// The part of the canvas that some patches touch.
-struct ObjectWindow {
-  std::int64_t row = 0, col = 0, rows = 0, cols = 0;
-
-  at::Tensor of(const at::Tensor& canvas) const {
-    return canvas.narrow(0, row, rows).narrow(1, col, cols);
-  }
-};
-/// With a pixel more where a patch lies between pixels, and `margin` more on each side.
-///   batch  (k) int64, indices into problem.frames
-ObjectWindow window_of(const SolverProblem& problem, const SolverState& state,
-                       const at::Tensor& batch, std::int64_t margin = 0);
-/// The state as the patterns of a window see it.
-SolverState state_in(const ObjectWindow& window, const SolverState& state);
-
 /// The patterns of a list that one rank holds.
 struct RankPiece {
   std::size_t rank = 0;

@@ -67,26 +67,22 @@ void look(const at::Tensor& corners, const at::Tensor& light, const PhaseNodes& 
 }
 
 Sight sight_of(const SolverProblem& problem, const SolverState& state, const PhaseNodes& nodes,
-               const at::Tensor& batch, Engine engine) {
+               const BatchPiece& piece, Engine engine) {
   require(!is_near_field(problem.propagation),
           "slow phase: expected the far field, found the near");
-  const at::Tensor corners = corners_of(problem, state, batch);
+  const at::Tensor& batch = piece.patterns;
   Measured measured{
       .counts = counts_in_fft_order(problem.measured, problem.frames.index_select(0, batch)),
       .mask = problem.mask,
       .background = {}};
   if (state.background_root.defined()) measured.background = state.background_root.square();
   if (state.intensities.defined()) measured.intensities = state.intensities.index_select(0, batch);
-  const Tilts tilts = exit_tilts(state.object, state.probe, corners, measured, engine);
+  const Tilts tilts = exit_tilts(piece.seen.object, state.probe,
+                                 corners_of(problem, piece.seen, batch), measured, engine);
   Sight sight{.tilt = tilts.asked / tilts.power.clamp_min(1e-30), .information = 4 * tilts.power};
+  const at::Tensor corners = corners_of(problem, state, batch);
   look(split_positions(corners, Interpolation::probe_fourier).whole, tilts.light, nodes, sight);
   return sight;
-}
-
-/// Where patterns first.. of all are to be written.
-Sight rows_of(const Sight& all, std::int64_t first, std::int64_t count) {
-  return {all.index.narrow(0, first, count), all.slope.narrow(0, first, count),
-          all.tilt.narrow(0, first, count), all.information.narrow(0, first, count)};
 }
 
 Sight room_for(std::int64_t patterns, const Sight& some) {
@@ -100,16 +96,13 @@ Sight room_for(std::int64_t patterns, const Sight& some) {
 Sight sight_of(const SolverProblem& problem, const SolverState& state, const PhaseNodes& nodes,
                const GradientOptions& options) {
   Sight all;
-  std::int64_t first = 0;
-  for_pieces(problem, all_patterns(problem), [&](const at::Tensor& piece) {
+  for_pieces(problem, state, all_patterns(problem), [&](const BatchPiece& piece) {
     const Sight part = sight_of(problem, state, nodes, piece, options.engine);
     if (!all.index.defined()) all = room_for(problem.patterns(), part);
-    const Sight there = rows_of(all, first, piece.size(0));
-    there.index.copy_(part.index);
-    there.slope.copy_(part.slope);
-    there.tilt.copy_(part.tilt);
-    there.information.copy_(part.information);
-    first += piece.size(0);
+    all.index.index_copy_(0, piece.where, part.index);
+    all.slope.index_copy_(0, piece.where, part.slope);
+    all.tilt.index_copy_(0, piece.where, part.tilt);
+    all.information.index_copy_(0, piece.where, part.information);
   });
   return all;
 }
@@ -117,6 +110,12 @@ Sight sight_of(const SolverProblem& problem, const SolverState& state, const Pha
 namespace {
 
 constexpr std::int64_t kSightsAtOnce = 512;  // patterns: what is computed of them stays small
+
+/// Those of patterns first.. of all.
+Sight rows_of(const Sight& all, std::int64_t first, std::int64_t count) {
+  return {all.index.narrow(0, first, count), all.slope.narrow(0, first, count),
+          all.tilt.narrow(0, first, count), all.information.narrow(0, first, count)};
+}
 
 /// Calls `visit(sight)` with the sights of consecutive patterns, slopes in float64.
 template <typename Visit>

@@ -43,11 +43,16 @@ SlowWaves slow_waves(const SolverState& state) {
           .gain = 1 + reach * reach / (down + right + slowest * slowest)};
 }
 
-at::Tensor with_slow_waves(const SlowWaves& waves, const at::Tensor& along) {
-  const at::Tensor turned = along * waves.direction.conj();
-  const at::Tensor phase = at::fft_irfft2(at::fft_rfft2(at::imag(turned).contiguous()) * waves.gain,
-                                          at::IntArrayRef(along.sizes()));
-  return at::complex(at::real(turned).contiguous(), phase) * waves.direction;
+void stretch_slow_waves(const SlowWaves& waves, const at::Tensor& along) {
+  const at::Tensor parts = at::view_as_real(along), toward = at::view_as_real(waves.direction);
+  const at::Tensor re = parts.select(2, 0), im = parts.select(2, 1);
+  const at::Tensor toward_re = toward.select(2, 0), toward_im = toward.select(2, 1);
+  const at::Tensor phase = (im * toward_re).addcmul_(re, toward_im, -1);
+  const at::Tensor more =
+      at::fft_irfft2(at::fft_rfft2(phase).mul_(waves.gain), at::IntArrayRef(along.sizes()))
+          .sub_(phase);
+  re.addcmul_(more, toward_im, -1);
+  im.addcmul_(more, toward_re);
 }
 
 at::Tensor slow_share(const SlowWaves& waves) { return 1 - waves.gain.reciprocal(); }

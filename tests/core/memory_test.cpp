@@ -135,6 +135,20 @@ TEST_F(Memory, ThatIsReadAheadIsTheSame) {
   EXPECT_TRUE(at::equal(firsts, (rows * (1 << 18)).to(at::kInt)));
 }
 
+TEST_F(Memory, OfAnArrayThatIsSetAsideIsGivenBackAndItsNumbersStay) {
+  use_memory({.bytes = 6e8, .scratch = folder_.path()});
+  const at::Tensor large = at::full({180, 1 << 20}, 7, at::kByte);
+  ASSERT_TRUE(lies_in_file(large));
+  const double before = resident_mb();
+  set_aside(large);
+  EXPECT_LT(resident_mb(), before - 150);
+  EXPECT_EQ(large.sum(at::kLong).item<std::int64_t>(), 7L * 180 * (1 << 20));
+  const at::Tensor small = at::ones({3});
+  set_aside(small);
+  set_aside({});
+  EXPECT_EQ(small.sum().item<float>(), 3);
+}
+
 TEST_F(Memory, ThatIsNowhereIsAskedForInVain) {
   use_memory({.bytes = 1e9, .scratch = folder_.path()});
   const std::string refused =

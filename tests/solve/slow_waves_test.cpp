@@ -42,6 +42,12 @@ SlowWaves waves_of(const at::Tensor& object) {
   return slow_waves(state);
 }
 
+at::Tensor with_slow_waves(const SlowWaves& waves, const at::Tensor& along) {
+  const at::Tensor stretched = along.clone();
+  stretch_slow_waves(waves, stretched);
+  return stretched;
+}
+
 TEST(LongWaves, PreconditionerIsSymmetricAndPositive) {
   const SlowWaves waves = waves_of(noise(1));
   const at::Tensor a = noise(2), b = noise(3);

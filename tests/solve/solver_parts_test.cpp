@@ -1,9 +1,13 @@
 // The parts that solvers share: modes, Adam, positions, sums over places, smoothness.
 #include <gtest/gtest.h>
 
+#include <array>
+
+#include "ptyche/simulate/simulate.h"
 #include "ptyche/solve/adam.h"
 #include "ptyche/solve/auxiliary_updates.h"
 #include "ptyche/solve/illumination.h"
+#include "ptyche/solve/secants.h"
 #include "tests/support/small_scan.h"
 
 namespace ptyche {
@@ -14,6 +18,11 @@ at::Tensor squared(const at::Tensor& values) { return at::view_as_real(values).s
 at::Tensor noise(at::IntArrayRef shape, at::ScalarType type = at::kComplexFloat) {
   at::manual_seed(1);
   return at::randn(shape, type);
+}
+
+/// Of the difference, in the root mean square.
+double relative(const at::Tensor& found, const at::Tensor& expected) {
+  return ((found - expected).norm() / expected.norm()).item().toDouble();
 }
 
 TEST(ProbeModes, NewOnesKeepTheSumOfPhotonsAndHaveTheirShare) {
@@ -74,6 +83,40 @@ TEST(Batches, TheGradientOfSeveralPiecesIsTheSumOverTheirPatterns) {
   EXPECT_TRUE(same(many.intensities, single.intensities.repeat({times})));
 }
 
+TEST(Batches, TheGradientOfPiecesOfALargeCanvasIsThatOfPatternsFromAllOverIt) {
+  SolverOptions options;
+  options.positions = PositionFreedom::jitter;
+  options.intensities = IntensityFreedom::on;
+  const Scan scan = simulate({.pattern_size = 64, .frames = 4100, .step_px = 12, .seed = 4});
+  const SolverProblem problem = make_problem(scan, options);
+  SolverState state = start_state(problem, {});
+  state.intensities = at::linspace(0.9, 1.1, problem.patterns(), at::kDouble);
+  const at::Tensor all = all_patterns(problem);
+  std::int64_t pieces = 0, smaller = 0;
+  for_pieces(problem, state, all, [&](const BatchPiece& piece) {
+    ++pieces;
+    smaller += piece.window.rows < state.object.size(0) || piece.window.cols < state.object.size(1);
+  });
+  EXPECT_GE(pieces, 5);
+  EXPECT_GE(smaller, 4);
+  const SolverGradient whole = gradient(problem, state, all);
+  SolverGradient sum = {.object = at::zeros_like(whole.object),
+                        .probe = at::zeros_like(whole.probe)};
+  const std::int64_t parts = 5;  // each of fewer patterns than a piece
+  for (std::int64_t part = 0; part < parts; ++part) {
+    const at::Tensor some = all.slice(0, part, {}, parts);
+    const SolverGradient more = gradient(problem, state, some);
+    sum.loss += more.loss;
+    sum.object += more.object;
+    sum.probe += more.probe;
+    EXPECT_LT(relative(whole.positions.index_select(0, some), more.positions), 1e-4);
+    EXPECT_LT(relative(whole.intensities.index_select(0, some), more.intensities), 1e-4);
+  }
+  EXPECT_NEAR(whole.loss / sum.loss, 1, 1e-6);
+  EXPECT_LT(relative(whole.object, sum.object), 1e-4);
+  EXPECT_LT(relative(whole.probe, sum.probe), 1e-4);
+}
+
 TEST(Positions, AStepIsNoLongerThanItsLimitAndLeavesTheCommonShift) {
   const at::Tensor positions = small_scan().positions();
   const at::Tensor slopes = 1e6 * noise({36, 2}, at::kDouble) + 3e6;
@@ -128,6 +171,62 @@ TEST(Adam, NewEntriesOfAGrownValueDoNotLeapAlongNoise) {
   at::Tensor grown = at::zeros({2, 4});
   adam_step(grown, at::full({2, 4}, 0.1f), moments, 0.1);
   EXPECT_LT(grown[1].abs().max().item<float>(), 1e-3);
+}
+
+TEST(Secants, OfAQuadraticLossGiveItsMinimumWhicheverMatrixTheyBeginWith) {
+  const at::Tensor stiffness = at::tensor({1.0f, 4.0f, 9.0f}),
+                   slope = at::tensor({2.0f, 4.0f, 9.0f});
+  Secants secants;
+  for (std::int64_t i = 0; i < 3; ++i) {
+    const at::Tensor step = at::zeros({3});
+    step[i] = 0.5;
+    secants.add(step, stiffness * step);
+  }
+  const auto scale = [](at::Tensor& along) { along.mul_(at::tensor({7.0f, 1.0f, 0.2f})); };
+  EXPECT_TRUE(at::allclose(secants.direction(slope, scale), slope / stiffness, 1e-5));
+}
+
+TEST(Secants, AlongWhichTheLossCurvesTheWrongWayAreNotKeptAndTheOldestGo) {
+  const at::Tensor step = at::ones({100});
+  Secants secants;
+  secants.add(step, -step);
+  EXPECT_TRUE(secants.all().empty());
+  for (int i = 1; i <= 12; ++i) secants.add(step * i, step);
+  ASSERT_EQ(secants.all().size(), Secants::kMost);
+  EXPECT_EQ(secants.all().front().curvature, 300);
+}
+
+TEST(Secants, OfLongLinesGiveWhatOneByOneProductsGive) {
+  at::manual_seed(3);
+  const std::int64_t numbers = 200'003;
+  const at::Tensor curvatures = at::rand({numbers}) + 0.5, slope = at::randn({numbers});
+  Secants secants;
+  for (int i = 0; i < 2; ++i) {
+    const at::Tensor step = at::randn({numbers});
+    secants.add(step, curvatures * step);
+  }
+  const auto none = [](at::Tensor&) {};
+  // The formula in double precision, from what was kept.
+  const auto as_double = [](const at::Tensor& line) { return line.to(at::kDouble); };
+  const auto product = [](const at::Tensor& a, const at::Tensor& b) {
+    return a.dot(b).item<double>();
+  };
+  at::Tensor along = as_double(slope);
+  std::array<double, 2> weight{}, curvature{};
+  for (std::size_t i = 2; i-- > 0;) {
+    const at::Tensor step = as_double(secants.all()[i].step);
+    const at::Tensor change = as_double(secants.all()[i].change);
+    curvature[i] = product(step, change);
+    weight[i] = product(step, along) / curvature[i];
+    along = along - weight[i] * change;
+  }
+  const at::Tensor last = as_double(secants.all()[1].change);
+  along = along * (curvature[1] / product(last, last));
+  for (std::size_t i = 0; i < 2; ++i)
+    along =
+        along + as_double(secants.all()[i].step) *
+                    (weight[i] - product(as_double(secants.all()[i].change), along) / curvature[i]);
+  EXPECT_LT(relative(as_double(secants.direction(slope, none)), along), 1e-6);
 }
 
 TEST(Positions, JitterHasNoShiftScaleRotationOrShear) {
