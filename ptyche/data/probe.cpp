@@ -37,19 +37,22 @@ double probe_power(const at::Tensor& probe) {
 
 namespace {
 
-/// Adds some pixels of the frames, frame by frame: the same sum for any number of threads.
-template <typename T>
+/// Adds some pixels of the frames, or their roots, frame by frame: the same sum for any number of
+/// threads.
+template <bool roots, typename T>
 void add_frames(const T* counts, const at::Tensor& frames, std::int64_t pixels, std::int64_t begin,
                 std::int64_t end, double* sum) {
   const auto* const number = frames.const_data_ptr<std::int64_t>();
   for (std::int64_t i = 0; i < frames.size(0); ++i) {
     const T* const frame = counts + number[i] * pixels;
     for (std::int64_t pixel = begin; pixel < end; ++pixel)
-      sum[pixel] += static_cast<double>(frame[pixel]);
+      sum[pixel] += roots ? std::sqrt(static_cast<double>(frame[pixel]))
+                          : static_cast<double>(frame[pixel]);
   }
 }
 
-/// The sum of the frames, where their type is one of a scan's; else undefined.
+/// The sum of the frames or of their roots, where their type is one of a scan's; else undefined.
+template <bool roots>
 at::Tensor sum_of_frames(const at::Tensor& counts, const at::Tensor& chosen) {
   constexpr std::int64_t kPixelsAtOnce = 4096;  // of sums, which stay in the nearest cache
   const at::Tensor frames = chosen.contiguous();
@@ -60,7 +63,7 @@ at::Tensor sum_of_frames(const at::Tensor& counts, const at::Tensor& chosen) {
     const std::int64_t parts = (pixels + kPixelsAtOnce - 1) / kPixelsAtOnce;
     at::parallel_for(0, parts, 1, [&](std::int64_t first, std::int64_t last) {
       for (std::int64_t part = first; part < last; ++part)
-        add_frames(from, frames, pixels, part * kPixelsAtOnce,
+        add_frames<roots>(from, frames, pixels, part * kPixelsAtOnce,
                    std::min(pixels, (part + 1) * kPixelsAtOnce), to);
     });
     return sum;
@@ -78,8 +81,11 @@ at::Tensor sum_of_frames(const at::Tensor& counts, const at::Tensor& chosen) {
 at::Tensor mean_pattern(const at::Tensor& counts, const at::Tensor& frames, double power) {
   require(frames.size(0) > 0, "frames: expected at least one used pattern, found none");
   const auto number = static_cast<double>(frames.size(0));
-  if (power == 1)
-    if (const at::Tensor sum = sum_of_frames(counts, frames); sum.defined()) return sum / number;
+  const auto quick = [&] {
+    if (power == 1) return sum_of_frames<false>(counts, frames);
+    return power == 0.5 ? sum_of_frames<true>(counts, frames) : at::Tensor();
+  };
+  if (const at::Tensor sum = quick(); sum.defined()) return sum / number;
   at::Tensor sum = at::zeros({counts.size(1), counts.size(2)}, at::kDouble);
   for (std::int64_t first = 0; first < frames.size(0); first += kSummedAtOnce) {
     const std::int64_t length = std::min(kSummedAtOnce, frames.size(0) - first);

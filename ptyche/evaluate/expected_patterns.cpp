@@ -17,7 +17,7 @@ std::int64_t margin_of(std::int64_t pattern_size) { return pattern_size + 2; }
 /// An object in a frame of 1 + 0i, wide enough for every patch that differs from empty space.
 at::Tensor with_empty_space_around(const at::Tensor& object, std::int64_t margin) {
   at::Tensor padded =
-      at::ones({object.size(0) + 2 * margin, object.size(1) + 2 * margin}, at::kComplexDouble);
+      at::ones({object.size(0) + 2 * margin, object.size(1) + 2 * margin}, object.options());
   padded.narrow(0, margin, object.size(0)).narrow(1, margin, object.size(1)).copy_(object);
   return padded;
 }
@@ -42,13 +42,14 @@ std::vector<at::Tensor> in_batches(const at::Tensor& frames, std::int64_t patter
 ExpectedPatterns::ExpectedPatterns(const Reconstruction& image, const Scan& scan)
     : scan_(scan),
       padded_(with_empty_space_around(image.object, margin_of(image.probe.size(-1)))),
-      probe_(image.probe.to(at::kComplexDouble)),
+      probe_(image.probe.to(image.object.scalar_type())),
       positions_(refined_positions(image, scan)),
       origin_(at::tensor({image.origin_row, image.origin_col}, at::kDouble)),
       size_(at::tensor({image.object.size(0), image.object.size(1)}, at::kDouble)),
       interpolation_(image.interpolation),
       propagation_(propagation_of(image.geometry)) {
-  if (image.background.defined()) background_ = to_fft_order(image.background).to(at::kDouble);
+  if (image.background.defined())
+    background_ = to_fft_order(image.background).to(real_type());
   if (image.intensities.defined() && image.intensities.size(0) == scan.frames())
     intensities_ = image.intensities.to(at::kDouble);
 }
@@ -72,7 +73,7 @@ at::Tensor ExpectedPatterns::factors_of(const at::Tensor& frames,
   };
   const at::Tensor ratio =
       total(counts_in_fft_order(scan_, frames)) / total(expected).clamp_min(1e-9);
-  return at::where(known.isfinite(), known, ratio).view({-1, 1, 1});
+  return at::where(known.isfinite(), known, ratio).to(real_type()).view({-1, 1, 1});
 }
 
 namespace {
@@ -100,7 +101,7 @@ SeenPart seen_part(const at::Tensor& object, const at::Tensor& centres, std::int
 }  // namespace
 
 at::Tensor ExpectedPatterns::of(const at::Tensor& frames) const {
-  if (frames.size(0) == 0) return at::empty({0, probe_.size(-1), probe_.size(-1)}, at::kDouble);
+  if (frames.size(0) == 0) return at::empty({0, probe_.size(-1), probe_.size(-1)}, real_type());
   const SeenPart part = seen_part(padded_, indices_of(frames), probe_.size(-1));
   const at::Tensor expected = expected_intensity(part.object, probe_, part.centres, interpolation_,
                                                  background_, propagation_);

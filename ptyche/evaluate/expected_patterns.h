@@ -19,16 +19,17 @@ const at::Tensor& refined_positions(const Reconstruction& image, const Scan& sca
 std::vector<at::Tensor> in_batches(const at::Tensor& frames, std::int64_t pattern_size);
 
 /// The counts that an image's object, probe, positions, background and intensities foretell for
-/// patterns of a scan, in float64. Beyond the object there is empty space (1 + 0i). Where an image
+/// patterns of a scan, in the object's precision. Beyond the object there is empty space (1 + 0i). Where an image
 /// with intensities has none of a pattern, as of those held out, the pattern's own total is its
 /// measure.
 class ExpectedPatterns {
  public:
   ExpectedPatterns(const Reconstruction& image, const Scan& scan);
-  /// frames (k) int64 of the scan: (k, N, N) float64 counts in FFT order.
+  /// frames (k) int64 of the scan: (k, N, N) real counts in FFT order.
   at::Tensor of(const at::Tensor& frames) const;
 
  private:
+  at::ScalarType real_type() const { return c10::toRealValueType(probe_.scalar_type()); }
   at::Tensor indices_of(const at::Tensor& frames) const;
   at::Tensor factors_of(const at::Tensor& frames, const at::Tensor& expected) const;
 

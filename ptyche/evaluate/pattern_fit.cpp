@@ -10,16 +10,18 @@
 #include <numbers>
 
 #include "ptyche/core/error.h"
+#include "ptyche/engine/cpu/kernels.h"
 
 namespace ptyche {
 namespace {
 
 // The table goes from 2^kLowest to 2^kHighest counts, every octave in 2^kStepBits steps: they are
-// the first bits of a double.
-constexpr int kLowest = -20, kHighest = 12, kStepBits = 6, kFractionBits = 52 - kStepBits;
-constexpr std::uint64_t kEntries = std::uint64_t{kHighest - kLowest} << kStepBits;
-constexpr std::uint64_t kFirst = std::uint64_t{1023 + kLowest} << kStepBits;
-constexpr std::uint64_t kFractionMask = (std::uint64_t{1} << kFractionBits) - 1;
+// the first bits of a float.
+constexpr int kLowest = -20, kHighest = 24, kStepBits = 6, kFractionBits = 23 - kStepBits;
+constexpr std::uint32_t kEntries = std::uint32_t{kHighest - kLowest} << kStepBits;
+constexpr std::uint32_t kFirst = std::uint32_t{127 + kLowest} << kStepBits;
+constexpr std::uint32_t kFractionMask = (std::uint32_t{1} << kFractionBits) - 1;
+constexpr double kMany = 4096;  // counts from which on what a table has is that of a Gaussian
 
 /// Summed over all counts but those of a probability below 1e-16 or so.
 PhotonNoise summed(double mean) {
@@ -49,27 +51,49 @@ PhotonNoise of_few(double mean) {
   return {std::sqrt(mean) + mean, mean, -2 * mean * std::log(mean)};
 }
 
-std::vector<PhotonNoise> make_table() {
-  std::vector<PhotonNoise> table;
-  for (std::uint64_t entry = 0; entry <= kEntries; ++entry)
-    table.push_back(summed(std::bit_cast<double>((kFirst + entry) << kFractionBits)));
+PhotonNoise of_mean(double mean) {
+  if (mean >= kMany) return of_many(mean);
+  return mean < std::ldexp(1, kLowest) ? of_few(mean) : summed(mean);
+}
+
+constexpr double kSmallestIntensity = 0.01;  // counts, in the deviance of a pattern
+
+/// Four numbers at once: amplitude error, amplitude, deviance, and what kSmallestIntensity adds to
+/// that: the deviance from another mean is that from one's own and that between the two.
+typedef float Four __attribute__((vector_size(16)));
+
+Four numbers_of_mean(double mean) {
+  const PhotonNoise noise = mean > 0 ? of_mean(mean) : PhotonNoise{};
+  const double beyond =
+      mean < kSmallestIntensity ? poisson_deviance(std::max(mean, 0.0), kSmallestIntensity) : 0;
+  return Four{static_cast<float>(noise.amplitude_error), static_cast<float>(noise.amplitude),
+          static_cast<float>(noise.deviance), static_cast<float>(beyond)};
+}
+
+const std::array<Four, kEntries + 1>& noise_table() {
+  static const auto table = [] {
+    std::array<Four, kEntries + 1> made;
+    for (std::uint32_t entry = 0; entry <= kEntries; ++entry)
+      made[entry] = numbers_of_mean(std::bit_cast<float>((kFirst + entry) << kFractionBits));
+    return made;
+  }();
   return table;
+}
+
+Four noise_of(const std::array<Four, kEntries + 1>& table, float mean) {
+  const auto bits = std::bit_cast<std::uint32_t>(mean);
+  const std::uint32_t entry = (bits >> kFractionBits) - kFirst;  // wraps below the table
+  if (entry >= kEntries) return numbers_of_mean(mean);
+  const float share =
+      static_cast<float>(bits & kFractionMask) * (1.0F / static_cast<float>(kFractionMask + 1));
+  return table[entry] + share * (table[entry + 1] - table[entry]);
 }
 
 }  // namespace
 
 PhotonNoise photon_noise(double mean) {
-  static const std::vector<PhotonNoise> table = make_table();
-  if (!(mean > 0)) return {};
-  const auto bits = std::bit_cast<std::uint64_t>(mean);
-  const std::uint64_t entry = (bits >> kFractionBits) - kFirst;  // wraps below the table
-  if (entry >= kEntries) return mean < 1 ? of_few(mean) : of_many(mean);
-  const double share =
-      static_cast<double>(bits & kFractionMask) / static_cast<double>(kFractionMask + 1);
-  const PhotonNoise &low = table[entry], &high = table[entry + 1];
-  const auto between = [share](double a, double b) { return a + share * (b - a); };
-  return {between(low.amplitude_error, high.amplitude_error),
-          between(low.amplitude, high.amplitude), between(low.deviance, high.deviance)};
+  const Four noise = noise_of(noise_table(), static_cast<float>(mean));
+  return {noise[0], noise[1], noise[2]};
 }
 
 FitSums& FitSums::operator+=(const FitSums& other) {
@@ -82,96 +106,67 @@ FitSums& FitSums::operator+=(const FitSums& other) {
 
 namespace {
 
-constexpr double kSmallestIntensity = 0.01;  // counts, in the deviance
-
-/// Of whole counts, for most pixels have few: sqrt n, and n log n - n.
-struct OfCount {
-  double amplitude = 0, own = 0;
-};
-constexpr std::size_t kTabled = 256;
-
-OfCount of_count(double count) {
-  return {std::sqrt(count), (count > 0 ? count * std::log(count) : 0) - count};
+template <class T>
+FitSums measured_sums(const T* counts, const T* expected, const at::Tensor& mask) {
+  std::array<double, 4> sums{};
+  cpu::kernels<T>().fit_sums(counts, expected, mask.const_data_ptr<T>(), mask.numel(),
+                             static_cast<T>(kSmallestIntensity), sums.data());
+  return {sums[0], sums[1], sums[2], sums[3]};
 }
 
-const std::array<OfCount, kTabled>& count_table() {
-  static const std::array<OfCount, kTabled> table = [] {
-    std::array<OfCount, kTabled> made;
-    for (std::size_t count = 0; count < kTabled; ++count)
-      made[count] = of_count(static_cast<double>(count));
-    return made;
-  }();
-  return table;
-}
-
-/// The pixels of one pattern one after the other; what they share is looked up once.
-class Fitter {
- public:
-  Fitter(const bool* counted, std::int64_t pixels, bool noise)
-      : counted_(counted), roots_(static_cast<std::size_t>(pixels)), noise_(noise) {}
-
-  PatternFit operator()(const float* counts, const double* intensity) {
-    for (std::size_t pixel = 0; pixel < roots_.size(); ++pixel)
-      roots_[pixel] = std::sqrt(intensity[pixel]);
-    PatternFit fit;
-    for (std::size_t pixel = 0; pixel < roots_.size(); ++pixel) {
-      if (!counted_[pixel]) continue;
-      add_measured(counts[pixel], intensity[pixel], roots_[pixel], fit.measured);
-      if (noise_) add_noise(intensity[pixel], fit.noise);
+/// What is to be expected of the sums, by the pixels of the mask.
+template <class T>
+FitSums noise_sums(const T* expected, const at::Tensor& mask) {
+  constexpr std::int64_t kRun = 512;  // pixels whose sums are float
+  const auto& table = noise_table();
+  const T* const counted = mask.const_data_ptr<T>();
+  FitSums all;
+  for (std::int64_t run = 0; run < mask.numel(); run += kRun) {
+    const std::int64_t end = std::min(mask.numel(), run + kRun);
+    Four sums{};
+    float photons = 0;
+    for (std::int64_t pixel = run; pixel < end; ++pixel) {
+      if (counted[pixel] == 0) continue;
+      const auto mean = static_cast<float>(expected[pixel]);
+      sums += noise_of(table, mean);
+      photons += mean;
     }
-    return fit;
+    all += {sums[0], sums[1], static_cast<double>(sums[2]) + sums[3], photons};
   }
+  return all;
+}
 
- private:
-  void add_measured(double count, double intensity, double root, FitSums& sums) const {
-    const std::size_t whole = count < kTabled ? static_cast<std::size_t>(count) : kTabled - 1;
-    const OfCount known = static_cast<double>(whole) == count ? table_[whole] : of_count(count);
-    const double clipped = std::max(intensity, kSmallestIntensity);
-    sums.amplitude_error += std::abs(root - known.amplitude);
-    sums.amplitude += known.amplitude;
-    // 2 (n log(n / I) - n + I)
-    sums.deviance += 2 * (known.own + clipped - (count > 0 ? count * std::log(clipped) : 0));
-    sums.photons += count;
-  }
-
-  static void add_noise(double intensity, FitSums& sums) {
-    const PhotonNoise noise = photon_noise(intensity);
-    sums.amplitude_error += noise.amplitude_error;
-    sums.amplitude += noise.amplitude;
-    sums.deviance += noise.deviance;
-    // The deviance from another mean is that from one's own and that between the two.
-    if (intensity < kSmallestIntensity)
-      sums.deviance += poisson_deviance(intensity, kSmallestIntensity);
-    sums.photons += intensity;
-  }
-
-  const std::array<OfCount, kTabled>& table_ = count_table();
-  const bool* counted_;
-  std::vector<double> roots_;
-  bool noise_;
-};
+/// Of counts and expected ones of the mask's type, numbers 0 and 1.
+template <class T>
+std::vector<PatternFit> fits_of(const at::Tensor& counts, const at::Tensor& intensity,
+                                const at::Tensor& mask, bool noise) {
+  const std::int64_t patterns = counts.size(0), pixels = mask.numel();
+  const std::int64_t apart = intensity.size(0) == patterns ? pixels : 0;
+  const T *count = counts.const_data_ptr<T>(), *mean = intensity.const_data_ptr<T>();
+  std::vector<PatternFit> fits(static_cast<std::size_t>(patterns));
+  at::parallel_for(0, patterns, 1, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t k = begin; k < end; ++k) {
+      PatternFit& fit = fits[static_cast<std::size_t>(k)];
+      fit.measured = measured_sums(count + k * pixels, mean + k * apart, mask);
+      if (noise) fit.noise = noise_sums(mean + k * apart, mask);
+    }
+  });
+  return fits;
+}
 
 }  // namespace
 
 std::vector<PatternFit> pattern_fits(const at::Tensor& counts, const at::Tensor& intensity,
                                      const at::Tensor& mask, bool noise) {
   const std::int64_t patterns = counts.size(0), pixels = mask.numel();
-  const bool own = intensity.size(0) == patterns;
-  require(counts.numel() == patterns * pixels && intensity.numel() == (own ? patterns : 1) * pixels,
+  const std::int64_t expected = intensity.size(0) == patterns ? patterns : 1;
+  require(counts.numel() == patterns * pixels && intensity.numel() == expected * pixels,
           "fit: expected {} x {} counts and intensities, found {} and {}", patterns, pixels,
           counts.numel(), intensity.numel());
-  const at::Tensor measured = counts.to(at::kFloat).contiguous(),
-                   expected = intensity.to(at::kDouble).contiguous(), chosen = mask.contiguous();
-  const float* const count = measured.const_data_ptr<float>();
-  const double* const mean = expected.const_data_ptr<double>();
-  const bool* const counted = chosen.const_data_ptr<bool>();
-  std::vector<PatternFit> fits(static_cast<std::size_t>(patterns));
-  at::parallel_for(0, patterns, 1, [&](std::int64_t begin, std::int64_t end) {
-    Fitter fit(counted, pixels, noise);
-    for (std::int64_t k = begin; k < end; ++k)
-      fits[static_cast<std::size_t>(k)] = fit(count + k * pixels, mean + (own ? k * pixels : 0));
-  });
-  return fits;
+  const at::ScalarType type = intensity.scalar_type();
+  const auto in_type = [&](const at::Tensor& array) { return array.to(type).contiguous(); };
+  const auto fit = type == at::kFloat ? &fits_of<float> : &fits_of<double>;
+  return fit(in_type(counts), intensity.contiguous(), in_type(mask), noise);
 }
 
 }  // namespace ptyche

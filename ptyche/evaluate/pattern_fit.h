@@ -41,8 +41,8 @@ struct PatternFit {
 };
 
 /// Of each pattern, over the pixels of the mask.
-///   counts     (k, N, N) float32
-///   intensity  (k, N, N) float64 expected counts, or (1, N, N), the same for all
+///   counts     (k, N, N) real
+///   intensity  (k, N, N) float32 or float64 expected counts, or (1, N, N), the same for all
 ///   mask       (N, N) bool, true = counted; all in the same order (FFT or centred)
 ///   noise      false: the noise's sums are left 0
 /// Throws InvalidInput naming both sizes where they differ.

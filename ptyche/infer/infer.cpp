@@ -132,7 +132,7 @@ at::Tensor best_background(const Reconstruction& image, const Scan& scan) {
   std::vector<at::Tensor> counts, foretold;
   for (const at::Tensor& some : in_batches(frames, scan.pattern_size())) {
     counts.push_back(counts_in_fft_order(scan, some));
-    foretold.push_back(expected.of(some).to(at::kFloat));
+    foretold.push_back(expected.of(some));
   }
   const at::Tensor n = at::cat(counts), model = at::cat(foretold);
   at::Tensor background = at::full(model.sizes().slice(1), kLeastBackground);

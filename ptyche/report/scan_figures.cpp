@@ -74,7 +74,8 @@ ShownPatterns shown_patterns(const Reconstruction& image, const Scan& scan) {
   const at::Tensor hidden = scan.mask().logical_not();
   const std::int64_t half = scan.pattern_size() / 2;
   shown.measured = counts_of(scan, chosen).to(at::kDouble).masked_fill(hidden, kNone);
-  shown.modelled = expected.of(chosen).roll({half, half}, {1, 2}).masked_fill(hidden, kNone);
+  shown.modelled =
+      expected.of(chosen).to(at::kDouble).roll({half, half}, {1, 2}).masked_fill(hidden, kNone);
   return shown;
 }
 

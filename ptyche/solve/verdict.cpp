@@ -412,7 +412,7 @@ at::Tensor redrawn(const Scan& scan, const Reconstruction& image, const at::Tens
   const at::Tensor mask = mask_in_fft_order(scan);
   std::vector<at::Tensor> means;
   for (const at::Tensor& batch : in_batches(frames, scan.pattern_size()))
-    means.push_back(expected.of(batch));
+    means.push_back(expected.of(batch).to(at::kDouble));
   at::Tensor mean = at::cat(means);
   const double measured =
       (counts_in_fft_order(scan, frames) * mask).sum(at::kDouble).item<double>();

@@ -169,24 +169,38 @@ inline void at_detector(const KernelContext<T>& context, const ThreadScratch<T>&
                                  planes_of(context, scratch.waves, mode), kept(mode), slope);
 }
 
-/// log(1 - share), taken of the share itself near 0, not of the rounded difference: the Poisson
-/// loss's terms cancel there. log(1 + z) = z - z^2 / 2 + z^3 q(z), q fitted on [sqrt(1/2) - 1,
-/// sqrt(2) - 1] so that what follows z is right to 3e-6 of z^2 / 2.
-[[gnu::always_inline]] inline Vector<float> log_one_minus(Vector<float> share) {
+/// log(quotient) = exponent log 2 + z + tail: z = quotient - 1 where that is within
+/// [sqrt(1/2) - 1, sqrt(2) - 1], tail = log(1 + z) - z.
+struct LogParts {
+  Simd<float>::Index exponent;
+  Vector<float> z, tail;
+
+  [[gnu::always_inline]] Vector<float> logarithm() const {
+    constexpr float log2 = 0.693147181F;
+    return __builtin_convertvector(exponent, Vector<float>) * log2 + z + tail;
+  }
+};
+
+/// Of a quotient and of how far it is from 1, taken itself near 1, not as the rounded difference:
+/// the Poisson loss's terms cancel there. log(1 + z) = z - z^2 / 2 + z^3 q(z), q fitted on
+/// [sqrt(1/2) - 1, sqrt(2) - 1] so that what follows z is right to 3e-6 of z^2 / 2.
+[[gnu::always_inline]] inline LogParts log_parts(Vector<float> quotient, Vector<float> from_one) {
   using V = Vector<float>;
   using I = Simd<float>::Index;
   constexpr float q[] = {0.333344668F,  -0.249871194F, 0.199124828F,
                          -0.170527816F, 0.161305308F,  -0.106660314F};
-  constexpr float log2 = 0.693147181F;
-  const I bits = reinterpret_cast<I>(1.0F - share);
+  const I bits = reinterpret_cast<I>(quotient);
   const I exponent = (bits - 0x3f3504f3) >> 23;
   const V mantissa = reinterpret_cast<V>(bits - (exponent << 23)) - 1.0F;
-  const V z = exponent == 0 ? -share : mantissa, square = z * z;
+  const V z = exponent == 0 ? from_one : mantissa, square = z * z;
   const V even = (q[4] * square + q[2]) * square + q[0];
   const V odd = (q[5] * square + q[3]) * square + q[1];
   const V series = odd * z + even;
-  const V tail = square * (z * series - 0.5F);  // log(1 + z) - z
-  return __builtin_convertvector(exponent, V) * log2 + z + tail;
+  return {exponent, z, square * (z * series - 0.5F)};
+}
+
+[[gnu::always_inline]] inline Vector<float> log_one_minus(Vector<float> share) {
+  return log_parts(1.0F - share, -share).logarithm();
 }
 
 [[gnu::always_inline]] inline Vector<double> log_one_minus(Vector<double> share) {

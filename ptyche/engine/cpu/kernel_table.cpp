@@ -1,5 +1,6 @@
 // The table of one instruction set. Compiled once for each, with PTYCHE_ISA its name and
 // PTYCHE_VECTOR_BYTES the size of its registers (cmake/Options.cmake).
+#include "ptyche/engine/cpu/fit_sums.h"
 #include "ptyche/engine/cpu/merge.h"
 #include "ptyche/engine/cpu/norm_gelu.h"
 #include "ptyche/engine/cpu/pattern.h"
@@ -17,6 +18,7 @@ constexpr Kernels<T> make_kernels(const char* name) {
           .pattern_loss = &pattern_loss<T>,
           .pattern_intensity = &pattern_intensity<T>,
           .pattern_tilt = &pattern_tilt<T>,
+          .fit_sums = &fit_sums<T>,
           .moved_weight = &moved_weight<T>,
           .merge_patch = &merge_patch<T>,
           .normalise = &normalise<T>,

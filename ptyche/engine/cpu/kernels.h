@@ -248,6 +248,12 @@ struct Kernels {
                        const Planes<T>& canvas, ThreadScratch<T>&, const TiltScratch<T>&, T* light,
                        double* sums) = nullptr;
 
+  /// Sums over the pixels whose mask is 1, not 0: |sqrt m - sqrt n|, sqrt n, the deviance
+  /// 2 [n log(n / m) - n + m] and n, of counts n >= 0 where m is expected, at least `least` > 0 in
+  /// the deviance and no less than 0 elsewhere.
+  void (*fit_sums)(const T* counts, const T* expected, const T* mask, std::int64_t pixels, T least,
+                   double* sums) = nullptr;
+
   /// The merge weight (N, N) of a patch under the probe moved to its position; the thread's until
   /// the next call.
   const T* (*moved_weight)(const KernelContext<T>&, const PatchPosition&,
