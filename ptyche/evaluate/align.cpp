@@ -13,6 +13,7 @@ namespace ptyche {
 namespace {
 
 constexpr std::int64_t kMargin = 32;
+const c10::complex<double> kTwoPiI(0, 2 * M_PI);
 
 /// One direction of the problem: the window and the margin around it, and where the image lies.
 struct Axis {
@@ -115,28 +116,27 @@ at::Tensor move_image(const at::Tensor& image, const Gauge& gauge, const Window&
 MovedImage move_image_with_derivatives(const at::Tensor& image, const Gauge& gauge,
                                        const Window& window) {
   const Cut cut = cut_under(image, gauge, window);
-  const c10::complex<double> two_pi_i(0, 2 * M_PI);
-  const at::Tensor along_rows = at::fft_fftfreq(cut.row.size, 1.0, at::kDouble).unsqueeze(1);
-  const at::Tensor along_cols = at::fft_fftfreq(cut.col.size, 1.0, at::kDouble);
-  const at::Tensor slopes =
-      at::stack({cut.spectrum, cut.spectrum * along_rows, cut.spectrum * along_cols});
-  const at::Tensor moved = inner(at::fft_ifft2(slopes));
-  const at::Tensor value = moved[0].contiguous();
-  const at::Tensor y = cut.row.offsets().narrow(0, kMargin, value.size(0)).unsqueeze(1);
-  const at::Tensor x = cut.col.offsets().narrow(0, kMargin, value.size(1));
-  return {value, at::stack({moved[1] * -two_pi_i, moved[2] * -two_pi_i, value * y * two_pi_i,
-                            value * x * two_pi_i})};
+  const auto slopes = [](std::int64_t size) {
+    return kTwoPiI * -at::fft_fftfreq(size, 1.0, at::kDouble);
+  };
+  const auto back = [](const at::Tensor& spectrum) {
+    return inner(at::fft_ifft2(spectrum)).contiguous();
+  };
+  return {back(cut.spectrum), back(cut.spectrum * slopes(cut.row.size).unsqueeze(1)),
+          back(cut.spectrum * slopes(cut.col.size)),
+          cut.row.offsets().slice(0, kMargin, -kMargin),
+          cut.col.offsets().slice(0, kMargin, -kMargin)};
 }
 
 namespace {
 
-/// sin(pi x)^power over a grid of the given size, 0 < x < 1 at pixel centres.
-at::Tensor sine_window(std::int64_t rows, std::int64_t cols, double power) {
+/// Times sin(pi x)^power along rows and columns, 0 < x < 1 at pixel centres.
+void fade_out(at::Tensor& field, double power) {
   const auto along = [&](std::int64_t size) {
     const at::Tensor x = (at::arange(size, at::kDouble) + 0.5) / static_cast<double>(size);
     return (M_PI * x).sin().pow(power);
   };
-  return at::outer(along(rows), along(cols));
+  field.mul_(along(field.size(0)).unsqueeze(1)).mul_(along(field.size(1)));
 }
 
 /// Products of neighbours, mean free and faded out at the borders, complex64: they tell whole
@@ -144,8 +144,64 @@ at::Tensor sine_window(std::int64_t rows, std::int64_t cols, double power) {
 at::Tensor edge_image(const at::Tensor& image, std::int64_t down, std::int64_t right) {
   const std::int64_t rows = image.size(0) - 1, cols = image.size(1) - 1;
   const at::Tensor here = image.narrow(0, 0, rows).narrow(1, 0, cols).conj();
-  const at::Tensor product = image.narrow(0, down, rows).narrow(1, right, cols) * here;
-  return ((product - product.mean()) * sine_window(rows, cols, 0.5)).to(at::kComplexFloat);
+  at::Tensor product = image.narrow(0, down, rows).narrow(1, right, cols) * here;
+  product.sub_(product.mean());
+  fade_out(product, 0.5);
+  return product.to(at::kComplexFloat);
+}
+
+/// The mean of each 2 x 2 pixels.
+at::Tensor halved(const at::Tensor& image) {
+  const std::int64_t rows = image.size(0) / 2, cols = image.size(1) / 2;
+  return image.narrow(0, 0, 2 * rows)
+      .narrow(1, 0, 2 * cols)
+      .reshape({rows, 2, cols, 2})
+      .mean({1, 3});
+}
+
+/// coarse_shift of images that have been made smaller by `scale`, 1 or 2, in their pixels.
+std::array<std::int64_t, 2> edge_shift(const at::Tensor& part, const at::Tensor& image, int scale) {
+  const auto edges = [&](const at::Tensor& of, std::int64_t down) {
+    const at::Tensor edge = edge_image(of, down, 1 - down);
+    return scale == 1 ? edge : halved(edge);
+  };
+  const std::array<std::int64_t, 2> size{(part.size(0) + image.size(0)) / scale,
+                                         (part.size(1) + image.size(1)) / scale};
+  at::Tensor agreement = at::zeros({size[0], size[1]}, at::kFloat);
+  for (const std::int64_t down : {1, 0}) {
+    at::Tensor product = at::fft_fft2(edges(part, down), size);
+    product.mul_(at::fft_fft2(edges(image, down), size).conj());
+    agreement += at::fft_ifft2(product).abs().square();
+  }
+  std::array<std::int64_t, 2> shift = peak_of(agreement);
+  for (const std::size_t k : {0, 1})
+    if (shift[k] >= part.size(static_cast<std::int64_t>(k)) / scale) shift[k] -= size[k];
+  return shift;
+}
+
+/// The shift to a pixel where it is known to two, by the middle of `part`.
+std::array<std::int64_t, 2> finer_shift(const at::Tensor& part, const at::Tensor& image,
+                                        std::array<std::int64_t, 2> shift) {
+  constexpr std::int64_t kMiddle = 256, kAround = 8, kLeast = 32, kTrusted = 3;
+  at::Tensor middle = part, there = image;
+  std::array<std::int64_t, 2> begin{};  // of what is compared: in the part less in the image
+  for (const std::int64_t axis : {0, 1}) {
+    const auto k = static_cast<std::size_t>(axis);
+    const std::int64_t length = std::min(kMiddle, part.size(axis));
+    const std::int64_t first = (part.size(axis) - length) / 2;
+    const std::int64_t low = std::max<std::int64_t>(first - shift[k] - kAround, 0);
+    const std::int64_t high = std::min(first + length - shift[k] + kAround, image.size(axis));
+    if (high - low < kLeast) return shift;
+    middle = middle.narrow(axis, first, length);
+    there = there.narrow(axis, low, high - low);
+    begin[k] = first - low;
+  }
+  std::array<std::int64_t, 2> finer = edge_shift(middle, there, 1);
+  for (const std::size_t k : {0, 1}) {
+    finer[k] += begin[k];
+    if (std::abs(finer[k] - shift[k]) > kTrusted) return shift;  // nothing there to be found by
+  }
+  return finer;
 }
 
 }  // namespace
@@ -164,18 +220,11 @@ Window widened(const Window& window, std::int64_t rows, std::int64_t cols) {
 }
 
 std::array<std::int64_t, 2> coarse_shift(const at::Tensor& part, const at::Tensor& image) {
-  const std::array<std::int64_t, 2> size{part.size(0) + image.size(0),
-                                         part.size(1) + image.size(1)};
-  at::Tensor agreement = at::zeros({size[0], size[1]}, at::kFloat);
-  for (const std::int64_t down : {1, 0}) {
-    at::Tensor product = at::fft_fft2(edge_image(part, down, 1 - down), size);
-    product.mul_(at::fft_fft2(edge_image(image, down, 1 - down), size).conj());
-    agreement += at::fft_ifft2(product).abs().square();
-  }
-  std::array<std::int64_t, 2> shift = peak_of(agreement);
-  for (const std::size_t k : {0, 1})
-    if (shift[k] >= part.size(static_cast<std::int64_t>(k))) shift[k] -= size[k];
-  return shift;
+  constexpr std::int64_t kLarge = std::int64_t{1} << 22;  // pixels, of both together
+  if ((part.size(0) + image.size(0)) * (part.size(1) + image.size(1)) <= kLarge)
+    return edge_shift(part, image, 1);
+  const auto halves = edge_shift(part, image, 2);
+  return finer_shift(part, image, {2 * halves[0], 2 * halves[1]});
 }
 
 namespace {
@@ -211,8 +260,9 @@ std::array<double, 2> strongest_frequency(const at::Tensor& field, std::int64_t 
 }
 
 std::array<double, 2> coarse_ramp(const at::Tensor& truth, const at::Tensor& image) {
-  const at::Tensor window = sine_window(truth.size(0), truth.size(1), 2);
-  return strongest_frequency(truth * image.conj() * window, 4);
+  at::Tensor field = truth * image.conj();
+  fade_out(field, 2);
+  return strongest_frequency(field, 4);
 }
 
 namespace {
@@ -286,24 +336,46 @@ Fit fit_scale(const Wanted& wanted, const at::Tensor& image, Gauge gauge) {
   return {gauge, norm_of(wanted.truth - moved * scale)};
 }
 
-/// Gauss-Newton step of (shift_row, shift_col, ramp_row, ramp_col): (4) float64. The scale is a
-/// column pair of the Jacobian too, so that the step is that of the projected problem.
+/// J^H J (6, 6) and J^H r (6), float64, of the Jacobian J of what is left, r.
+struct NormalEquations {
+  at::Tensor matrix = at::zeros({6, 6}, at::kDouble), wanted = at::zeros({6}, at::kDouble);
+
+  /// Of rows first..: the image by shift (row, col) and ramp (row, col), and by both parts of the
+  /// scale, so that the step is that of the projected problem.
+  void add(const Wanted& given, const MovedImage& moved, c10::complex<double> scale,
+           std::int64_t first, std::int64_t count) {
+    const auto rows = [&](const at::Tensor& of) { return of.narrow(0, first, count); };
+    const at::Tensor root = given.root.defined() ? rows(given.root) : at::Tensor();
+    const auto weighed = [&](const at::Tensor& of) { return root.defined() ? of * root : of; };
+    const at::Tensor value = weighed(rows(moved.value)), turned = value * (kTwoPiI * scale);
+    const at::Tensor columns =
+        at::stack({weighed(rows(moved.by_row)) * scale, weighed(rows(moved.by_col)) * scale,
+                   turned * rows(moved.y).unsqueeze(1), turned * moved.x, value,
+                   value * c10::complex<double>(0, 1)})
+            .flatten(1);
+    const at::Tensor left = (rows(given.truth) - value * scale).flatten();
+    matrix += at::real(at::matmul(columns.conj(), columns.t()));
+    wanted += at::real(at::mv(columns.conj(), left));
+  }
+};
+
+/// Gauss-Newton step of (shift_row, shift_col, ramp_row, ramp_col): (4) float64.
 at::Tensor gauss_newton_step(const Wanted& wanted, const at::Tensor& image, const Gauge& gauge) {
+  constexpr std::int64_t kPixelsAtOnce = std::int64_t{1} << 18;
   const MovedImage moved = move_image_with_derivatives(image, gauge, wanted.window);
-  const c10::complex<double> scale(gauge.scale.real(), gauge.scale.imag()), i(0, 1);
-  const at::Tensor value = wanted.weighed(moved.value);
-  const at::Tensor jacobian =
-      at::cat({wanted.weighed(moved.derivatives) * scale, at::stack({value, value * i})})
-          .flatten(1);
-  const at::Tensor residual = (wanted.truth - value * scale).flatten();
-  const at::Tensor norms = at::view_as_real(jacobian).square().sum({1, 2}).sqrt().clamp_min(
-      1e-12 * norm_of(wanted.truth) + 1e-300);
-  const at::Tensor unit = jacobian / norms.unsqueeze(1);
+  const std::int64_t rows = moved.value.size(0);
+  const std::int64_t together =
+      std::max<std::int64_t>(kPixelsAtOnce / moved.value.size(1), 1);
+  NormalEquations equations;
+  for (std::int64_t first = 0; first < rows; first += together)
+    equations.add(wanted, moved, {gauge.scale.real(), gauge.scale.imag()}, first,
+                  std::min(together, rows - first));
+  const at::Tensor norms =
+      equations.matrix.diag().sqrt().clamp_min(1e-12 * norm_of(wanted.truth) + 1e-300);
   // A flat image has no slope to shift by: the ridge keeps such columns from being solved for.
   const at::Tensor normal =
-      at::real(at::matmul(unit.conj(), unit.t())) + 1e-12 * at::eye(6, at::kDouble);
-  const at::Tensor projected = at::real(at::mv(unit.conj(), residual));
-  return (at::linalg_solve(normal, projected) / norms).narrow(0, 0, 4);
+      equations.matrix / at::outer(norms, norms) + 1e-12 * at::eye(6, at::kDouble);
+  return (at::linalg_solve(normal, equations.wanted / norms) / norms).narrow(0, 0, 4);
 }
 
 Gauge moved_by(Gauge gauge, const at::Tensor& step, double length) {
@@ -330,7 +402,7 @@ double error_of(const Alignment& alignment) { return norm_of(alignment.truth - a
 /// Of the image one pixel is looked at.
 Alignment scaled_constant(const at::Tensor& truth, const at::Tensor& image) {
   Gauge gauge;
-  const at::Tensor value = image[0][0];
+  const at::Tensor value = image[0][0].to(at::kComplexDouble);
   const auto level = value.item<c10::complex<double>>();
   const bool dark = level == c10::complex<double>(0, 0);
   const auto scale = dark ? level : truth.mean().item<c10::complex<double>>() / level;
@@ -380,17 +452,15 @@ Alignment realign_known(bool constant, const at::Tensor& truth, const at::Tensor
 Alignment align(const at::Tensor& truth, const at::Tensor& image, const Window& window,
                 const std::optional<std::array<std::int64_t, 2>>& place) {
   require_comparable(truth, image, window);
-  const at::Tensor whole_truth = truth.to(at::kComplexDouble);
-  const at::Tensor source = image.to(at::kComplexDouble);
-  if (is_constant(source)) return realign(whole_truth, source, window, {});
+  if (is_constant(image)) return realign_known(true, truth, image, window, {});
   const auto from = [&](const std::array<std::int64_t, 2>& start) {
-    return realign(whole_truth, source, window, coarse_gauge(whole_truth, source, window, start));
+    return realign_known(false, truth, image, window, coarse_gauge(truth, image, window, start));
   };
-  const std::array<std::int64_t, 2> found = found_place(whole_truth, source, window);
+  const std::array<std::int64_t, 2> found = found_place(truth, image, window);
   Alignment best = from(found);
   if (place && *place != found)
     if (Alignment said = from(*place); error_of(said) < error_of(best)) best = said;
-  return or_periodic(whole_truth, source, window, best);
+  return or_periodic(truth, image, window, best);
 }
 
 namespace {
@@ -419,8 +489,9 @@ at::Tensor moved(const at::Tensor& image, const Gauge& gauge, const Window& wind
   const PeriodicAxis col{image.size(1), gauge.shift_col_px, gauge.ramp_col_cycles_per_px,
                          0.5 * static_cast<double>(window.col_begin + window.col_end)};
   const at::Tensor ramped = image * row.ramp_factors().unsqueeze(1) * col.ramp_factors();
-  return at::fft_ifft2(at::fft_fft2(ramped) * row.shift_factors().unsqueeze(1) *
-                       col.shift_factors());
+  const at::Tensor spectrum = at::fft_fft2(ramped);
+  spectrum.mul_(row.shift_factors().unsqueeze(1)).mul_(col.shift_factors());
+  return at::fft_ifft2(spectrum);
 }
 
 /// The gauge that first does `first` and then what `then` adds to its whole pixels.
@@ -458,7 +529,8 @@ Alignment once_more(const at::Tensor& truth, const at::Tensor& image, const Wind
 Alignment or_periodic(const at::Tensor& truth, const at::Tensor& image, const Window& window,
                       const Alignment& found) {
   constexpr int kMostRounds = 8;
-  if (!inside(window, image, found.gauge)) return found;
+  constexpr std::int64_t kMostPixels = std::int64_t{1} << 21;
+  if (image.numel() > kMostPixels || !inside(window, image, found.gauge)) return found;
   Alignment best = found;
   // The fade's error is proportional to the little that is left to fit, so rounds converge fast.
   for (int round = 0; round < kMostRounds; ++round) {

@@ -20,11 +20,13 @@ namespace ptyche {
 /// it. Where the window leaves the image it holds that mean.
 at::Tensor move_image(const at::Tensor& image, const Gauge& gauge, const Window& window);
 
-/// The same, with its derivatives by shift_row, shift_col, ramp_row and ramp_col (per pixel, per
-/// cycle per pixel): value (rows, cols), derivatives (4, rows, cols). The shift's derivative holds
-/// the ramp fixed to the image; what that leaves out is a factor, which the scale takes up.
+/// The same, with its derivatives by shift_row and shift_col per pixel, all (rows, cols), and where
+/// its rows and columns lie from the window's centre, px: its derivative by ramp_row is 2 pi i y
+/// times it. The shift's derivative holds the ramp fixed to the image; what that leaves out is a
+/// factor, which the scale takes up.
 struct MovedImage {
-  at::Tensor value, derivatives;
+  at::Tensor value, by_row, by_col;
+  at::Tensor y, x;  ///< (rows), (cols) float64
 };
 MovedImage move_image_with_derivatives(const at::Tensor& image, const Gauge& gauge,
                                        const Window& window);
@@ -35,7 +37,8 @@ Window widened(const Window& window, std::int64_t rows, std::int64_t cols);
 
 /// The whole-pixel shift d (row, col) for which image(x - d) lies best on `part`, both complex and
 /// of any two shapes. Compares products of neighbouring pixels, o(x + 1) conj o(x), which a phase
-/// ramp or a scale changes by a factor only; the peak of their cross-correlation.
+/// ramp or a scale changes by a factor only; the peak of their cross-correlation. Of large
+/// images it is looked for at half the resolution first.
 std::array<std::int64_t, 2> coarse_shift(const at::Tensor& part, const at::Tensor& image);
 
 /// Row and column of the largest element of a matrix.
@@ -55,7 +58,7 @@ struct Alignment {
   at::Tensor aligned;  ///< image under the fitted gauge, cut to the window, complex128
   at::Tensor truth;    ///< the truth in the window, complex128
   Gauge gauge;
-  at::Tensor source;  ///< the image as it was moved last, complex128: what tiles go on from,
+  at::Tensor source;  ///< the image as it was moved last: what tiles go on from,
   Gauge rest;         ///< which only lacks this
 };
 
@@ -78,8 +81,7 @@ Alignment align(const at::Tensor& truth, const at::Tensor& image, const Window& 
 ///   object  (rows, cols) complex128
 at::Tensor without_bright_pixels(const at::Tensor& object);
 
-/// The same from a gauge that is nearly right, without the search over whole pixels; `image` is
-/// complex128. Ends when a step lessens the error by less than `enough` of the truth's norm.
+/// The same from a gauge that is nearly right, without the search over whole pixels. Ends when a step lessens the error by less than `enough` of the truth's norm.
 ///   weights  (rows, cols) of the window, float64 >= 0, of the squared differences; undefined = 1
 Alignment realign(const at::Tensor& truth, const at::Tensor& image, const Window& window,
                   const Gauge& start, double enough = 1e-13, const at::Tensor& weights = {});
@@ -93,9 +95,9 @@ Alignment realign_known(bool constant, const at::Tensor& truth, const at::Tensor
 /// `found` or, where that leaves less error, an alignment that starts from it and moves the whole
 /// image by the Fourier shift of its full size, its ramp removed first. This is exact for an image
 /// whose borders meet (a simulated one that was moved likewise, a canvas that is 1 all around),
-/// while the fade of `move_image` is better where they do not; the error decides. truth, image:
-/// complex128. Not tried where the window leaves the image, for what wraps around is not the
-/// sample.
+/// while the fade of `move_image` is better where they do not; the error decides. Not tried where
+/// the window leaves the image, for what wraps around is not the sample, nor for images of more than
+/// 2^21 pixels, of which the fade is a small part.
 Alignment or_periodic(const at::Tensor& truth, const at::Tensor& image, const Window& window,
                       const Alignment& found);
 

@@ -67,7 +67,7 @@ bool large_enough(const Window& window) {
 }
 
 Window lit_part(const Window& start, const at::Tensor& lit) {
-  const at::Tensor share = lit.to(at::kDouble);
+  const at::Tensor share = lit.to(at::kFloat);
   Window window = start;
   while (large_enough(window) && cut(share, window).mean().item<double>() < kEnoughLit)
     window = without_darkest_side(share, window);
@@ -100,12 +100,10 @@ void require_large_enough(const Window& window, const char* lit_in) {
 /// The reference's pixel on which the image's pixel (0, 0) falls, to a whole pixel.
 std::array<std::int64_t, 2> place_of(const Reconstruction& image, const Reconstruction& reference,
                                      const Window& part) {
-  const at::Tensor object = image.object.to(at::kComplexDouble);
-  if (is_constant(object))  // it looks the same everywhere
+  if (is_constant(image.object))  // it looks the same everywhere
     return {image.origin_row - reference.origin_row, image.origin_col - reference.origin_col};
   const Window wide = widened(part, reference.object.size(0), reference.object.size(1));
-  const auto shift =
-      coarse_shift(cut(reference.object.to(at::kComplexDouble), wide).contiguous(), object);
+  const auto shift = coarse_shift(cut(reference.object, wide).contiguous(), image.object);
   return {wide.row_begin + shift[0], wide.col_begin + shift[1]};
 }
 
@@ -145,7 +143,7 @@ std::optional<double> phase_ssim(const at::Tensor& reference, const at::Tensor& 
   return ssim(phase, phase + phase_difference(reference, image));
 }
 
-/// All errors of `image` (complex128) and, in `alignment`, how it was brought there.
+/// All errors of `image` and, in `alignment`, how it was brought there.
 ImageError measure(const at::Tensor& image, const at::Tensor& reference, const Window& window,
                    Alignment& alignment,
                    const std::optional<std::array<std::int64_t, 2>>& place = {}) {
@@ -162,6 +160,27 @@ ImageError measure(const at::Tensor& image, const at::Tensor& reference, const W
           .frc = crossings(fourier_ring_correlation(wanted, found))};
 }
 
+ImageError error_of_flat(const at::Tensor& reference, const Window& window) {
+  Alignment alignment;
+  const at::Tensor flat = at::ones({1, 1}, at::kComplexDouble).expand_as(reference);
+  return measure(flat, reference, window, alignment);
+}
+
+/// Of the reference around the window: what is farther away has no part in it.
+ImageError error_of_blurred(const at::Tensor& reference, const Window& window) {
+  constexpr std::int64_t kAround = 128;  // px, more than any margin of an alignment
+  const Window around{std::max<std::int64_t>(window.row_begin - kAround, 0),
+                      std::min(window.row_end + kAround, reference.size(0)),
+                      std::max<std::int64_t>(window.col_begin - kAround, 0),
+                      std::min(window.col_end + kAround, reference.size(1))};
+  const Window inside{
+      window.row_begin - around.row_begin, window.row_end - around.row_begin,
+      window.col_begin - around.col_begin, window.col_end - around.col_begin};
+  const at::Tensor near = cut(reference, around).contiguous();
+  Alignment alignment;
+  return measure(blurred_by_one_px(near), near, inside, alignment);
+}
+
 void require_values(const at::Tensor& object, const char* whose) {
   require(at::isfinite(object).all().item<bool>(),
           "object{}: expected finite values, found NaN or infinity", whose);
@@ -174,12 +193,11 @@ ComparedImages compare_in_window(const at::Tensor& image, const at::Tensor& refe
                                  const std::optional<std::array<std::int64_t, 2>>& place) {
   require(large_enough(window), "expected a window of at least {0} x {0} pixels, found {1} x {2}",
           kSmallestWindowSide, window.rows(), window.cols());
-  const at::Tensor target = reference.to(at::kComplexDouble), source = image.to(at::kComplexDouble);
-  Alignment alignment, of_guess;
+  Alignment alignment;
   Comparison result;
-  result.error = measure(source, target, window, alignment, place);
-  result.flat = measure(at::ones_like(target), target, window, of_guess);
-  result.blurred = measure(blurred_by_one_px(target), target, window, of_guess);
+  result.error = measure(image, reference, window, alignment, place);
+  result.flat = error_of_flat(reference, window);
+  result.blurred = error_of_blurred(reference, window);
   result.gauge = alignment.gauge;
   result.window = window;
   result.amplitude_range = range_of(alignment.truth.abs());
@@ -202,7 +220,7 @@ ComparedImages compare(const Reconstruction& image, const Reconstruction& refere
           "and columns {}..{}",
           common.row_begin, common.row_end, common.col_begin, common.col_end);
   Comparison& result = compared.comparison;
-  if (!is_constant(image.object.to(at::kComplexDouble))) {
+  if (!is_constant(image.object)) {
     result.gauge.shift_row_px -= static_cast<double>(place[0]);
     result.gauge.shift_col_px -= static_cast<double>(place[1]);
   }
@@ -214,7 +232,7 @@ ComparedImages compare(const Reconstruction& image, const Reconstruction& refere
 std::optional<ComparedImages> compared_with_truth(const at::Tensor& truth,
                                                   const Reconstruction& image) {
   const std::optional<Window> window = truth_window(truth, image);
-  if (!window || is_constant(cut(truth.to(at::kComplexDouble), *window))) {
+  if (!window || is_constant(cut(truth, *window))) {
     warn("no comparison with the truth: {}", window ? "it is constant where the scan lights it"
                                                     : "the scan lights too little of its middle");
     return std::nullopt;

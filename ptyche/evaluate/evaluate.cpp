@@ -99,11 +99,9 @@ std::optional<PositionError> position_error(const Reconstruction& image, const S
 }  // namespace
 
 double object_contrast(const Reconstruction& image) {
-  const at::Tensor lit = image.object.to(at::kComplexDouble).masked_select(lit_pixels(image));
-  if (lit.numel() == 0) return 0;
-  const at::Tensor mean = lit.mean();
-  const at::Tensor deviation = (lit - mean).abs().square().mean().sqrt();
-  return (deviation / mean.abs()).item<double>();
+  const at::Tensor lit = image.object.masked_select(lit_pixels(image));
+  const PixelMoments moments = pixel_moments(lit);
+  return lit.numel() == 0 ? 0 : moments.deviation / std::abs(moments.mean);
 }
 
 Scores evaluate(const Reconstruction& image, const Scan& scan, const EvaluateOptions& options) {

@@ -49,8 +49,31 @@ at::Tensor centred_phase(const at::Tensor& image) { return (image * image.mean()
 
 double range_of(const at::Tensor& values) { return (values.max() - values.min()).item<double>(); }
 
+PixelMoments pixel_moments(const at::Tensor& image) {
+  constexpr std::int64_t kPixelsAtOnce = std::int64_t{1} << 18;  // that are made complex128
+  const at::Tensor pixels = image.flatten();
+  if (pixels.numel() == 0) return {};
+  const auto all = static_cast<double>(pixels.numel());
+  const auto each = [&](const auto& visit) {
+    for (const at::Tensor& some : pixels.split(kPixelsAtOnce)) visit(some.to(at::kComplexDouble).resolve_conj());
+  };
+  const auto squares = [](const at::Tensor& of) {
+    return at::view_as_real(of).square().sum().item<double>();
+  };
+  PixelMoments moments;
+  each([&](const at::Tensor& some) {
+    moments.mean += some.sum().item<c10::complex<double>>() / all;
+    moments.amplitude += squares(some) / all;
+  });
+  each([&](const at::Tensor& some) { moments.deviation += squares(some - moments.mean) / all; });
+  moments.amplitude = std::sqrt(moments.amplitude);
+  moments.deviation = std::sqrt(moments.deviation);
+  return moments;
+}
+
 bool is_constant(const at::Tensor& image) {
-  return (image - image.mean()).norm().item<double>() <= 1e-9 * image.norm().item<double>();
+  const PixelMoments moments = pixel_moments(image);
+  return moments.deviation <= 1e-9 * moments.amplitude;
 }
 
 namespace {

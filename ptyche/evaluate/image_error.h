@@ -42,6 +42,14 @@ double range_of(const at::Tensor& values);
 /// Whether the image departs from its mean by at most 1e-9 of its norm.
 bool is_constant(const at::Tensor& image);
 
+/// Of all pixels of an image of any shape, in double precision: what they are in the mean, and the
+/// root mean square of their amplitudes and of their distance from the mean. Of no pixels: zeros.
+struct PixelMoments {
+  c10::complex<double> mean = 0;
+  double amplitude = 0, deviation = 0;
+};
+PixelMoments pixel_moments(const at::Tensor& image);
+
 /// How the neighbourhood of a pixel is weighed.
 struct SsimWindow {
   at::Tensor weights;          ///< (n odd) float64 along both axes, sum 1
