@@ -98,6 +98,10 @@ constexpr double kKeptShare = 1.06;
 constexpr std::int64_t kStale = 300;  // arrays asked for since one was freed
 constexpr auto kLongUnused = std::chrono::milliseconds(300);
 constexpr double kTooLarge = 1.25;  // a kept array serves requests down to its size over this
+// Of the limit, that freed arrays in files may keep: a new file costs a millisecond for each
+// megabyte that is written to it (the comparison with a truth at an eighth of the memory, 600 MB:
+// half of its time).
+constexpr double kFilesShare = 0.25;
 constexpr double kLeftOver = 0.75;  // of what is left, the most that one array may take
 constexpr auto kWindow = std::chrono::seconds(1);
 constexpr auto kBetweenTrims = std::chrono::seconds(1);
@@ -118,8 +122,15 @@ struct FreedArray {
   std::chrono::steady_clock::time_point since = std::chrono::steady_clock::now();
 };
 
+/// An array in a file that nobody has any more.
+struct FreedFile {
+  Block block;
+  void* data = nullptr;
+};
+
 /// Those that are kept for the next of their size.
 struct Freed {
+  std::deque<FreedFile> files;                        ///< the oldest first
   std::deque<FreedArray> arrays;                      ///< the oldest first
   double bytes = 0;                                   ///< of them
   double most_used = 0;                               ///< of arrays in use at once, in this kWindow
@@ -227,6 +238,44 @@ void empty_pool() {
   while (!memory().freed.arrays.empty()) unmap(memory().freed.arrays.begin());
 }
 
+void drop_oldest_file() {
+  const FreedFile& oldest = memory().freed.files.front();
+  munmap(oldest.data, oldest.block.bytes);
+  close(oldest.block.file);
+  memory().freed.files.pop_front();
+}
+
+/// The guards are held.
+void drop_files_beyond(double most) {
+  auto& files = memory().freed.files;
+  double bytes = 0;
+  for (const FreedFile& file : files) bytes += static_cast<double>(file.block.bytes);
+  for (; !files.empty() && bytes > most; drop_oldest_file())
+    bytes -= static_cast<double>(files.front().block.bytes);
+}
+
+void keep_or_close(void* data, const Block& block) {
+  const std::lock_guard lock(memory().guards);
+  memory().freed.files.push_back({block, data});
+  drop_files_beyond(std::min(kMostPool, kFilesShare * memory().limit));
+}
+
+/// A kept array in a file of about that size, or nullptr.
+void* kept_file(std::size_t bytes) {
+  const std::lock_guard lock(memory().guards);
+  auto& files = memory().freed.files;
+  const auto most = static_cast<std::size_t>(kTooLarge * static_cast<double>(bytes));
+  const auto found = std::ranges::find_if(files, [&](const FreedFile& file) {
+    return file.block.bytes >= bytes && file.block.bytes <= most;
+  });
+  if (found == files.end()) return nullptr;
+  const FreedFile kept = *found;
+  files.erase(found);
+  if (kept.block.scattered) madvise(kept.data, kept.block.bytes, MADV_NORMAL);
+  memory().blocks[kept.data] = {kept.block.bytes, kept.block.file};
+  return kept.data;
+}
+
 /// The block that begins there, which is forgotten; one of no bytes where there is none.
 Block taken_block(void* data) {
   const std::lock_guard lock(memory().guards);
@@ -245,8 +294,7 @@ void release(void* data) {
     memory().used -= static_cast<double>(block.bytes);
     keep_or_unmap(data, block.bytes);
   } else {
-    munmap(data, block.bytes);
-    close(block.file);
+    keep_or_close(data, block);
   }
 }
 
@@ -297,10 +345,11 @@ void give_back(const Block& block, void* data) {
   madvise(data, block.bytes, MADV_DONTNEED);
 }
 
-/// Gives back what is resident of the arrays in files until all is within the limit, the largest
-/// first: those are counts, which nobody changes.
+/// Gives back what is resident of the arrays in files until all is within the limit: those that
+/// nobody has any more, then the largest first, counts, which nobody changes.
 void give_back_pages() {
   const std::lock_guard lock(memory().guards);
+  drop_files_beyond(0);
   std::vector<std::pair<std::size_t, void*>> in_files;
   for (const auto& [data, block] : memory().blocks)
     if (block.file >= 0) in_files.emplace_back(block.bytes, data);
@@ -354,7 +403,8 @@ struct PlannedAllocator final : at::Allocator {
             "an array of {} does not fit into {} of memory (--memory), and no folder for it can be "
             "written to (--scratch)",
             bytes_text(wanted), bytes_text(memory().limit));
-    void* const data = mapped_file(folder, bytes);
+    void* kept = kept_file(bytes);
+    void* const data = kept ? kept : mapped_file(folder, bytes);
     if (!memory().told.exchange(true))
       note("an array of {} is kept on disk (in {}, --scratch): {} of memory may be used (--memory)",
            bytes_text(wanted), folder.string(), bytes_text(memory().limit));
@@ -415,6 +465,7 @@ void use_memory(const MemoryOptions& options) {
   {
     const std::lock_guard lock(memory().guards);
     memory().scratch = options.scratch;
+    drop_files_beyond(0);
     memory().freed.most_used = memory().freed.most_before = 0;
   }
   memory().limit = options.bytes > 0

@@ -85,6 +85,23 @@ TEST_F(Memory, OfTheWholeProcessStaysWithinTheLimitWhenRowsAreReadAhead) {
   EXPECT_LT(most, 600 + 100);
 }
 
+TEST_F(Memory, OnDiskOfAnArrayThatIsGoneServesTheNextOfItsSize) {
+  use_memory({.bytes = 6e8, .scratch = folder_.path()});
+  const at::Tensor most = at::ones({130 << 20}, at::kByte);
+  const void* place = nullptr;
+  {
+    const at::Tensor first = at::full({60 << 20}, 3, at::kByte);
+    ASSERT_TRUE(lies_in_file(first));
+    place = first.const_data_ptr();
+  }
+  const at::Tensor next = at::empty({55 << 20}, at::kByte);
+  EXPECT_EQ(next.const_data_ptr(), place);
+  const at::Tensor other = at::full({60 << 20}, 4, at::kByte);
+  EXPECT_NE(other.const_data_ptr(), place);
+  const at::Tensor zeros = array_in_file(folder_.path(), 60 << 20);
+  EXPECT_EQ(zeros.sum(at::kLong).item<std::int64_t>(), 0);
+}
+
 TEST_F(Memory, OfAnArrayThatIsGoneIsFreeAgain) {
   use_memory({.bytes = 1e9, .scratch = folder_.path()});
   for (int i = 0; i < 5; ++i) EXPECT_FALSE(lies_in_file(at::empty({300 << 20}, at::kByte)));
