@@ -112,6 +112,7 @@ struct Block {
   std::size_t bytes = 0;
   int file = -1;
   bool scattered = false;  ///< what is read of it lies in no order
+  bool reusable = false;   ///< the file lies in the scratch folder and serves the next array
 };
 
 /// An array in memory that nobody has any more.
@@ -132,7 +133,7 @@ struct FreedFile {
 struct Freed {
   std::deque<FreedFile> files;                        ///< the oldest first
   std::deque<FreedArray> arrays;                      ///< the oldest first
-  double bytes = 0;                                   ///< of them
+  double bytes = 0;                                   ///< of `arrays`
   double most_used = 0;                               ///< of arrays in use at once, in this kWindow
   double most_before = 0;                             ///< in the one before
   std::chrono::steady_clock::time_point window = {};  ///< when this one began
@@ -149,6 +150,7 @@ struct Memory {
   std::unordered_map<void*, Block> blocks;  ///< large arrays, by where they begin
   Freed freed;
   std::atomic<bool> told = false, watched = false;
+  std::atomic<bool> forked = false;  ///< a child, whose files are its parent's, too
   at::Allocator* usual = c10::GetDefaultCPUAllocator();  ///< of small arrays
 };
 
@@ -238,26 +240,34 @@ void empty_pool() {
   while (!memory().freed.arrays.empty()) unmap(memory().freed.arrays.begin());
 }
 
-void drop_oldest_file() {
-  const FreedFile& oldest = memory().freed.files.front();
-  munmap(oldest.data, oldest.block.bytes);
-  close(oldest.block.file);
-  memory().freed.files.pop_front();
+void unmap_file(void* data, const Block& block) {
+  munmap(data, block.bytes);
+  close(block.file);
 }
 
 /// The guards are held.
-void drop_files_beyond(double most) {
-  auto& files = memory().freed.files;
+double bytes_of_files() {
   double bytes = 0;
-  for (const FreedFile& file : files) bytes += static_cast<double>(file.block.bytes);
-  for (; !files.empty() && bytes > most; drop_oldest_file())
-    bytes -= static_cast<double>(files.front().block.bytes);
+  for (const FreedFile& file : memory().freed.files) bytes += static_cast<double>(file.block.bytes);
+  return bytes;
+}
+
+/// The oldest first. The guards are held.
+void drop_files_beyond(double most) {
+  for (auto& files = memory().freed.files; bytes_of_files() > most; files.pop_front())
+    unmap_file(files.front().data, files.front().block);
 }
 
 void keep_or_close(void* data, const Block& block) {
   const std::lock_guard lock(memory().guards);
+  if (!block.reusable || memory().forked) return unmap_file(data, block);
   memory().freed.files.push_back({block, data});
   drop_files_beyond(std::min(kMostPool, kFilesShare * memory().limit));
+}
+
+void drop_files() {
+  const std::lock_guard lock(memory().guards);
+  drop_files_beyond(0);
 }
 
 /// A kept array in a file of about that size, or nullptr.
@@ -272,7 +282,7 @@ void* kept_file(std::size_t bytes) {
   const FreedFile kept = *found;
   files.erase(found);
   if (kept.block.scattered) madvise(kept.data, kept.block.bytes, MADV_NORMAL);
-  memory().blocks[kept.data] = {kept.block.bytes, kept.block.file};
+  memory().blocks[kept.data] = {kept.block.bytes, kept.block.file, false, true};
   return kept.data;
 }
 
@@ -331,7 +341,11 @@ int nameless_file(const fs::path& folder, std::size_t bytes) {
           folder.string(), std::strerror(errno));
   unlink(name.c_str());
   // Now, and not when a page is written to: a full disk would end the program there.
-  const int fault = posix_fallocate(file, 0, static_cast<off_t>(bytes));
+  int fault = posix_fallocate(file, 0, static_cast<off_t>(bytes));
+  if (fault == ENOSPC) {
+    drop_files();
+    fault = posix_fallocate(file, 0, static_cast<off_t>(bytes));
+  }
   if (fault == 0) return file;
   close(file);
   throw InvalidInput(fmt::format("{}: no room for {} that do not fit into memory: {}",
@@ -355,8 +369,8 @@ void give_back_pages() {
     if (block.file >= 0) in_files.emplace_back(block.bytes, data);
   std::ranges::sort(in_files, std::greater<>());
   for (const auto& [bytes, data] : in_files) {
-    give_back({bytes, memory().blocks[data].file}, data);
     if (resident_bytes() <= memory().limit) return;
+    give_back({bytes, memory().blocks[data].file}, data);
   }
 }
 
@@ -371,7 +385,7 @@ void keep_within_limit() {
   }
 }
 
-void* mapped_file(const fs::path& folder, std::size_t bytes) {
+void* mapped_file(const fs::path& folder, std::size_t bytes, bool reusable) {
   const int file = nameless_file(folder, bytes);
   void* const data = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
   if (data == MAP_FAILED) {
@@ -380,7 +394,7 @@ void* mapped_file(const fs::path& folder, std::size_t bytes) {
                                    bytes_text(static_cast<double>(bytes)), folder.string(),
                                    std::strerror(errno)));
   }
-  remembered(data, {bytes, file});
+  remembered(data, {bytes, file, /*scattered=*/false, reusable});
   if (!memory().watched.exchange(true)) std::thread(watch_pages).detach();
   return data;
 }
@@ -404,7 +418,7 @@ struct PlannedAllocator final : at::Allocator {
             "written to (--scratch)",
             bytes_text(wanted), bytes_text(memory().limit));
     void* kept = kept_file(bytes);
-    void* const data = kept ? kept : mapped_file(folder, bytes);
+    void* const data = kept ? kept : mapped_file(folder, bytes, /*reusable=*/true);
     if (!memory().told.exchange(true))
       note("an array of {} is kept on disk (in {}, --scratch): {} of memory may be used (--memory)",
            bytes_text(wanted), folder.string(), bytes_text(memory().limit));
@@ -453,7 +467,8 @@ double scratch_room() {
   std::error_code fault;
   const fs::path folder = scratch_folder();
   const fs::space_info space = folder.empty() ? fs::space_info{0, 0, 0} : fs::space(folder, fault);
-  return fault ? 0 : static_cast<double>(space.available);
+  const std::lock_guard lock(memory().guards);
+  return fault ? 0 : static_cast<double>(space.available) + bytes_of_files();
 }
 
 void use_memory(const MemoryOptions& options) {
@@ -480,7 +495,11 @@ void use_memory(const MemoryOptions& options) {
   std::call_once(once, [] {
     // A child that tries a file must not find the lock held by a thread that it does not have.
     pthread_atfork([] { memory().guards.lock(); }, [] { memory().guards.unlock(); },
-                   [] { memory().guards.unlock(); });
+                   [] {
+                     memory().forked = true;
+                     drop_files_beyond(0);
+                     memory().guards.unlock();
+                   });
     c10::SetCPUAllocator(new PlannedAllocator, 1);
   });
 }
@@ -498,7 +517,7 @@ void require_room(double bytes, const std::string& what, const std::string& advi
 }
 
 at::Tensor array_in_file(const fs::path& folder, std::int64_t bytes) {
-  void* const data = mapped_file(folder, static_cast<std::size_t>(bytes));
+  void* const data = mapped_file(folder, static_cast<std::size_t>(bytes), /*reusable=*/false);
   const c10::Storage storage(c10::Storage::use_byte_size_t(), static_cast<std::size_t>(bytes),
                              pointer_to(data), nullptr, /*resizable=*/false);
   return at::empty({0}, at::kByte).set_(storage, 0, {bytes}, {1});

@@ -34,8 +34,9 @@ std::string bytes_text(double bytes);
 /// From now on arrays of at least 20 MiB are taken from `options.bytes`, less kProgramBytes, while
 /// they leave a quarter of what is left; others lie in nameless files of the scratch folder, mapped
 /// into memory. The kernel keeps of those what there is room for, and what is resident of them is
-/// given back whenever the whole process would have more than `options.bytes`. Throws InvalidInput
-/// for less than kLeastMemory and for a scratch folder that cannot be written to.
+/// given back whenever the whole process would have more than `options.bytes`. Files of arrays that
+/// nobody has any more stay for the next of their size, up to a quarter of it and 1 GB. Throws
+/// InvalidInput for less than kLeastMemory and for a scratch folder that cannot be written to.
 void use_memory(const MemoryOptions& options);
 
 /// What use_memory was told, or chose; infinite before.

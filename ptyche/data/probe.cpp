@@ -46,8 +46,8 @@ void add_frames(const T* counts, const at::Tensor& frames, std::int64_t pixels, 
   for (std::int64_t i = 0; i < frames.size(0); ++i) {
     const T* const frame = counts + number[i] * pixels;
     for (std::int64_t pixel = begin; pixel < end; ++pixel)
-      sum[pixel] += roots ? std::sqrt(static_cast<double>(frame[pixel]))
-                          : static_cast<double>(frame[pixel]);
+      sum[pixel] +=
+          roots ? std::sqrt(static_cast<double>(frame[pixel])) : static_cast<double>(frame[pixel]);
   }
 }
 
@@ -64,7 +64,7 @@ at::Tensor sum_of_frames(const at::Tensor& counts, const at::Tensor& chosen) {
     at::parallel_for(0, parts, 1, [&](std::int64_t first, std::int64_t last) {
       for (std::int64_t part = first; part < last; ++part)
         add_frames<roots>(from, frames, pixels, part * kPixelsAtOnce,
-                   std::min(pixels, (part + 1) * kPixelsAtOnce), to);
+                          std::min(pixels, (part + 1) * kPixelsAtOnce), to);
     });
     return sum;
   };
@@ -81,11 +81,11 @@ at::Tensor sum_of_frames(const at::Tensor& counts, const at::Tensor& chosen) {
 at::Tensor mean_pattern(const at::Tensor& counts, const at::Tensor& frames, double power) {
   require(frames.size(0) > 0, "frames: expected at least one used pattern, found none");
   const auto number = static_cast<double>(frames.size(0));
-  const auto quick = [&] {
+  const auto by_type = [&] {
     if (power == 1) return sum_of_frames<false>(counts, frames);
     return power == 0.5 ? sum_of_frames<true>(counts, frames) : at::Tensor();
   };
-  if (const at::Tensor sum = quick(); sum.defined()) return sum / number;
+  if (const at::Tensor sum = by_type(); sum.defined()) return sum / number;
   at::Tensor sum = at::zeros({counts.size(1), counts.size(2)}, at::kDouble);
   for (std::int64_t first = 0; first < frames.size(0); first += kSummedAtOnce) {
     const std::int64_t length = std::min(kSummedAtOnce, frames.size(0) - first);

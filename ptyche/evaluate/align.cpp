@@ -123,8 +123,7 @@ MovedImage move_image_with_derivatives(const at::Tensor& image, const Gauge& gau
     return inner(at::fft_ifft2(spectrum)).contiguous();
   };
   return {back(cut.spectrum), back(cut.spectrum * slopes(cut.row.size).unsqueeze(1)),
-          back(cut.spectrum * slopes(cut.col.size)),
-          cut.row.offsets().slice(0, kMargin, -kMargin),
+          back(cut.spectrum * slopes(cut.col.size)), cut.row.offsets().slice(0, kMargin, -kMargin),
           cut.col.offsets().slice(0, kMargin, -kMargin)};
 }
 
@@ -220,8 +219,10 @@ Window widened(const Window& window, std::int64_t rows, std::int64_t cols) {
 }
 
 std::array<std::int64_t, 2> coarse_shift(const at::Tensor& part, const at::Tensor& image) {
-  constexpr std::int64_t kLarge = std::int64_t{1} << 22;  // pixels, of both together
-  if ((part.size(0) + image.size(0)) * (part.size(1) + image.size(1)) <= kLarge)
+  constexpr std::int64_t kLarge = std::int64_t{1} << 22;  // pixels of the correlation
+  constexpr std::int64_t kLeast = 256;                    // px of a side that half of it tells
+  const bool large = (part.size(0) + image.size(0)) * (part.size(1) + image.size(1)) > kLarge;
+  if (!large || std::min({part.size(0), part.size(1), image.size(0), image.size(1)}) < kLeast)
     return edge_shift(part, image, 1);
   const auto halves = edge_shift(part, image, 2);
   return finer_shift(part, image, {2 * halves[0], 2 * halves[1]});
@@ -338,24 +339,25 @@ Fit fit_scale(const Wanted& wanted, const at::Tensor& image, Gauge gauge) {
 
 /// J^H J (6, 6) and J^H r (6), float64, of the Jacobian J of what is left, r.
 struct NormalEquations {
-  at::Tensor matrix = at::zeros({6, 6}, at::kDouble), wanted = at::zeros({6}, at::kDouble);
+  at::Tensor matrix = at::zeros({6, 6}, at::kDouble), right = at::zeros({6}, at::kDouble);
 
   /// Of rows first..: the image by shift (row, col) and ramp (row, col), and by both parts of the
   /// scale, so that the step is that of the projected problem.
-  void add(const Wanted& given, const MovedImage& moved, c10::complex<double> scale,
+  void add(const Wanted& wanted, const MovedImage& moved, c10::complex<double> scale,
            std::int64_t first, std::int64_t count) {
     const auto rows = [&](const at::Tensor& of) { return of.narrow(0, first, count); };
-    const at::Tensor root = given.root.defined() ? rows(given.root) : at::Tensor();
-    const auto weighed = [&](const at::Tensor& of) { return root.defined() ? of * root : of; };
-    const at::Tensor value = weighed(rows(moved.value)), turned = value * (kTwoPiI * scale);
+    const auto weighed = [&](const at::Tensor& of) {
+      return wanted.root.defined() ? rows(of) * rows(wanted.root) : rows(of);
+    };
+    const at::Tensor value = weighed(moved.value), turned = value * (kTwoPiI * scale);
     const at::Tensor columns =
-        at::stack({weighed(rows(moved.by_row)) * scale, weighed(rows(moved.by_col)) * scale,
+        at::stack({weighed(moved.by_row) * scale, weighed(moved.by_col) * scale,
                    turned * rows(moved.y).unsqueeze(1), turned * moved.x, value,
                    value * c10::complex<double>(0, 1)})
             .flatten(1);
-    const at::Tensor left = (rows(given.truth) - value * scale).flatten();
+    const at::Tensor left = (rows(wanted.truth) - value * scale).flatten();
     matrix += at::real(at::matmul(columns.conj(), columns.t()));
-    wanted += at::real(at::mv(columns.conj(), left));
+    right += at::real(at::mv(columns.conj(), left));
   }
 };
 
@@ -364,8 +366,7 @@ at::Tensor gauss_newton_step(const Wanted& wanted, const at::Tensor& image, cons
   constexpr std::int64_t kPixelsAtOnce = std::int64_t{1} << 18;
   const MovedImage moved = move_image_with_derivatives(image, gauge, wanted.window);
   const std::int64_t rows = moved.value.size(0);
-  const std::int64_t together =
-      std::max<std::int64_t>(kPixelsAtOnce / moved.value.size(1), 1);
+  const std::int64_t together = std::max<std::int64_t>(kPixelsAtOnce / moved.value.size(1), 1);
   NormalEquations equations;
   for (std::int64_t first = 0; first < rows; first += together)
     equations.add(wanted, moved, {gauge.scale.real(), gauge.scale.imag()}, first,
@@ -375,7 +376,7 @@ at::Tensor gauss_newton_step(const Wanted& wanted, const at::Tensor& image, cons
   // A flat image has no slope to shift by: the ridge keeps such columns from being solved for.
   const at::Tensor normal =
       equations.matrix / at::outer(norms, norms) + 1e-12 * at::eye(6, at::kDouble);
-  return (at::linalg_solve(normal, equations.wanted / norms) / norms).narrow(0, 0, 4);
+  return (at::linalg_solve(normal, equations.right / norms) / norms).narrow(0, 0, 4);
 }
 
 Gauge moved_by(Gauge gauge, const at::Tensor& step, double length) {

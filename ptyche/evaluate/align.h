@@ -58,7 +58,7 @@ struct Alignment {
   at::Tensor aligned;  ///< image under the fitted gauge, cut to the window, complex128
   at::Tensor truth;    ///< the truth in the window, complex128
   Gauge gauge;
-  at::Tensor source;  ///< the image as it was moved last: what tiles go on from,
+  at::Tensor source;  ///< the image as it was moved last, complex: what tiles go on from,
   Gauge rest;         ///< which only lacks this
 };
 
@@ -66,10 +66,10 @@ struct Alignment {
 /// shapes, by least squares over `window`: whole pixels by cross-correlation of edge images, the
 /// ramp by the peak of its spectrum, then Gauss-Newton on all seven numbers with the scale solved
 /// inside (variable projection, Golub & Pereyra, SIAM J. Numer. Anal. 10, 413 (1973)). Pixels
-/// between pixels come from the shift theorem, the image's surroundings faded or continued
-/// periodically, whichever leaves less; a conjugated, flipped or transposed image is not
-/// undone. An image that is constant everywhere has nothing to be moved by: only its scale is
-/// fitted (shift and ramp stay 0), so that it scores exactly 1 in nrmse_contrast.
+/// between pixels come from the shift theorem, the image's surroundings faded or, in images of up
+/// to 2^21 pixels, continued periodically where that leaves less; a conjugated, flipped or
+/// transposed image is not undone. An image that is constant everywhere has nothing to be moved by:
+/// only its scale is fitted (shift and ramp stay 0), so that it scores exactly 1 in nrmse_contrast.
 /// place: the truth's pixel (row, col) on which the image's pixel (0, 0) falls by what the files
 /// say. The search ends there, too, and the smaller error decides: in a small window, or one whose
 /// structure repeats, the cross-correlation may peak far from where the image lies.
@@ -81,7 +81,8 @@ Alignment align(const at::Tensor& truth, const at::Tensor& image, const Window& 
 ///   object  (rows, cols) complex128
 at::Tensor without_bright_pixels(const at::Tensor& object);
 
-/// The same from a gauge that is nearly right, without the search over whole pixels. Ends when a step lessens the error by less than `enough` of the truth's norm.
+/// The same from a gauge that is nearly right, without the search over whole pixels. Ends when a
+/// step lessens the error by less than `enough` of the truth's norm.
 ///   weights  (rows, cols) of the window, float64 >= 0, of the squared differences; undefined = 1
 Alignment realign(const at::Tensor& truth, const at::Tensor& image, const Window& window,
                   const Gauge& start, double enough = 1e-13, const at::Tensor& weights = {});
@@ -96,8 +97,8 @@ Alignment realign_known(bool constant, const at::Tensor& truth, const at::Tensor
 /// image by the Fourier shift of its full size, its ramp removed first. This is exact for an image
 /// whose borders meet (a simulated one that was moved likewise, a canvas that is 1 all around),
 /// while the fade of `move_image` is better where they do not; the error decides. Not tried where
-/// the window leaves the image, for what wraps around is not the sample, nor for images of more than
-/// 2^21 pixels, of which the fade is a small part.
+/// the window leaves the image, for what wraps around is not the sample, nor for images of more
+/// than 2^21 pixels, of which the fade is a small part.
 Alignment or_periodic(const at::Tensor& truth, const at::Tensor& image, const Window& window,
                       const Alignment& found);
 

@@ -173,9 +173,8 @@ ImageError error_of_blurred(const at::Tensor& reference, const Window& window) {
                       std::min(window.row_end + kAround, reference.size(0)),
                       std::max<std::int64_t>(window.col_begin - kAround, 0),
                       std::min(window.col_end + kAround, reference.size(1))};
-  const Window inside{
-      window.row_begin - around.row_begin, window.row_end - around.row_begin,
-      window.col_begin - around.col_begin, window.col_end - around.col_begin};
+  const Window inside{window.row_begin - around.row_begin, window.row_end - around.row_begin,
+                      window.col_begin - around.col_begin, window.col_end - around.col_begin};
   const at::Tensor near = cut(reference, around).contiguous();
   Alignment alignment;
   return measure(blurred_by_one_px(near), near, inside, alignment);

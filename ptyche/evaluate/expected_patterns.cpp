@@ -48,8 +48,7 @@ ExpectedPatterns::ExpectedPatterns(const Reconstruction& image, const Scan& scan
       size_(at::tensor({image.object.size(0), image.object.size(1)}, at::kDouble)),
       interpolation_(image.interpolation),
       propagation_(propagation_of(image.geometry)) {
-  if (image.background.defined())
-    background_ = to_fft_order(image.background).to(real_type());
+  if (image.background.defined()) background_ = to_fft_order(image.background).to(real_type());
   if (image.intensities.defined() && image.intensities.size(0) == scan.frames())
     intensities_ = image.intensities.to(at::kDouble);
 }

@@ -19,9 +19,9 @@ const at::Tensor& refined_positions(const Reconstruction& image, const Scan& sca
 std::vector<at::Tensor> in_batches(const at::Tensor& frames, std::int64_t pattern_size);
 
 /// The counts that an image's object, probe, positions, background and intensities foretell for
-/// patterns of a scan, in the object's precision. Beyond the object there is empty space (1 + 0i). Where an image
-/// with intensities has none of a pattern, as of those held out, the pattern's own total is its
-/// measure.
+/// patterns of a scan, in the object's precision. Beyond the object there is empty space (1 + 0i).
+/// Where an image with intensities has none of a pattern, as of those held out, the pattern's own
+/// total is its measure.
 class ExpectedPatterns {
  public:
   ExpectedPatterns(const Reconstruction& image, const Scan& scan);

@@ -55,7 +55,8 @@ PixelMoments pixel_moments(const at::Tensor& image) {
   if (pixels.numel() == 0) return {};
   const auto all = static_cast<double>(pixels.numel());
   const auto each = [&](const auto& visit) {
-    for (const at::Tensor& some : pixels.split(kPixelsAtOnce)) visit(some.to(at::kComplexDouble).resolve_conj());
+    for (const at::Tensor& some : pixels.split(kPixelsAtOnce))
+      visit(some.to(at::kComplexDouble).resolve_conj());
   };
   const auto squares = [](const at::Tensor& of) {
     return at::view_as_real(of).square().sum().item<double>();

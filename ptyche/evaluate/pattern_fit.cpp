@@ -21,7 +21,9 @@ constexpr int kLowest = -20, kHighest = 24, kStepBits = 6, kFractionBits = 23 - 
 constexpr std::uint32_t kEntries = std::uint32_t{kHighest - kLowest} << kStepBits;
 constexpr std::uint32_t kFirst = std::uint32_t{127 + kLowest} << kStepBits;
 constexpr std::uint32_t kFractionMask = (std::uint32_t{1} << kFractionBits) - 1;
-constexpr double kMany = 4096;  // counts from which on what a table has is that of a Gaussian
+// Counts from which on the noise is that of a Gaussian; the table goes on, for a look at it costs
+// less than the formula.
+constexpr double kMany = 4096;
 
 /// Summed over all counts but those of a probability below 1e-16 or so.
 PhotonNoise summed(double mean) {
@@ -67,7 +69,7 @@ Four numbers_of_mean(double mean) {
   const double beyond =
       mean < kSmallestIntensity ? poisson_deviance(std::max(mean, 0.0), kSmallestIntensity) : 0;
   return Four{static_cast<float>(noise.amplitude_error), static_cast<float>(noise.amplitude),
-          static_cast<float>(noise.deviance), static_cast<float>(beyond)};
+              static_cast<float>(noise.deviance), static_cast<float>(beyond)};
 }
 
 const std::array<Four, kEntries + 1>& noise_table() {

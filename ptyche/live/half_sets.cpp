@@ -40,9 +40,7 @@ double half_set_crossing(const std::pair<at::Tensor, at::Tensor>& even,
     const at::Tensor lit = at::minimum(even.second, odd.second).gt(kLitToJudge);
     const Window window = lit_part({0, lit.size(0), 0, lit.size(1)}, lit);
     if (!large_enough(window)) return unknown;
-    const Alignment found =
-        align(even.first.to(at::kComplexDouble), odd.first.to(at::kComplexDouble), window,
-              std::array<std::int64_t, 2>{0, 0});
+    const Alignment found = align(even.first, odd.first, window, std::array<std::int64_t, 2>{0, 0});
     return half_bit_crossing(fourier_ring_correlation(found.truth, found.aligned));
   } catch (const InvalidInput&) {
     return unknown;

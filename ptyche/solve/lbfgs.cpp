@@ -162,14 +162,14 @@ class Lbfgs : public Solver {
 
   double pass(const SolverProblem& problem, SolverState& state, const Pass& pass) override {
     (void)pass;
-    if (!units_.defined() || point_.numel() != line_of(state).numel()) start(problem, state);
+    if (!units_.defined() || point_.numel() != numbers_of(state)) start(problem, state);
     const double likelihood = here_.likelihood;
     at::Tensor step = direction();
-    set_kept_aside();
     double length = 1;
     for (int trial = 0; trial < kTrials; ++trial, length *= kShorter) {
       SolverState at_trial = from_point(problem, stepped(problem, step, length, state), state);
       set_aside(step);
+      set_kept_aside();
       Value there = evaluate(problem, at_trial);
       // Made again after it was tried: where most memory is needed, the image alone is there.
       at::Tensor next = stepped(problem, step, length, state);
@@ -257,6 +257,13 @@ class Lbfgs : public Solver {
     at::Tensor slope;
   };
 
+  /// As many as line_of has.
+  static std::int64_t numbers_of(const SolverState& state) {
+    const auto more = [](const at::Tensor& array) { return array.defined() ? array.numel() : 0; };
+    return 2 * (state.object.numel() + state.probe.numel()) + more(state.background_root) +
+           state.position_corrections.numel() + more(state.intensities);
+  }
+
   static at::Tensor line_of(const SolverState& state) {
     return in_line(state.object, state.probe, state.background_root, state.position_corrections,
                    state.intensities.defined() ? state.intensities.log() : at::Tensor());
@@ -296,7 +303,8 @@ class Lbfgs : public Solver {
 
   /// What a pass over the patterns does not look at.
   void set_kept_aside() const {
-    for (const at::Tensor& line : {units_, point_, here_.slope, slow_.direction}) set_aside(line);
+    for (const at::Tensor& array : {units_, point_, here_.slope, slow_.direction, slow_.gain})
+      set_aside(array);
     for (const Secant& secant : secants_.all()) {
       set_aside(secant.step);
       set_aside(secant.change);
@@ -347,9 +355,10 @@ class Lbfgs : public Solver {
 
   /// Slow waves of the phase made longer, all else as it is.
   void precondition(at::Tensor& along) const {
-    const at::Tensor object = along.narrow(0, 0, 2 * slow_.direction.numel());
-    stretch_slow_waves(slow_,
-                       at::view_as_complex(object.view({-1, 2})).view(slow_.direction.sizes()));
+    at::Tensor object =
+        at::view_as_complex(along.narrow(0, 0, 2 * slow_.direction.numel()).view({-1, 2}))
+            .view(slow_.direction.sizes());
+    stretch_slow_waves(slow_, object);
   }
 
   Options options_;

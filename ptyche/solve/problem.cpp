@@ -234,32 +234,6 @@ SolverGradient piece_gradient(const SolverProblem& problem, const SolverState& s
           .intensities = intensities.defined() ? intensities.grad() : at::Tensor()};
 }
 
-/// Without any pattern's part: arrays of zeros where `some` has arrays.
-SolverGradient no_gradient(const SolverState& state, std::int64_t patterns,
-                           const SolverGradient& some) {
-  const auto by_pattern = [&](const at::Tensor& values) {
-    std::vector<std::int64_t> shape = values.sizes().vec();
-    shape.front() = patterns;
-    return at::zeros(shape, values.options());
-  };
-  return {.loss = 0,
-          .object = at::zeros_like(state.object),
-          .probe = at::zeros_like(some.probe),
-          .background_root =
-              some.background_root.defined() ? at::zeros_like(some.background_root) : at::Tensor(),
-          .positions = by_pattern(some.positions),
-          .intensities = some.intensities.defined() ? by_pattern(some.intensities) : at::Tensor()};
-}
-
-void add(SolverGradient& sum, const SolverGradient& more, const BatchPiece& piece) {
-  sum.loss += more.loss;
-  piece.window.of(sum.object).add_(more.object);
-  sum.probe.add_(more.probe);
-  if (sum.background_root.defined()) sum.background_root.add_(more.background_root);
-  sum.positions.index_copy_(0, piece.where, more.positions);
-  if (sum.intensities.defined()) sum.intensities.index_copy_(0, piece.where, more.intensities);
-}
-
 /// Counts that lie on disk are read while others are computed.
 void read_meanwhile(const SolverProblem& problem, const at::Tensor& batch) {
   if (problem.device().is_cpu())
@@ -272,10 +246,11 @@ void read_meanwhile(const SolverProblem& problem, const at::Tensor& batch) {
 at::Tensor compact_order(const at::Tensor& places, std::int64_t together) {
   const std::int64_t count = places.size(0);
   if (count <= together) return at::arange(count, places.options().dtype(at::kLong));
-  const at::Tensor low = places.amin(0);
-  const double area = (places.amax(0) - low + 1).prod().item<double>();
-  const double side = std::sqrt(area * static_cast<double>(together) / static_cast<double>(count));
-  const at::Tensor tile = ((places - low) / side).floor().to(at::kLong);
+  const at::Tensor low = places.amin(0), extent = places.amax(0) - low + 1;
+  const double tiles_in_all = static_cast<double>(count) / static_cast<double>(together);
+  const at::Tensor side = (extent.prod() / tiles_in_all).sqrt();
+  const at::Tensor tiles = (extent / side).round().clamp_min(1);
+  const at::Tensor tile = ((places - low) * (tiles / extent)).floor().to(at::kLong);
   const at::Tensor row = tile.select(1, 0), col = tile.select(1, 1), last = col.max();
   const at::Tensor along = at::where(row.remainder(2).eq(0), col, last - col);
   return (row * (last + 1) + along).argsort(/*stable=*/true, 0, /*descending=*/false);
@@ -285,16 +260,43 @@ at::Tensor compact_order(const at::Tensor& places, std::int64_t together) {
 ObjectWindow worthwhile_window(const SolverProblem& problem, const SolverState& state,
                                const at::Tensor& batch) {
   const std::int64_t rows = state.object.size(0), cols = state.object.size(1);
+  if (batch.size(0) == 0) return {0, 0, rows, cols};
   const ObjectWindow window = window_of(problem, state, batch);
   return 2 * window.rows * window.cols < rows * cols ? window : ObjectWindow{0, 0, rows, cols};
 }
 
 }  // namespace
 
+void put_in(at::Tensor& all, std::int64_t count, const at::Tensor& where, const at::Tensor& some) {
+  if (!some.defined()) return;
+  std::vector<std::int64_t> shape = some.sizes().vec();
+  shape.front() = count;
+  if (!all.defined()) all = at::zeros(shape, some.options());
+  all.index_copy_(0, where, some);
+}
+
+SolverGradient zero_gradient(const SolverState& state) {
+  return {.object = at::zeros_like(state.object, at::MemoryFormat::Contiguous)};
+}
+
+void add_part(SolverGradient& sum, const SolverGradient& part, const ObjectWindow& window,
+              const at::Tensor& where, std::int64_t count) {
+  const auto add = [](at::Tensor& to, const at::Tensor& more) {
+    if (more.defined()) to = to.defined() ? to + more : more;
+  };
+  sum.loss += part.loss;
+  window.of(sum.object).add_(part.object);
+  add(sum.probe, part.probe);
+  add(sum.background_root, part.background_root);
+  put_in(sum.positions, count, where, part.positions);
+  put_in(sum.intensities, count, where, part.intensities);
+}
+
 void for_pieces(const SolverProblem& problem, const SolverState& state, const at::Tensor& batch,
                 const std::function<void(const BatchPiece&)>& visit) {
   const std::int64_t pixels = problem.pattern_size() * problem.pattern_size();
   const std::int64_t together = std::max(kPiecePixels / pixels, kBatchPatterns);
+  whole_corners(problem, state, batch);  // it names the pattern as the user knows it
   const at::Tensor order = compact_order(corners_of(problem, state, batch), together);
   const std::vector<at::Tensor> pieces = order.split(together);
   for (std::size_t piece = 0; piece < pieces.size(); ++piece) {
@@ -315,8 +317,8 @@ SolverGradient gradient(const SolverProblem& problem, const SolverState& state,
     const bool is_all =
         part.object.sizes() == state.object.sizes() && piece.patterns.size(0) == batch.size(0);
     if (is_all) return std::swap(sum, part);
-    if (!sum.object.defined()) sum = no_gradient(state, batch.size(0), part);
-    add(sum, part, piece);
+    if (!sum.object.defined()) sum = zero_gradient(state);
+    add_part(sum, part, piece.window, piece.where, batch.size(0));
   });
   return sum;
 }
@@ -337,15 +339,15 @@ std::vector<Field> fields(GradientOptions& options) {
 
 ObjectWindow window_of(const SolverProblem& problem, const SolverState& state,
                        const at::Tensor& batch, std::int64_t margin) {
-  const at::Tensor corners = corners_of(problem, state, batch);
-  const std::int64_t below = problem.pattern_size() + 2 + margin;
-  const at::Tensor low = corners.amin(0).floor().to(at::kLong) - (1 + margin);
-  const at::Tensor high = corners.amax(0).floor().to(at::kLong) + below;
+  const at::Tensor corners = corners_of(problem, state, batch).floor();
+  const at::Tensor ends = at::stack({corners.amin(0), corners.amax(0)}).to(at::kLong).cpu();
+  const auto end = ends.accessor<std::int64_t, 2>();
   const auto begin = [&](std::int64_t axis) {
-    return std::max<std::int64_t>(low[axis].item<std::int64_t>(), 0);
+    return std::max<std::int64_t>(end[0][axis] - (1 + margin), 0);
   };
   const auto length = [&](std::int64_t axis) {
-    return std::min(high[axis].item<std::int64_t>(), state.object.size(axis)) - begin(axis);
+    const std::int64_t behind = end[1][axis] + problem.pattern_size() + 2 + margin;
+    return std::min(behind, state.object.size(axis)) - begin(axis);
   };
   return {begin(0), begin(1), length(0), length(1)};
 }

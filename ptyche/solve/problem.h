@@ -121,9 +121,19 @@ struct BatchPiece {
 };
 
 /// visit(piece) for all pieces of a batch (n) int64; counts that lie on disk are read ahead
-/// meanwhile.
+/// meanwhile. Throws InvalidInput naming a pattern whose patch leaves the canvas.
 void for_pieces(const SolverProblem& problem, const SolverState& state, const at::Tensor& batch,
                 const std::function<void(const BatchPiece&)>& visit);
+
+/// Puts `some` (m, ...) in the places `where` (m) of `all` (count, ...), zeros where that is not
+/// there yet; does nothing where `some` is undefined.
+void put_in(at::Tensor& all, std::int64_t count, const at::Tensor& where, const at::Tensor& some);
+/// Of no pattern: the object's alone is there.
+SolverGradient zero_gradient(const SolverState& state);
+/// Adds that of a part of `count` patterns, of those at `where` (k) of them, who see `window`, to
+/// zero_gradient.
+void add_part(SolverGradient& sum, const SolverGradient& part, const ObjectWindow& window,
+              const at::Tensor& where, std::int64_t count);
 
 /// batch  (k) int64, indices into problem.frames
 /// Where several ranks hold the counts, each computes its part of the batch. Throws InvalidInput

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "ptyche/core/memory.h"
+#include "ptyche/core/error.h"
 
 namespace ptyche {
 namespace {
@@ -79,8 +79,10 @@ void add_times(at::Tensor& line, const at::Tensor& halves, double factor) {
 
 }  // namespace
 
-Secant::Secant(const at::Tensor& by, const at::Tensor& of)
-    : step(by.to(at::kBFloat16)), change(of.to(at::kBFloat16)), curvature(product(step, change)) {}
+Secant::Secant(const at::Tensor& whole_step, const at::Tensor& whole_change)
+    : step(whole_step.contiguous().to(at::kBFloat16)),
+      change(whole_change.contiguous().to(at::kBFloat16)),
+      curvature(product(step, change)) {}
 
 void Secants::add(const at::Tensor& step, const at::Tensor& change) {
   Secant secant(step, change);
@@ -95,7 +97,10 @@ void Secants::restore(const at::Tensor& step, const at::Tensor& change) {
 
 at::Tensor Secants::direction(const at::Tensor& slope,
                               const std::function<void(at::Tensor&)>& precondition) const {
-  at::Tensor along = slope.clone();
+  require(slope.dim() == 1 && slope.scalar_type() == at::kFloat,
+          "secants: expected a line of float32, found {} {}", at::toString(slope.scalar_type()),
+          fmt::join(slope.sizes(), " x "));
+  at::Tensor along = slope.contiguous().clone();
   if (secants_.empty()) {
     precondition(along);
     return along.mul_(0.5);

@@ -13,17 +13,18 @@ namespace ptyche {
 /// the solver keeps, and as good so (docs/scale.md).
 struct Secant {
   /// Of a step and a change (v) float32.
-  Secant(const at::Tensor& by, const at::Tensor& of);
+  Secant(const at::Tensor& whole_step, const at::Tensor& whole_change);
 
   at::Tensor step, change;  ///< (v) bfloat16, of the variables and of the slope
   double curvature;         ///< their product
 };
 
 /// The newest last. Where memory is short they lie on disk (core/memory.h), from which each
-/// direction reads them twice.
+/// direction reads all of them twice.
 class Secants {
  public:
-  /// Unless the loss curves the wrong way along the step, or hardly; the oldest beyond ten goes.
+  /// Both (v) float32. Not kept where the loss curves the wrong way along the step, or hardly; the
+  /// oldest beyond kMost goes.
   void add(const at::Tensor& step, const at::Tensor& change);
   /// One that `add` once took.
   void restore(const at::Tensor& step, const at::Tensor& change);
@@ -35,7 +36,7 @@ class Secants {
   /// Optimization, 2nd ed., algorithm 7.4). Between its loops `precondition` changes a line (v) to
   /// what a matrix makes of it that is like (Hessian)^-1 but for a factor, which the newest secant
   /// tells; half of that line where there are none.
-  ///   slope  (v) float32
+  ///   slope  (v) float32; throws InvalidInput for another type
   at::Tensor direction(const at::Tensor& slope,
                        const std::function<void(at::Tensor&)>& precondition) const;
 

@@ -21,16 +21,6 @@ void add_to(at::Tensor& sum, const at::Tensor& more) {
   sum = sum.defined() ? sum + more : more;
 }
 
-/// Puts `some` (m, ...) in the places `where` (m) of `all` (k, ...), which is made where it is not
-/// there.
-void put_in(at::Tensor& all, std::int64_t k, const at::Tensor& where, const at::Tensor& some) {
-  if (!some.defined()) return;
-  std::vector<std::int64_t> shape = some.sizes().vec();
-  shape.front() = k;
-  if (!all.defined()) all = at::zeros(shape, some.options());
-  all.index_copy_(0, where, some);
-}
-
 }  // namespace
 
 Shares::Shares(const at::Tensor& owner, Ask ask)
@@ -133,16 +123,9 @@ SolverGradient Shares::gradient(const SolverProblem& problem, const SolverState&
         ask_for_gradient(piece.rows, problem, state_in(windows.back(), state), own, options);
   }
   const std::vector<RankMessage> answers = ask(questions);
-  SolverGradient sum{.object = at::zeros_like(state.object, at::MemoryFormat::Contiguous)};
-  for (std::size_t i = 0; i < pieces.size(); ++i) {
-    const SolverGradient part = gradient_of(answers[pieces[i].rank]);
-    sum.loss += part.loss;
-    windows[i].of(sum.object).add_(part.object);
-    add_to(sum.probe, part.probe);
-    add_to(sum.background_root, part.background_root);
-    put_in(sum.positions, batch.size(0), pieces[i].where, part.positions);
-    put_in(sum.intensities, batch.size(0), pieces[i].where, part.intensities);
-  }
+  SolverGradient sum = zero_gradient(state);
+  for (std::size_t i = 0; i < pieces.size(); ++i)
+    add_part(sum, gradient_of(answers[pieces[i].rank]), windows[i], pieces[i].where, batch.size(0));
   return sum;
 }
 

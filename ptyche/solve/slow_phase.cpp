@@ -95,14 +95,15 @@ Sight room_for(std::int64_t patterns, const Sight& some) {
 
 Sight sight_of(const SolverProblem& problem, const SolverState& state, const PhaseNodes& nodes,
                const GradientOptions& options) {
-  Sight all;
+  Sight all;  // on the host, where the few nodes are solved for
   for_pieces(problem, state, all_patterns(problem), [&](const BatchPiece& piece) {
     const Sight part = sight_of(problem, state, nodes, piece, options.engine);
     if (!all.index.defined()) all = room_for(problem.patterns(), part);
-    all.index.index_copy_(0, piece.where, part.index);
-    all.slope.index_copy_(0, piece.where, part.slope);
-    all.tilt.index_copy_(0, piece.where, part.tilt);
-    all.information.index_copy_(0, piece.where, part.information);
+    const at::Tensor where = piece.where.cpu();
+    all.index.index_copy_(0, where, part.index.cpu());
+    all.slope.index_copy_(0, where, part.slope.cpu());
+    all.tilt.index_copy_(0, where, part.tilt.cpu());
+    all.information.index_copy_(0, where, part.information.cpu());
   });
   return all;
 }

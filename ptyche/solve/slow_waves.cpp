@@ -43,7 +43,7 @@ SlowWaves slow_waves(const SolverState& state) {
           .gain = 1 + reach * reach / (down + right + slowest * slowest)};
 }
 
-void stretch_slow_waves(const SlowWaves& waves, const at::Tensor& along) {
+void stretch_slow_waves(const SlowWaves& waves, at::Tensor& along) {
   const at::Tensor parts = at::view_as_real(along), toward = at::view_as_real(waves.direction);
   const at::Tensor re = parts.select(2, 0), im = parts.select(2, 1);
   const at::Tensor toward_re = toward.select(2, 0), toward_im = toward.select(2, 1);

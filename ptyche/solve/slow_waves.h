@@ -31,8 +31,8 @@ double rms_radius(const at::Tensor& power);
 /// For the state's object and probe.
 SlowWaves slow_waves(const SolverState& state);
 
-/// `along` (rows, cols) complex64 becomes M v of it.
-void stretch_slow_waves(const SlowWaves& waves, const at::Tensor& along);
+/// `along` (rows, cols) complex64 becomes M v of it; where the object is dark (t = 0) it stays.
+void stretch_slow_waves(const SlowWaves& waves, at::Tensor& along);
 
 /// The share (rows, cols / 2 + 1) of each wave that counts as slow: 1 - 1 / g.
 at::Tensor slow_share(const SlowWaves& waves);

@@ -80,6 +80,15 @@ TEST(MeanPattern, AveragesTheNamedFramesBeyondOneBatch) {
   EXPECT_TRUE(at::equal(mean, at::full({2, 2}, 149.5, at::kDouble)));
 }
 
+TEST(MeanPattern, OfRootsIsThatOfRootsInDoublePrecisionForEveryTypeOfCounts) {
+  const at::Tensor counts = at::arange(1200, at::kInt).remainder(200).view({75, 4, 4});
+  const at::Tensor frames = at::arange(3, 70, at::kLong);
+  const at::Tensor expected =
+      counts.to(at::kDouble).sqrt().index_select(0, frames).mean(at::IntArrayRef{0});
+  for (const at::ScalarType type : {at::kByte, at::kShort, at::kInt, at::kFloat, at::kDouble})
+    EXPECT_TRUE(at::allclose(mean_pattern(counts.to(type), frames, 0.5), expected, 1e-14)) << type;
+}
+
 at::Tensor line_of(std::int64_t count, double step) {
   at::Tensor positions = at::zeros({count, 2}, at::kDouble);
   positions.select(1, 1).copy_(step * at::arange(count, at::kDouble));

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <numbers>
 
@@ -168,6 +169,25 @@ at::Tensor texture(std::uint64_t seed) {
   const at::Tensor smooth =
       at::real(at::fft_ifft2(at::fft_fft2(at::randn({128, 128}, at::kComplexDouble)) * fade));
   return at::polar(at::ones_like(smooth), 0.3 * smooth / smooth.std());
+}
+
+TEST(CoarseShift, OfLargeImagesIsFoundToThePixelAndStaysWhereTheMiddleIsFlat) {
+  at::manual_seed(5);
+  const auto field = [](std::int64_t side) {
+    const at::Tensor noise = at::randn({side, side}, at::kComplexFloat);
+    return at::ones_like(noise) + 0.3 * noise;
+  };
+  const at::Tensor image = field(1300);
+  for (const std::array<std::int64_t, 2> place : {std::array<std::int64_t, 2>{117, 240}, {0, 1}}) {
+    const at::Tensor part =
+        image.narrow(0, place[0], 1000).narrow(1, place[1], 1001) + 0.1 * field(1001).slice(0, 1);
+    EXPECT_EQ(coarse_shift(part, image), (std::array<std::int64_t, 2>{-place[0], -place[1]}));
+  }
+  at::Tensor part = image.narrow(0, 40, 1000).narrow(1, 80, 1000).clone();
+  part.narrow(0, 350, 300).narrow(1, 350, 300).fill_(1);
+  const auto shift = coarse_shift(part, image);
+  EXPECT_NEAR(static_cast<double>(shift[0]), -40, 1);
+  EXPECT_NEAR(static_cast<double>(shift[1]), -80, 1);
 }
 
 TEST(Align, FindsASmallPartOfANoisyImageWhereTheFilesSayThatItLies) {

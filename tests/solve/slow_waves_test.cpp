@@ -43,7 +43,7 @@ SlowWaves waves_of(const at::Tensor& object) {
 }
 
 at::Tensor with_slow_waves(const SlowWaves& waves, const at::Tensor& along) {
-  const at::Tensor stretched = along.clone();
+  at::Tensor stretched = along.clone();
   stretch_slow_waves(waves, stretched);
   return stretched;
 }

@@ -2,12 +2,15 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <string>
 
 #include "ptyche/simulate/simulate.h"
 #include "ptyche/solve/adam.h"
 #include "ptyche/solve/auxiliary_updates.h"
 #include "ptyche/solve/illumination.h"
 #include "ptyche/solve/secants.h"
+#include "ptyche/solve/slow_phase.h"
+#include "tests/support/refusal.h"
 #include "tests/support/small_scan.h"
 
 namespace ptyche {
@@ -115,6 +118,34 @@ TEST(Batches, TheGradientOfPiecesOfALargeCanvasIsThatOfPatternsFromAllOverIt) {
   EXPECT_NEAR(whole.loss / sum.loss, 1, 1e-6);
   EXPECT_LT(relative(whole.object, sum.object), 1e-4);
   EXPECT_LT(relative(whole.probe, sum.probe), 1e-4);
+}
+
+TEST(Batches, WhatPiecesSayOfSlowWavesIsInTheOrderOfThePatterns) {
+  const Scan scan = simulate({.pattern_size = 64, .frames = 3000, .step_px = 12, .seed = 5});
+  const SolverProblem all = make_problem(scan, {});
+  const SolverState state = start_state(all, {});
+  const PhaseNodes nodes{.apart = 20, .rows = 60, .cols = 60, .across = 6};
+  const Sight whole = sight_of(all, state, nodes, GradientOptions{});
+  const at::Tensor some = all_patterns(all).slice(0, 2, {}, 7);  // fewer than a piece has
+  SolverProblem part = all;
+  SolverState seen = state;
+  part.frames = all.frames.index_select(0, some);
+  part.positions = all.positions.index_select(0, some);
+  seen.position_corrections = state.position_corrections.index_select(0, some);
+  const Sight few = sight_of(part, seen, nodes, GradientOptions{});
+  EXPECT_TRUE(at::equal(whole.index.index_select(0, some), few.index));
+  EXPECT_LT(relative(whole.tilt.index_select(0, some), few.tilt), 1e-4);
+  EXPECT_LT(relative(whole.slope.index_select(0, some), few.slope), 1e-4);
+}
+
+TEST(Batches, APatternThatLeavesTheCanvasIsNamedByItsNumberInTheScan) {
+  const Scan scan = small_scan();
+  const SolverProblem problem = make_problem(scan, {});
+  SolverState state = start_state(problem, {});
+  state.position_corrections[7][0] = 1e4;
+  EXPECT_NE(message_of([&] { gradient(problem, state, all_patterns(problem)); })
+                .find("pattern " + std::to_string(problem.frames[7].item<std::int64_t>()) + ":"),
+            std::string::npos);
 }
 
 TEST(Positions, AStepIsNoLongerThanItsLimitAndLeavesTheCommonShift) {

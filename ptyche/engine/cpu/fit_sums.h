@@ -6,8 +6,9 @@
 
 namespace ptyche::cpu::PTYCHE_ISA {
 
-/// n excess(m / n) of the Poisson deviance 2 n [x - log(1 + x)], x = m / n - 1: x - log(1 + x),
-/// taken of x itself where x is small, for its terms cancel there.
+/// x - log(quotient), x = quotient - 1, of which n times is half of the Poisson deviance of n
+/// counts where n quotient are expected; taken of x itself where that is small, for its terms
+/// cancel there.
 template <class T>
 inline Vector<T> less_its_logarithm(Vector<T> quotient, Vector<T> x) {
   if constexpr (sizeof(T) == 4) {
@@ -16,7 +17,8 @@ inline Vector<T> less_its_logarithm(Vector<T> quotient, Vector<T> x) {
     return parts.exponent == 0 ? -parts.tail : far;
   } else {
     Vector<T> less;
-    for (int i = 0; i < kLanes<T>; ++i) less[i] = x[i] - __builtin_log1p(x[i]);
+    for (int i = 0; i < kLanes<T>; ++i)
+      less[i] = x[i] - (x[i] < -0.5 ? __builtin_log(quotient[i]) : __builtin_log1p(x[i]));
     return less;
   }
 }
@@ -28,14 +30,15 @@ struct FitLanes {
 
   void add(Vector<T> counts, Vector<T> expected, Vector<T> mask, T least) {
     const auto counted = mask > 0;
-    const Vector<T> none = broadcast<T>(0), floor = broadcast<T>(least);
-    const Vector<T> light = expected > none ? expected : none;
-    const Vector<T> mean = expected > floor ? expected : floor;
+    const Vector<T> none = broadcast<T>(0), few = broadcast<T>(T(1e-20)),
+                    floor = broadcast<T>(least);
+    const Vector<T> light = expected < none ? none : expected;  // NaN stays NaN
+    const Vector<T> mean = expected < floor ? floor : expected;
     const Vector<T> amplitude = root<T>(counts);
-    // Of no count the quotient is infinite, and not taken.
+    // Of hardly any count the quotient is infinite, and not taken.
     const Vector<T> of_counts =
         counts * less_its_logarithm<T>(mean / counts, (mean - counts) / counts);
-    const Vector<T> deviance = 2 * (counts > none ? of_counts : mean);
+    const Vector<T> deviance = 2 * (counts > few ? of_counts : mean);
     sums[0] += where<T>(counted, VectorMath<T>::magnitude(root<T>(light) - amplitude));
     sums[1] += where<T>(counted, amplitude);
     sums[2] += where<T>(counted, deviance);
