@@ -143,8 +143,9 @@ TEST(Batches, APatternThatLeavesTheCanvasIsNamedByItsNumberInTheScan) {
   const SolverProblem problem = make_problem(scan, {});
   SolverState state = start_state(problem, {});
   state.position_corrections[7][0] = 1e4;
-  EXPECT_NE(message_of([&] { gradient(problem, state, all_patterns(problem)); })
-                .find("pattern " + std::to_string(problem.frames[7].item<std::int64_t>()) + ":"),
+  EXPECT_NE(message_of([&] {
+              gradient(problem, state, all_patterns(problem));
+            }).find("pattern " + std::to_string(problem.frames[7].item<std::int64_t>()) + ":"),
             std::string::npos);
 }
 
