@@ -119,6 +119,21 @@ Patches infer(const Model& model, const Scan& scan, const InferOptions& options)
   return show.of;
 }
 
+namespace {
+
+/// Of some pixels of k patterns, (k, pixels): what is best added to `model`, (pixels).
+at::Tensor background_of(const at::Tensor& counts, const at::Tensor& model) {
+  at::Tensor background = at::full({counts.size(1)}, kLeastBackground);
+  for (int step = 0; step < kBackgroundSteps; ++step) {
+    const at::Tensor both = model + background, ratio = counts / both;
+    const at::Tensor slope = ratio.mean(0) - 1, bend = (ratio / both).mean(0).clamp_min(1e-12);
+    background = (background + slope / bend).clamp_min(kLeastBackground);
+  }
+  return background;
+}
+
+}  // namespace
+
 at::Tensor best_background(const Reconstruction& image, const Scan& scan) {
   const at::NoGradGuard no_grad;
   const at::Tensor used = scan.frames_with(FrameUse::used);
@@ -129,18 +144,17 @@ at::Tensor best_background(const Reconstruction& image, const Scan& scan) {
   Reconstruction clean = image;
   clean.background = at::Tensor();
   const ExpectedPatterns expected(clean, scan);
-  std::vector<at::Tensor> counts, foretold;
-  for (const at::Tensor& some : in_batches(frames, scan.pattern_size())) {
-    counts.push_back(counts_in_fft_order(scan, some));
-    foretold.push_back(expected.of(some));
+  const std::int64_t size = scan.pattern_size();
+  at::Tensor counts = at::empty({frames.size(0), size, size}), model = at::empty_like(counts);
+  std::int64_t first = 0;
+  for (const at::Tensor& some : in_batches(frames, size)) {
+    counts.narrow(0, first, some.size(0)).copy_(counts_in_fft_order(scan, some));
+    model.narrow(0, first, some.size(0)).copy_(expected.of(some));
+    first += some.size(0);
   }
-  const at::Tensor n = at::cat(counts), model = at::cat(foretold);
-  at::Tensor background = at::full(model.sizes().slice(1), kLeastBackground);
-  for (int step = 0; step < kBackgroundSteps; ++step) {
-    const at::Tensor both = model + background, ratio = n / both;
-    const at::Tensor slope = ratio.mean(0) - 1, bend = (ratio / both).mean(0).clamp_min(1e-12);
-    background = (background + slope / bend).clamp_min(kLeastBackground);
-  }
+  at::Tensor background = at::empty({size, size});
+  for (std::int64_t row = 0; row < size; ++row)
+    background[row].copy_(background_of(counts.select(1, row), model.select(1, row)));
   background.masked_fill_(background.le(kLeastBackground), 0);
   return to_centred(background * mask_in_fft_order(scan)).contiguous();
 }
