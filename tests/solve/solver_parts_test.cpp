@@ -120,7 +120,7 @@ TEST(Batches, TheGradientOfPiecesOfALargeCanvasIsThatOfPatternsFromAllOverIt) {
   EXPECT_LT(relative(whole.probe, sum.probe), 1e-4);
 }
 
-TEST(Batches, WhatPiecesSayOfSlowWavesIsInTheOrderOfThePatterns) {
+TEST(Batches, WhatPiecesSayOfLongWavesIsInTheOrderOfThePatterns) {
   const Scan scan = simulate({.pattern_size = 64, .frames = 3000, .step_px = 12, .seed = 5});
   const SolverProblem all = make_problem(scan, {});
   const SolverState state = start_state(all, {});
