@@ -240,14 +240,19 @@ void read_meanwhile(const SolverProblem& problem, const at::Tensor& batch) {
     read_ahead(problem.measured.counts(), problem.frames.index_select(0, batch));
 }
 
+/// All patterns of a batch, who see all of the canvas: mini-batches are from everywhere, and small.
+BatchPiece whole_piece(const SolverState& state, const at::Tensor& batch) {
+  return {at::arange(batch.size(0), batch.options()),
+          batch,
+          {0, 0, state.object.size(0), state.object.size(1)},
+          state};
+}
+
 /// The order in which tiles that hold about `together` of the places (k, 2) float64 come one after
-/// the other, to and fro; places of a tile in the order that they have. As it is where all are
-/// together.
+/// the other, to and fro; places of a tile in the order that they have.
 at::Tensor compact_order(const at::Tensor& places, std::int64_t together) {
-  const std::int64_t count = places.size(0);
-  if (count <= together) return at::arange(count, places.options().dtype(at::kLong));
   const at::Tensor low = places.amin(0), extent = places.amax(0) - low + 1;
-  const double tiles_in_all = static_cast<double>(count) / static_cast<double>(together);
+  const double tiles_in_all = static_cast<double>(places.size(0)) / static_cast<double>(together);
   const at::Tensor side = (extent.prod() / tiles_in_all).sqrt();
   const at::Tensor tiles = (extent / side).round().clamp_min(1);
   const at::Tensor tile = ((places - low) * (tiles / extent)).floor().to(at::kLong);
@@ -260,7 +265,6 @@ at::Tensor compact_order(const at::Tensor& places, std::int64_t together) {
 ObjectWindow worthwhile_window(const SolverProblem& problem, const SolverState& state,
                                const at::Tensor& batch) {
   const std::int64_t rows = state.object.size(0), cols = state.object.size(1);
-  if (batch.size(0) == 0) return {0, 0, rows, cols};
   const ObjectWindow window = window_of(problem, state, batch);
   return 2 * window.rows * window.cols < rows * cols ? window : ObjectWindow{0, 0, rows, cols};
 }
@@ -296,6 +300,7 @@ void for_pieces(const SolverProblem& problem, const SolverState& state, const at
                 const std::function<void(const BatchPiece&)>& visit) {
   const std::int64_t pixels = problem.pattern_size() * problem.pattern_size();
   const std::int64_t together = std::max(kPiecePixels / pixels, kBatchPatterns);
+  if (batch.size(0) <= together) return visit(whole_piece(state, batch));
   whole_corners(problem, state, batch);  // it names the pattern as the user knows it
   const at::Tensor order = compact_order(corners_of(problem, state, batch), together);
   const std::vector<at::Tensor> pieces = order.split(together);
@@ -314,9 +319,7 @@ SolverGradient gradient(const SolverProblem& problem, const SolverState& state,
   SolverGradient sum;
   for_pieces(problem, state, batch, [&](const BatchPiece& piece) {
     SolverGradient part = piece_gradient(problem, piece.seen, piece.patterns, options);
-    const bool is_all =
-        part.object.sizes() == state.object.sizes() && piece.patterns.size(0) == batch.size(0);
-    if (is_all) return std::swap(sum, part);
+    if (piece.patterns.size(0) == batch.size(0)) return std::swap(sum, part);
     if (!sum.object.defined()) sum = zero_gradient(state);
     add_part(sum, part, piece.window, piece.where, batch.size(0));
   });

@@ -120,8 +120,10 @@ struct BatchPiece {
   SolverState seen;  ///< the state in the window
 };
 
-/// visit(piece) for all pieces of a batch (n) int64; counts that lie on disk are read ahead
-/// meanwhile. Throws InvalidInput naming a pattern whose patch leaves the canvas.
+/// visit(piece) for all pieces of a batch (n) int64, all of it as one that sees the whole canvas
+/// where it has no more patterns than a piece; counts that lie on disk are read ahead meanwhile.
+/// Throws InvalidInput naming a pattern whose patch leaves the canvas, where there are several
+/// pieces.
 void for_pieces(const SolverProblem& problem, const SolverState& state, const at::Tensor& batch,
                 const std::function<void(const BatchPiece&)>& visit);
 
