@@ -14,7 +14,8 @@
 namespace ptyche {
 namespace {
 
-constexpr double kLeastCurvature = 1e-10;  // of a change's square
+constexpr double kLeastCurvature = 1e-10;                   // of a change's square
+constexpr std::int64_t kKeptWhole = std::int64_t{1} << 19;  // numbers of a line in 32 bits
 // Numbers of which one sum is made: fixed, so that the result does not depend on the threads.
 constexpr std::int64_t kBlock = std::int64_t{1} << 16;
 
@@ -23,8 +24,11 @@ float whole(std::uint16_t half) {
 }
 float whole(float number) { return number; }
 
-const std::uint16_t* halves_of(const at::Tensor& line) {
-  return static_cast<const std::uint16_t*>(line.const_data_ptr());
+/// visit(pointer) to the numbers of a line, float32 or the bits of bfloat16.
+template <class Visit>
+auto with_numbers(const at::Tensor& line, const Visit& visit) {
+  if (line.scalar_type() == at::kFloat) return visit(line.const_data_ptr<float>());
+  return visit(static_cast<const std::uint16_t*>(line.const_data_ptr()));
 }
 
 /// sum a b of `count` numbers. Eight sums, so that a compiler can see the vectors.
@@ -54,35 +58,38 @@ double product(const A* a, const B* b, std::int64_t count) {
   return std::accumulate(sums.begin(), sums.end(), 0.0);
 }
 
-/// Of lines (v), the first bfloat16, the other that or float32.
-double product(const at::Tensor& halves, const at::Tensor& line) {
-  const std::int64_t count = halves.numel();
-  if (!halves.is_cpu()) return halves.to(at::kFloat).dot(line.to(at::kFloat)).item<double>();
-  if (line.scalar_type() == at::kFloat)
-    return product(halves_of(halves), line.const_data_ptr<float>(), count);
-  return product(halves_of(halves), halves_of(line), count);
+/// Of lines (v), each float32 or bfloat16.
+double product(const at::Tensor& a, const at::Tensor& b) {
+  if (!a.is_cpu()) return a.to(at::kFloat).dot(b.to(at::kFloat)).item<double>();
+  return with_numbers(a, [&](const auto* of_a) {
+    return with_numbers(b, [&](const auto* of_b) { return product(of_a, of_b, a.numel()); });
+  });
 }
 
-/// line += factor halves, (v) float32 and bfloat16.
-void add_times(at::Tensor& line, const at::Tensor& halves, double factor) {
+/// line += factor more, (v) float32 and float32 or bfloat16.
+void add_times(at::Tensor& line, const at::Tensor& more, double factor) {
   if (!line.is_cpu()) {
-    line.add_(halves.to(at::kFloat), factor);
+    line.add_(more.to(at::kFloat), factor);
     return;
   }
   float* to = line.mutable_data_ptr<float>();
-  const std::uint16_t* from = halves_of(halves);
   const auto times = static_cast<float>(factor);
-  at::parallel_for(0, line.numel(), kBlock, [&](std::int64_t first, std::int64_t last) {
-    for (std::int64_t i = first; i < last; ++i) to[i] += times * whole(from[i]);
+  with_numbers(more, [&](const auto* from) {
+    at::parallel_for(0, line.numel(), kBlock, [&](std::int64_t first, std::int64_t last) {
+      for (std::int64_t i = first; i < last; ++i) to[i] += times * whole(from[i]);
+    });
   });
+}
+
+at::Tensor as_kept(const at::Tensor& line) {
+  const bool few = line.numel() <= kKeptWhole;
+  return line.contiguous().to(few ? at::kFloat : at::kBFloat16);
 }
 
 }  // namespace
 
 Secant::Secant(const at::Tensor& whole_step, const at::Tensor& whole_change)
-    : step(whole_step.contiguous().to(at::kBFloat16)),
-      change(whole_change.contiguous().to(at::kBFloat16)),
-      curvature(product(step, change)) {}
+    : step(as_kept(whole_step)), change(as_kept(whole_change)), curvature(product(step, change)) {}
 
 void Secants::add(const at::Tensor& step, const at::Tensor& change) {
   Secant secant(step, change);
@@ -110,7 +117,7 @@ at::Tensor Secants::direction(const at::Tensor& slope,
     weight[i] = product(secants_[i].step, along) / secants_[i].curvature;
     add_times(along, secants_[i].change, -weight[i]);
   }
-  at::Tensor last = secants_.back().change.to(at::kFloat);
+  at::Tensor last = secants_.back().change.to(at::kFloat, /*non_blocking=*/false, /*copy=*/true);
   precondition(last);
   const double stiffness = product(secants_.back().change, last);
   last = at::Tensor();

@@ -9,13 +9,14 @@
 
 namespace ptyche {
 
-/// One step and what it changed, in numbers of 16 bits: the steps of some passes are most of what
-/// the solver keeps, and as good so (docs/scale.md).
+/// One step and what it changed. Of more than 2^19 variables in numbers of 16 bits: the steps of
+/// some passes are most of what the solver keeps, and as good so; but they make more of rounding
+/// (docs/scale.md), so that the image of a small scan would depend on the number of threads.
 struct Secant {
   /// Of a step and a change (v) float32.
   Secant(const at::Tensor& whole_step, const at::Tensor& whole_change);
 
-  at::Tensor step, change;  ///< (v) bfloat16, of the variables and of the slope
+  at::Tensor step, change;  ///< (v) float32 or bfloat16, of the variables and of the slope
   double curvature;         ///< their product
 };
 
@@ -23,8 +24,8 @@ struct Secant {
 /// direction reads all of them twice.
 class Secants {
  public:
-  /// Both (v) float32. Not kept where the loss curves the wrong way along the step, or hardly; the
-  /// oldest beyond kMost goes.
+  /// Both (v) float32, which nobody changes afterwards. Not kept where the loss curves the wrong
+  /// way along the step, or hardly; the oldest beyond kMost goes.
   void add(const at::Tensor& step, const at::Tensor& change);
   /// One that `add` once took.
   void restore(const at::Tensor& step, const at::Tensor& change);

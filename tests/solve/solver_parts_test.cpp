@@ -226,9 +226,9 @@ TEST(Secants, AlongWhichTheLossCurvesTheWrongWayAreNotKeptAndTheOldestGo) {
   EXPECT_EQ(secants.all().front().curvature, 300);
 }
 
-TEST(Secants, OfLongLinesGiveWhatOneByOneProductsGive) {
+/// Of lines of so many numbers.
+void expect_the_formula_by_plain_products(std::int64_t numbers) {
   at::manual_seed(3);
-  const std::int64_t numbers = 200'003;
   const at::Tensor curvatures = at::rand({numbers}) + 0.5, slope = at::randn({numbers});
   Secants secants;
   for (int i = 0; i < 2; ++i) {
@@ -257,6 +257,11 @@ TEST(Secants, OfLongLinesGiveWhatOneByOneProductsGive) {
         along + as_double(secants.all()[i].step) *
                     (weight[i] - product(as_double(secants.all()[i].change), along) / curvature[i]);
   EXPECT_LT(relative(as_double(secants.direction(slope, none)), along), 1e-6);
+}
+
+TEST(Secants, OfLinesThatAreKeptIn32Or16BitsGiveWhatPlainProductsOfThoseGive) {
+  expect_the_formula_by_plain_products(200'003);
+  expect_the_formula_by_plain_products(600'001);
 }
 
 TEST(Positions, JitterHasNoShiftScaleRotationOrShear) {
