@@ -210,12 +210,11 @@ std::array<std::int64_t, 2> peak_of(const at::Tensor& values) {
   return {flat / values.size(1), flat % values.size(1)};
 }
 
-Window widened(const Window& window, std::int64_t rows, std::int64_t cols) {
-  constexpr std::int64_t kSurroundings = 32;
-  return {std::max<std::int64_t>(window.row_begin - kSurroundings, 0),
-          std::min(window.row_end + kSurroundings, rows),
-          std::max<std::int64_t>(window.col_begin - kSurroundings, 0),
-          std::min(window.col_end + kSurroundings, cols)};
+Window widened(const Window& window, std::int64_t rows, std::int64_t cols, std::int64_t around) {
+  return {std::max<std::int64_t>(window.row_begin - around, 0),
+          std::min(window.row_end + around, rows),
+          std::max<std::int64_t>(window.col_begin - around, 0),
+          std::min(window.col_end + around, cols)};
 }
 
 std::array<std::int64_t, 2> coarse_shift(const at::Tensor& part, const at::Tensor& image) {
@@ -283,7 +282,7 @@ void require_comparable(const at::Tensor& truth, const at::Tensor& image, const 
 /// The truth's pixel on which the image's pixel (0, 0) falls where their edges agree best.
 std::array<std::int64_t, 2> found_place(const at::Tensor& truth, const at::Tensor& image,
                                         const Window& window) {
-  const Window wide = widened(window, truth.size(0), truth.size(1));
+  const Window wide = widened(window, truth.size(0), truth.size(1), kFoundBy);
   const auto shift = coarse_shift(cut(truth, wide), image);
   return {wide.row_begin + shift[0], wide.col_begin + shift[1]};
 }

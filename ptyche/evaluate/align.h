@@ -31,9 +31,11 @@ struct MovedImage {
 MovedImage move_image_with_derivatives(const at::Tensor& image, const Gauge& gauge,
                                        const Window& window);
 
-/// The window with up to 32 pixels of its surroundings, as far as an image of rows x cols goes:
-/// more to find it by.
-Window widened(const Window& window, std::int64_t rows, std::int64_t cols);
+/// The window with up to `around` pixels of its surroundings on each side, as far as an image of
+/// rows x cols goes.
+Window widened(const Window& window, std::int64_t rows, std::int64_t cols, std::int64_t around);
+/// Of its surroundings, px: what more a window is found by.
+inline constexpr std::int64_t kFoundBy = 32;
 
 /// The whole-pixel shift d (row, col) for which image(x - d) lies best on `part`, both complex and
 /// of any two shapes. Compares products of neighbouring pixels, o(x + 1) conj o(x), which a phase

@@ -102,7 +102,7 @@ std::array<std::int64_t, 2> place_of(const Reconstruction& image, const Reconstr
                                      const Window& part) {
   if (is_constant(image.object))  // it looks the same everywhere
     return {image.origin_row - reference.origin_row, image.origin_col - reference.origin_col};
-  const Window wide = widened(part, reference.object.size(0), reference.object.size(1));
+  const Window wide = widened(part, reference.object.size(0), reference.object.size(1), kFoundBy);
   const auto shift = coarse_shift(cut(reference.object, wide).contiguous(), image.object);
   return {wide.row_begin + shift[0], wide.col_begin + shift[1]};
 }
@@ -169,10 +169,7 @@ ImageError error_of_flat(const at::Tensor& reference, const Window& window) {
 /// Of the reference around the window: what is farther away has no part in it.
 ImageError error_of_blurred(const at::Tensor& reference, const Window& window) {
   constexpr std::int64_t kAround = 128;  // px, more than any margin of an alignment
-  const Window around{std::max<std::int64_t>(window.row_begin - kAround, 0),
-                      std::min(window.row_end + kAround, reference.size(0)),
-                      std::max<std::int64_t>(window.col_begin - kAround, 0),
-                      std::min(window.col_end + kAround, reference.size(1))};
+  const Window around = widened(window, reference.size(0), reference.size(1), kAround);
   const Window inside{window.row_begin - around.row_begin, window.row_end - around.row_begin,
                       window.col_begin - around.col_begin, window.col_end - around.col_begin};
   const at::Tensor near = cut(reference, around).contiguous();
