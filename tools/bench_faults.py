@@ -190,7 +190,7 @@ FAULTS = [
     ("all patterns the same", .95, r"frames: all the same", whole(lambda p: np.repeat(p[:1], len(p), 0))),
     ("half stuck", .95, r"frames: repeated", stuck),
     ("clipped at 100", 0, r"values: clipped", whole(lambda p: np.minimum(p, 100))),
-    ("modulo 256", 0, r"values: wrapped", whole(lambda p: p % 256)),
+    ("modulo 256", .8, r"values: wrapped", whole(lambda p: p % 256)),
     ("hot pixel", .9, r"detector: hot", hot),
     ("half the detector dead", .95, r"detector: dead", dead),
     ("gain of a quadrant", .8, r"detector: gain", gain),

@@ -46,15 +46,16 @@ at::Tensor lit_pixels(const Reconstruction& image) {
   return lit_pixels(image.coverage, kLitToJudge);
 }
 
-at::Tensor lit_on_canvas(const at::Tensor& lit, std::int64_t rows, std::int64_t cols,
-                         std::int64_t row, std::int64_t col) {
-  at::Tensor canvas = at::zeros({rows, cols}, at::kBool);
-  const Window there{
-      std::clamp<std::int64_t>(row, 0, rows), std::clamp<std::int64_t>(row + lit.size(0), 0, rows),
-      std::clamp<std::int64_t>(col, 0, cols), std::clamp<std::int64_t>(col + lit.size(1), 0, cols)};
+at::Tensor on_canvas(const at::Tensor& image, std::int64_t rows, std::int64_t cols,
+                     std::int64_t row, std::int64_t col) {
+  at::Tensor canvas = at::zeros({rows, cols}, image.options());
+  const Window there{std::clamp<std::int64_t>(row, 0, rows),
+                     std::clamp<std::int64_t>(row + image.size(0), 0, rows),
+                     std::clamp<std::int64_t>(col, 0, cols),
+                     std::clamp<std::int64_t>(col + image.size(1), 0, cols)};
   const Window here{there.row_begin - row, there.row_end - row, there.col_begin - col,
                     there.col_end - col};
-  if (there.rows() > 0 && there.cols() > 0) cut(canvas, there).copy_(cut(lit, here));
+  if (there.rows() > 0 && there.cols() > 0) cut(canvas, there).copy_(cut(image, here));
   return canvas;
 }
 
@@ -76,9 +77,8 @@ Window lit_part(const Window& start, const at::Tensor& lit) {
 
 std::optional<Window> truth_window(const at::Tensor& truth, const Reconstruction& image) {
   const Window central = central_half(truth.size(0), truth.size(1));
-  const Window window =
-      lit_part(central, lit_on_canvas(lit_pixels(image), truth.size(0), truth.size(1),
-                                      image.origin_row, image.origin_col));
+  const Window window = lit_part(central, on_canvas(lit_pixels(image), truth.size(0), truth.size(1),
+                                                    image.origin_row, image.origin_col));
   if (!large_enough(window)) return std::nullopt;
   if (window != central)
     note(
@@ -127,8 +127,8 @@ Window common_window(const Reconstruction& image, const Reconstruction& referenc
   const Window window = lit_part(central_half(lit.size(0), lit.size(1)), lit);
   require_large_enough(window, "that image");
   const auto place = place_of(image, reference, window);
-  const at::Tensor both = lit.logical_and(
-      lit_on_canvas(lit_pixels(image), lit.size(0), lit.size(1), place[0], place[1]));
+  const at::Tensor both =
+      lit.logical_and(on_canvas(lit_pixels(image), lit.size(0), lit.size(1), place[0], place[1]));
   const Window common = lit_part(window, both);
   require_large_enough(common, "both images");
   return common;

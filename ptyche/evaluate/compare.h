@@ -19,10 +19,10 @@ inline constexpr std::int64_t kSmallestWindowSide = 16;
 /// no coverage.
 at::Tensor lit_pixels(const Reconstruction& image);
 
-/// `lit` (bool) as it lies on a canvas of rows x cols pixels when its pixel (0, 0) falls on
-/// (row, col): (rows, cols) bool, false where it does not reach.
-at::Tensor lit_on_canvas(const at::Tensor& lit, std::int64_t rows, std::int64_t cols,
-                         std::int64_t row, std::int64_t col);
+/// `image` as it lies on a canvas of rows x cols pixels when its pixel (0, 0) falls on (row, col):
+/// (rows, cols) of the same type, 0 or false where it does not reach.
+at::Tensor on_canvas(const at::Tensor& image, std::int64_t rows, std::int64_t cols,
+                     std::int64_t row, std::int64_t col);
 
 /// [0.25, 0.75) of both sides.
 Window central_half(std::int64_t rows, std::int64_t cols);

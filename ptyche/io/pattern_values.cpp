@@ -4,12 +4,14 @@
 #include <ATen/Parallel.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
 #include <mutex>
 #include <type_traits>
+#include <utility>
 
 #include "ptyche/core/error.h"
 #include "ptyche/core/wide_registers.h"
@@ -325,6 +327,62 @@ bool are_squares_of_counts(const at::Tensor& values) {
   return large.size(0) > kFewest &&
          (roots - roots.round()).abs().lt(kWholeWithin).to(at::kDouble).mean().item<double>() >
              kShare;
+}
+
+namespace {
+
+// Pixels beside each other in the top and the bottom quarter of 2^k, over those in the top and the
+// second: <= .02 | .5 .. 30, but 17 at the rim of an aperture.
+constexpr double kDropRatio = 0.3;
+constexpr std::int64_t kDrops = 20;
+constexpr double kLastBefore = 0.99;
+// Values in the last two steps of this share below the period, and how many would lie beyond it if
+// they went on: 21 .. 10 000, 17 .. 28 000 | 1, 0.
+constexpr double kTailStep = 0.015, kSlowestTail = 0.95, kFewestInTail = 10;
+
+/// Pixels beside each other along an axis, of which the first is high: how many of the others are
+/// in the bottom and in the second quarter.
+std::array<std::int64_t, 2> beside_high(const at::Tensor& counts, std::int64_t axis,
+                                        double period) {
+  const std::int64_t length = counts.size(axis);
+  const at::Tensor first = counts.narrow(axis, 0, length - 1),
+                   second = counts.narrow(axis, 1, length - 1);
+  std::array<std::int64_t, 2> found{0, 0};
+  for (const auto& [one, other] : {std::pair(first, second), std::pair(second, first)}) {
+    const at::Tensor beside = other.masked_select(one.ge(0.75 * period));
+    const auto low = beside.lt(0.25 * period).sum().item<std::int64_t>();
+    found[0] += low;
+    found[1] += beside.lt(0.5 * period).sum().item<std::int64_t>() - low;
+  }
+  return found;
+}
+
+/// Whether the values go on beyond the period, as those in the last steps below it do.
+bool go_on(const at::Tensor& counts, double period) {
+  const double step = std::max(kTailStep * period, 1.0);
+  const auto from = [&](double least) {
+    return static_cast<double>(counts.ge(least).sum().item<std::int64_t>());
+  };
+  const double last = from(period - step), before = from(period - 2 * step) - last;
+  if (last < kFewestInTail) return false;
+  const double ratio = std::min(last / std::max(before, 1.0), kSlowestTail);
+  return last * ratio / (1 - ratio) > kFewestInTail;
+}
+
+}  // namespace
+
+std::optional<WrappedValues> wrapped_values(const at::Tensor& counts) {
+  const auto top = counts.max().item<double>();
+  for (const int bits : {8, 10, 12, 14, 16}) {
+    const double period = std::exp2(bits);
+    if (top >= period || top <= kLastBefore * (period - 1)) continue;
+    const auto rows = beside_high(counts, 1, period), cols = beside_high(counts, 2, period);
+    const std::int64_t jumps = rows[0] + cols[0];
+    const double ratio = static_cast<double>(jumps) / static_cast<double>(rows[1] + cols[1] + 1);
+    if (jumps > kDrops && ratio > kDropRatio && go_on(counts, period))
+      return WrappedValues{period, jumps};
+  }
+  return std::nullopt;
 }
 
 }  // namespace ptyche

@@ -5,6 +5,7 @@
 #include <ATen/ATen.h>
 
 #include <cstdint>
+#include <optional>
 
 namespace ptyche {
 
@@ -34,6 +35,18 @@ struct ValueSurvey {
 /// Whether the numbers above 1 are squares of whole numbers, of enough of them: counts that were
 /// taken for amplitudes.
 bool are_squares_of_counts(const at::Tensor& values);
+
+/// Counts that were stored in too few bits.
+struct WrappedValues {
+  double period = 256;     ///< 2^8, 2^10, 2^12, 2^14 or 2^16
+  std::int64_t jumps = 0;  ///< pixels of next to nothing beside one of the largest values
+};
+
+/// Of whole values whose largest one is the last before a power of two, where those beside it drop
+/// to nothing and the numbers of values just below it would go on beyond: the sharp rim of an
+/// aperture drops as well, but its counts end where they end. Nothing for others.
+///   counts  (n, rows, cols) of any real type
+std::optional<WrappedValues> wrapped_values(const at::Tensor& counts);
 
 /// Squares of exact roots come back this close to whole numbers (DESIGN: "One scale contract").
 inline constexpr double kWholeWithin = 1e-3;

@@ -10,6 +10,7 @@ namespace ptyche {
 namespace {
 
 constexpr std::int64_t kSample = 64;  // patterns that are looked at, fewer of large ones
+constexpr std::int64_t kToSeeWraps = 512;
 constexpr std::int64_t kSamplePixels = std::int64_t{1} << 22, kFewestPatterns = 8;
 constexpr double kSomeBelow = 0.0002;  // of the counted values, at least, where they are noise
 constexpr double kMostBelow = 0.7;     // at most
@@ -43,12 +44,16 @@ constexpr double kAsCounts[] = {0.5, 4};             // what a photon counts
 constexpr std::int64_t kLeastSide = 16;
 constexpr std::int64_t kBatch = 64;
 
-/// Evenly spread patterns, (m, rows, cols) float64, hidden pixels 0.
+/// Evenly spread patterns, about `most`, fewer of large ones: (m, rows, cols).
+at::Tensor spread(const at::Tensor& patterns, std::int64_t most) {
+  const std::int64_t pixels = patterns.size(1) * patterns.size(2);
+  most = std::clamp(kSamplePixels * most / (kSample * pixels), kFewestPatterns, most);
+  return patterns.slice(0, 0, {}, std::max<std::int64_t>(patterns.size(0) / most, 1));
+}
+
+/// The same, float64, hidden pixels 0.
 at::Tensor sample_of(const at::Tensor& patterns, const at::Tensor& mask) {
-  const std::int64_t most = std::clamp(kSamplePixels / mask.numel(), kFewestPatterns, kSample);
-  const std::int64_t every = std::max<std::int64_t>(patterns.size(0) / most, 1);
-  const at::Tensor some = patterns.slice(0, 0, {}, every).to(at::kDouble);
-  return some.masked_fill(mask.logical_not(), 0);
+  return spread(patterns, kSample).to(at::kDouble).masked_fill(mask.logical_not(), 0);
 }
 
 double quantile_of(const at::Tensor& values, double share) {
@@ -235,6 +240,7 @@ std::optional<ReadoutNoise> readout_noise(const at::Tensor& patterns, const at::
   if (!at::isfinite(sample).all().item<bool>()) return std::nullopt;
   const std::optional<DarkPixels> dark = darkest(sample, mask);
   if (!dark) return std::nullopt;
+  if (wrapped_values(spread(patterns, kToSeeWraps).to(at::kFloat) * mask)) return std::nullopt;
   // Too large for a narrow type in hidden pixels, as squares are, and whole all the same.
   const bool whole = said_whole || sample.eq(sample.round()).all().item<bool>();
   const bool below_zero = sample.lt(0).any().item<bool>();

@@ -20,6 +20,9 @@ constexpr double kUnlike = 1.8, kUnlikeSpreads = 6, kUnlikeLeast = 0.05;
 // And over that of the four nearest frames, in the median: a patch of the sample that is unlike the
 // others has neighbours.
 constexpr double kUnlikeNeighbours = 1.5;
+// Between the angles of what belongs and what does not, least over largest: <= 1.2 in samples that
+// change by themselves (lines, crystals) | noise among the patterns 2.2 .. 60, one of 40 scans 1.1.
+constexpr double kGap = 1.5;
 // Share of frames that is said: single ones do no harm.
 constexpr double kGarbage = 0.01;
 // Up to this share, empty frames are the tail of a beam that fluctuates.
@@ -163,6 +166,16 @@ at::Tensor alone(const at::Tensor& flags, const at::Tensor& angles, const at::Te
   return kept;
 }
 
+/// The least angle above the widest gap in the upper half of those of some frames; infinite without
+/// one. What the sample does to its patterns, as atoms and the places between them do, leaves none.
+double above_the_gap(const at::Tensor& angles, const at::Tensor& some) {
+  const at::Tensor sorted = std::get<0>(angles.masked_select(some).sort());
+  const at::Tensor upper = sorted.slice(0, sorted.size(0) / 2).clamp_min(1e-9);
+  if (upper.size(0) < 2) return INFINITY;
+  const auto [widest, at] = (upper.slice(0, 1) / upper.slice(0, 0, -1)).max(0);
+  return widest.item<double>() < kGap ? INFINITY : upper[at + 1].item<double>();
+}
+
 /// Flags of frames of a usual total that are unlike the median frame.
 at::Tensor unlike_frames(Diagnosis& diagnosis, const at::Tensor& angles, const at::Tensor& usual,
                          const at::Tensor& positions) {
@@ -172,10 +185,12 @@ at::Tensor unlike_frames(Diagnosis& diagnosis, const at::Tensor& angles, const a
   const double spread = 1.4826 * (ordinary - middle).abs().median().item<double>() + 1e-6;
   diagnosis.numbers["unlike_median"] = middle;
   diagnosis.numbers["unlike_most"] = ordinary.max().item<double>() / std::max(middle, 1e-9);
-  return alone(usual.logical_and(angles.gt(kUnlike * middle))
-                   .logical_and(angles.gt(middle + kUnlikeSpreads * spread))
-                   .logical_and(angles.gt(kUnlikeLeast)),
-               angles, positions);
+  const at::Tensor unlike = usual.logical_and(angles.gt(kUnlike * middle))
+                                .logical_and(angles.gt(middle + kUnlikeSpreads * spread))
+                                .logical_and(angles.gt(kUnlikeLeast));
+  const at::Tensor strange = alone(unlike, angles, positions);
+  const at::Tensor others = usual.logical_and(unlike.logical_not());
+  return strange.logical_and(angles.ge(above_the_gap(angles, others.logical_or(strange))));
 }
 
 std::int64_t number_of(const at::Tensor& flags) { return flags.sum().item<std::int64_t>(); }

@@ -13,6 +13,9 @@ namespace {
 // gain in detector pixels per position pixel: curved probes 1.0 .. 3 | in focus, where the
 // orientation says nothing, <= .54.
 constexpr double kSeen = 15, kSecond = 0.7, kSeenMean = 0.012, kSeenGain = 0.7;
+// That the file's probe is in focus and the light is not: 28 .. 142, few 21 | crystals under a lens
+// in focus, whose discs lean towards the next atom, 18 .. 21.
+constexpr double kSeenByLens = 25;
 // Strength of the given probe's own shadow: curved 73 .. 210 | in focus 7 .. 23. Where it is
 // strong, only gains about its own are tried, and less is enough: right ones 7.9 .. 90, seconds <=
 // .33 | wrong ones <= 4.
@@ -161,7 +164,9 @@ void judge_shadows(Diagnosis& diagnosis, const Evidence& evidence, bool probe_gi
                    const ExamineOptions& options) {
   if (!evidence.seen) return;
   const double gain = std::abs(evidence.found[0].gain);
-  if (probe_given && !evidence.own_strong && evidence.own[0].strength < evidence.found[0].strength)
+  const bool in_focus =
+      !evidence.own_strong && evidence.own[0].strength < evidence.found[0].strength;
+  if (probe_given && in_focus && evidence.found[0].strength > kSeenByLens)
     diagnosis.say(
         Level::warn, "probe: not curved",
         fmt::format("neighbouring patterns move like shadows ({:.2g} pattern pixels per "

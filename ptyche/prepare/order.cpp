@@ -196,6 +196,8 @@ at::Tensor likeness_to_nearest(const Likeness& likeness, const Patterns& pattern
 
 void find_strangers(Diagnosis& diagnosis, const Likeness& likeness, const Patterns& patterns,
                     const Matrix& turn) {
+  // Patterns that share no place of the sample need not be alike.
+  if (diagnosis.numbers["step_over_probe"] > 1) return;
   const at::Tensor alike = likeness_to_nearest(likeness, patterns, turn);
   const at::Tensor mean =
       binned(patterns.counts, patterns.mask).counts.mean({0}, false, at::kDouble);

@@ -26,10 +26,6 @@ constexpr double kNormalised = 0.9;
 constexpr double kClipRatio = 0.7;
 constexpr std::int64_t kClipCount = 20;
 constexpr double kClipFrames = 0.1;  // share of patterns that hold the largest value
-// Pixels beside each other in the top and the bottom quarter of 2^k, over those in the top and the
-// second: <= .02 | .5 .. 30.
-constexpr double kWrapRatio = 0.3;
-constexpr std::int64_t kWrapCount = 20;
 
 using Way = ChangeValues::Way;
 
@@ -185,35 +181,12 @@ void judge_clipping(Diagnosis& diagnosis, const at::Tensor& counts, float top) {
                             number, top, below));
 }
 
-/// Pixels beside each other along an axis, of which the first is high: how many of the others are
-/// in the bottom and in the second quarter.
-std::array<double, 2> beside_high(const at::Tensor& counts, std::int64_t axis, double period) {
-  const std::int64_t length = counts.size(axis);
-  const at::Tensor first = counts.narrow(axis, 0, length - 1),
-                   second = counts.narrow(axis, 1, length - 1);
-  std::array<double, 2> found{0, 0};
-  for (const auto& [one, other] : {std::pair(first, second), std::pair(second, first)}) {
-    const at::Tensor beside = other.masked_select(one.ge(0.75 * period));
-    const auto low = beside.lt(0.25 * period).sum().item<std::int64_t>();
-    found[0] += static_cast<double>(low);
-    found[1] += static_cast<double>(beside.lt(0.5 * period).sum().item<std::int64_t>() - low);
-  }
-  return found;
-}
-
-void judge_wrapping(Diagnosis& diagnosis, const at::Tensor& counts, float top) {
-  for (const int bits : {8, 10, 12, 14, 16}) {
-    const double period = std::exp2(bits);
-    if (top >= period || top <= 0.99 * (period - 1)) continue;
-    const auto rows = beside_high(counts, 1, period), cols = beside_high(counts, 2, period);
-    const double jumps = rows[0] + cols[0], ratio = jumps / (rows[1] + cols[1] + 1);
-    diagnosis.numbers["wrap"] = ratio;
-    if (jumps > kWrapCount && ratio > kWrapRatio)
-      diagnosis.say(Level::refuse, "values: wrapped",
-                    fmt::format("values beside the largest ones drop to nothing {:.0f} times: they "
-                                "were stored modulo {:.0f}, and the counts cannot be had back",
-                                jumps, period));
-  }
+void judge_wrapping(Diagnosis& diagnosis, const at::Tensor& counts) {
+  if (const auto found = wrapped_values(counts))
+    diagnosis.say(Level::refuse, "values: wrapped",
+                  fmt::format("values beside the largest ones drop to nothing {} times: they "
+                              "were stored modulo {:.0f}, and the counts cannot be had back",
+                              found->jumps, found->period));
 }
 
 }  // namespace
@@ -223,7 +196,7 @@ void judge_limits(Diagnosis& diagnosis, const Patterns& patterns) {
   if (whole == diagnosis.numbers.end() || whole->second <= kWholeShare) return;
   const auto top = patterns.counts.max().item<float>();
   judge_clipping(diagnosis, patterns.counts, top);
-  judge_wrapping(diagnosis, patterns.counts, top);
+  judge_wrapping(diagnosis, patterns.counts);
 }
 
 }  // namespace ptyche

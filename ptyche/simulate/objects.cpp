@@ -310,6 +310,51 @@ at::Tensor random_field(std::int64_t rows, std::int64_t cols, std::uint64_t seed
   return 0.5 * (1 + at::erf(field / (std::numbers::sqrt2 * deviation_of(field))));
 }
 
+/// Adds a Gaussian column at (row, col) px to a picture.
+void add_column(at::TensorAccessor<double, 2>& picture, double row, double col, double height) {
+  constexpr double kWidth = 1.4, kReach = 4;  // standard deviation, px; deviations
+  const auto near = [&](double middle, std::int64_t size) {
+    const double reach = kReach * kWidth;
+    return std::array{
+        std::clamp<std::int64_t>(std::llround(middle - reach), 0, size),
+        std::clamp<std::int64_t>(std::llround(middle + reach) + 1, 0, size),
+    };
+  };
+  const auto at = [](std::int64_t pixel, double middle) {
+    return std::exp(-0.5 * std::pow((static_cast<double>(pixel) - middle) / kWidth, 2));
+  };
+  const auto rows = near(row, picture.size(0)), cols = near(col, picture.size(1));
+  for (std::int64_t r = rows[0]; r < rows[1]; ++r) {
+    const double own = height * at(r, row);
+    for (std::int64_t c = cols[0]; c < cols[1]; ++c) picture[r][c] += own * at(c, col);
+  }
+}
+
+/// A hexagonal lattice, turned, of a heavy and a light column in each cell, of which one in twenty
+/// is missing.
+at::Tensor crystal(std::int64_t rows, std::int64_t cols, std::uint64_t seed) {
+  constexpr double kCell = 9, kTurn = 0.12, kMissing = 0.05;  // px, rad, share
+  constexpr std::array<double, 2> kHeights = {1, 0.7};
+  const at::Tensor thickness = at::zeros({rows, cols}, at::kDouble);
+  auto picture = thickness.accessor<double, 2>();
+  const auto reach = static_cast<std::int64_t>(1.2 * static_cast<double>(rows + cols) / kCell) + 2;
+  for (std::int64_t i = -reach; i <= reach; ++i)
+    for (std::int64_t j = -reach; j <= reach; ++j) {
+      RandomStream stream(seed, Purpose::object,
+                          static_cast<std::uint64_t>((i + reach) * (2 * reach + 1) + j + reach));
+      for (std::size_t k = 0; k < kHeights.size(); ++k) {
+        const double a = static_cast<double>(i) + static_cast<double>(k) / 3;
+        const double b = static_cast<double>(j) + static_cast<double>(k) / 3;
+        const double down = kCell * (a + 0.5 * b), right = kCell * std::sqrt(0.75) * b;
+        if (stream.uniform() < kMissing) continue;
+        add_column(picture, std::cos(kTurn) * down - std::sin(kTurn) * right,
+                   std::sin(kTurn) * down + std::cos(kTurn) * right, kHeights[k]);
+      }
+    }
+  const at::Tensor level = as_levels(thickness);
+  return at::stack({1 - level, level});
+}
+
 }  // namespace
 
 at::Tensor photograph_like(std::int64_t rows, std::int64_t cols, std::uint64_t seed,
@@ -337,12 +382,13 @@ at::Tensor levels_of(const ObjectOptions& options) {
   if (options.kind == "bars") return bars(rows, cols);
   if (options.kind == "lines") return lines(rows, cols, options.seed);
   if (options.kind == "random-field") return random_field(rows, cols, options.seed);
+  if (options.kind == "crystal") return crystal(rows, cols, options.seed);
   if (options.kind == "photograph")
     return photograph_like(rows, cols, options.seed, options.leaves.smallest);
   if (options.kind == "image") return image_levels(options.file, options.phase_file, rows, cols);
   throw InvalidInput(
       fmt::format("object: expected dead-leaves, siemens-star, bars, lines, random-field, "
-                  "photograph or image, found '{}'",
+                  "photograph, crystal or image, found '{}'",
                   options.kind));
 }
 

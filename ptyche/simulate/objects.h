@@ -42,7 +42,7 @@ at::Tensor as_levels(const at::Tensor& values);
 at::Tensor image_levels(const std::filesystem::path& file, const std::filesystem::path& phase_file,
                         std::int64_t rows, std::int64_t cols);
 
-/// The kinds; the seed matters to dead-leaves, lines, random-field and photograph only:
+/// The kinds; the seed matters to dead-leaves, lines, random-field, photograph and crystal only:
 /// - dead-leaves: overlapping random shapes, see dead_leaves.
 /// - siemens-star: 32 spokes that shrink to nothing; where they merge is the resolution.
 /// - bars: tiles of bars with periods of 2.5 to 16 px in four directions.
@@ -50,6 +50,9 @@ at::Tensor image_levels(const std::filesystem::path& file, const std::filesystem
 ///   (line_drawing.h), its smallest value as level 0 and its largest as level 1.
 /// - random-field: smooth structure of all sizes.
 /// - photograph: see photograph_like.
+/// - crystal: columns of atoms on a hexagonal lattice of 9 px, two in each cell, some missing;
+/// thick
+///   where they are.
 /// - image: `file`, and for the phase `phase_file` if given; see image_levels.
 struct ObjectOptions {
   std::string kind = "dead-leaves";

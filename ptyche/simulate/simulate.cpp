@@ -254,7 +254,7 @@ std::vector<Field> fields(SimulateOptions& options) {
        .target = &options.object,
        .help = "kind of object",
        .choices = {"dead-leaves", "siemens-star", "bars", "lines", "random-field", "photograph",
-                   "image"}},
+                   "crystal", "image"}},
       {.name = "object-file",
        .target = &options.object_file,
        .help = ".png or .npy for the object image; black or the smallest number absorbs most"},

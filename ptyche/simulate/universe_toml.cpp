@@ -12,7 +12,7 @@ namespace {
 std::vector<std::string> probe_kinds() { return {"lens", "zone-plate", "disk", "gaussian"}; }
 
 std::vector<std::string> object_kinds() {
-  return {"dead-leaves", "photograph", "random-field", "lines", "bars", "siemens-star"};
+  return {"dead-leaves", "photograph", "random-field", "lines", "bars", "siemens-star", "crystal"};
 }
 
 /// Two numbers in order within `allowed`, or one for both.

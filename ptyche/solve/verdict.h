@@ -33,7 +33,8 @@ struct JudgeOptions {
 /// Those of a result of the automatic chain.
 JudgeOptions judge_options(const AutomaticResult& result);
 
-/// Two further solves, of at most judged_patterns used patterns around the scan's middle:
+/// Two further solves, of a part of the used patterns around the scan's middle (8192 / N of N x N
+/// pixels, at least 64; up to four times as many where steps are below 2.8 px):
 /// from another start (`dm`, then `lbfgs`), and of the image's own patterns drawn anew with photon
 /// noise, from the scan's probe and a flat object. Where the image is not `converged`, a third that
 /// both are compared with, and its distance from the image adds in quadrature. Misfit and `told`
@@ -46,9 +47,10 @@ Verdict judge(const Scan& scan, const Reconstruction& image, const JudgeOptions&
 ///
 ///     sqrt(starts^2 + again^2)^.8 (1 - told)^(1/6) share^(1/6),
 ///
-/// `starts` from .02 to .8, `again` at least .02, 1 - told at least .005, share at least .2;
-/// `beside` adds in quadrature. At most 1, that of a flat image, which is also expected where no
-/// image comes again (1.2 or more). Fitted, see docs/verdict.md.
+/// `starts` from .02 to .8, and no more than `again` where `told` is below .4, `again` at least
+/// .02, 1 - told at least .005, share at least .2; `beside` adds in quadrature. At most 1, that of
+/// a flat image, which is also expected where no image comes again (1.2 or more). Fitted, see
+/// docs/verdict.md.
 double expected_error(const VerdictEvidence& evidence);
 
 /// Word, range and reasons of the evidence; with a doubt at best doubtful.
@@ -60,8 +62,5 @@ at::Tensor redrawn(const Scan& scan, const Reconstruction& image, const at::Tens
 
 /// The scan with other counts (n, N, N).
 Scan with_counts(const Scan& scan, const at::Tensor& counts);
-
-/// Used patterns that the further solves take at most, of N x N pixels.
-std::int64_t judged_patterns(std::int64_t pattern_size);
 
 }  // namespace ptyche

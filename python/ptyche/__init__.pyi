@@ -1299,7 +1299,7 @@ class _Simulate(Protocol):
     like: a scan whose own object, probe and positions are simulated (default '')
     universe: TOML file that says what scans there are, as of train (default '')
     number: number of the scan of --universe (default 0)
-    object: kind of object ('dead-leaves' | 'siemens-star' | 'bars' | 'lines' | 'random-field' | 'photograph' | 'image', default 'dead-leaves')
+    object: kind of object ('dead-leaves' | 'siemens-star' | 'bars' | 'lines' | 'random-field' | 'photograph' | 'crystal' | 'image', default 'dead-leaves')
     object_file: .png or .npy for the object image; black or the smallest number absorbs most (default '')
     object_phase_file: another one for its phase; none = --object-file gives both (default '')
     material: one thickness for amplitude and phase, or independent ('one' | 'independent', default 'one')
@@ -1338,7 +1338,7 @@ class _Simulate(Protocol):
         like: _File | None = ...,
         universe: _File | None = ...,
         number: SupportsIndex | None = ...,
-        object: Literal['dead-leaves', 'siemens-star', 'bars', 'lines', 'random-field', 'photograph', 'image'] | None = ...,
+        object: Literal['dead-leaves', 'siemens-star', 'bars', 'lines', 'random-field', 'photograph', 'crystal', 'image'] | None = ...,
         object_file: _File | None = ...,
         object_phase_file: _File | None = ...,
         material: Literal['one', 'independent'] | None = ...,
@@ -1378,7 +1378,7 @@ class _Simulate(Protocol):
         like: _File | None = ...,
         universe: _File | None = ...,
         number: SupportsIndex | None = ...,
-        object: Literal['dead-leaves', 'siemens-star', 'bars', 'lines', 'random-field', 'photograph', 'image'] | None = ...,
+        object: Literal['dead-leaves', 'siemens-star', 'bars', 'lines', 'random-field', 'photograph', 'crystal', 'image'] | None = ...,
         object_file: _File | None = ...,
         object_phase_file: _File | None = ...,
         material: Literal['one', 'independent'] | None = ...,

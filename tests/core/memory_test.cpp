@@ -153,7 +153,8 @@ TEST_F(Memory, ThatIsReadAheadIsTheSame) {
 }
 
 TEST_F(Memory, OfAnArrayThatIsSetAsideIsGivenBackAndItsNumbersStay) {
-  use_memory({.bytes = 9e9, .scratch = folder_.path()});  // or pages go back before they are set aside
+  use_memory(
+      {.bytes = 9e9, .scratch = folder_.path()});  // or pages go back before they are set aside
   const at::Tensor large = array_in_file(folder_.path(), 180 << 20).fill_(7);
   ASSERT_TRUE(lies_in_file(large));
   const double before = resident_mb();

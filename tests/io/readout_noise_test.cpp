@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "ptyche/core/random.h"
+#include "ptyche/io/pattern_values.h"
 #include "ptyche/io/read_scan.h"
 #include "ptyche/io/write_scan.h"
 #include "ptyche/simulate/simulate.h"
@@ -174,6 +175,27 @@ at::Tensor corrected(const at::Tensor& counts) {
   const at::Tensor flat = 1 + 0.05 * normal_like(counts.slice(0, 0, 1).to(at::kDouble));
   const at::Tensor beam = 1 + 0.03 * normal_like(at::empty({counts.size(0), 1, 1}));
   return counts.to(at::kDouble) / flat / beam;
+}
+
+TEST(ReadoutNoise, IsNotWhatCountsHaveThatWereStoredModuloAPowerOfTwo) {
+  const at::Tensor counts = counted(1e6).counts().to(at::kInt).remainder(256);
+  EXPECT_TRUE(wrapped_values(counts));
+  EXPECT_FALSE(readout_noise(counts, all_pixels(), true));
+}
+
+TEST(WrappedValues, AreNotThoseAtTheRimOfAnAperture) {
+  const at::Tensor axis = at::arange(64, at::kDouble) - 32;
+  const at::Tensor disc = at::hypot(axis.unsqueeze(1), axis).lt(16);
+  at::Tensor counts =
+      (190 + std::sqrt(190.0) * normal_like(at::empty({60, 64, 64}, at::kDouble))).round() * disc;
+  counts = counts.clamp_max(250);
+  counts[7][32][30] = 255;
+  EXPECT_FALSE(wrapped_values(counts));
+  counts = (1.3 * counts).round().remainder(256);
+  counts[7][32][30] = 255;
+  const auto found = wrapped_values(counts);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->period, 256);
 }
 
 TEST(NoiseOfFractions, TellsCountsFromRootsOfCounts) {

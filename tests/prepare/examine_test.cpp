@@ -162,6 +162,41 @@ TEST(Examine, NamesEachFault) {
   }
 }
 
+TEST(Examine, RefusesCountsThatWereStoredModuloAPowerOfTwo) {
+  SimulateOptions bright = usual_scan();
+  bright.photons = 3e6;
+  const Scan scan = simulate(bright);
+  EXPECT_FALSE(examine(scan).has("values: wrapped"));
+  EXPECT_TRUE(
+      examine(with_counts(scan, scan.counts().to(at::kFloat).fmod(256))).has("values: wrapped"));
+}
+
+// Atoms, the places between them and those that are missing: no pattern is like the median one.
+TEST(Examine, LeavesOutNoPatternsOfASampleThatChangesThemByAllDegrees) {
+  const at::Tensor counts = good_scan().counts().to(at::kFloat);
+  const at::Tensor degree = at::linspace(0, 1, 100).pow(3).index_select(
+      0, at::tensor(permutation(100, RandomStream(3, Purpose::subsample)), at::kLong));
+  const at::Tensor share = degree.view({100, 1, 1});
+  const at::Tensor mixed = (1 - share) * counts + share * at::roll(counts, {9, 5}, {1, 2});
+  const Diagnosis diagnosis = examine(with_counts(good_scan(), mixed.round()));
+  EXPECT_FALSE(diagnosis.has("frames: garbage"));
+  EXPECT_GT(diagnosis.numbers.at("unlike_most"), 2.5);
+}
+
+TEST(Examine, TakesTheLeaningDiscsOfACrystalInFocusForNoCurvedLight) {
+  for (const double phase : {2.0, 4.0}) {
+    const Scan scan = simulate({.object = "crystal",
+                                .scan = "raster",
+                                .frames = 400,
+                                .step_px = 2,
+                                .photons = 1e5,
+                                .amplitude_min = 0.9,
+                                .phase_range_rad = phase,
+                                .defocus = 0});
+    EXPECT_EQ(causes_above_a_note(examine(scan)), "") << phase;
+  }
+}
+
 TEST(Examine, RefusesNoDiffractionOfFewPhotonsOnManyPixels) {
   const Scan dim = simulate({.pattern_size = 256, .frames = 16, .photons = 60});
   EXPECT_FALSE(examine(dim).has("detector: noise only"));

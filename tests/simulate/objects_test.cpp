@@ -16,7 +16,8 @@
 namespace ptyche {
 namespace {
 
-constexpr const char* kKinds[] = {"dead-leaves", "siemens-star", "bars", "lines", "random-field"};
+constexpr const char* kKinds[] = {"dead-leaves", "siemens-star", "bars",
+                                  "lines",       "random-field", "crystal"};
 
 ObjectOptions object_of(const std::string& kind, std::int64_t rows = 70, std::int64_t cols = 90) {
   ObjectOptions options;
