@@ -419,19 +419,16 @@ FirstProbe chosen(const Scan& scan, const ProbeChoice& choice, const KeepProbe& 
   return {with_context("--probe", [&] { return calibrated(scan, probe); })};
 }
 
-constexpr double kTied =
-    0.8;  // step over diameter: a crystal twice too large was called good at .86
-
-/// Where patterns hardly overlap. The file's probe is asked, too: a solve that nothing holds makes
+/// Where patterns do not overlap. The file's probe is asked, too: a solve that nothing holds makes
 /// a wider one of it.
 void doubt_overlap(const Scan& scan, FirstProbe& first) {
   const double step = median_step_px(
       first.scan.positions().index_select(0, first.scan.frames_with(FrameUse::used)));
   double diameter = probe_diameter_px(first.scan.probe());
   if (scan.probe_given()) diameter = std::min(diameter, probe_diameter_px(scan.probe()));
-  if (step <= kTied * diameter) return;
+  if (step <= diameter) return;
   const std::string why = fmt::format(
-      "hardly a pattern overlaps another (the next one is {:.1f} px away, the probe {:.1f} px "
+      "no pattern overlaps another (the next one is {:.1f} px away, the probe {:.1f} px "
       "wide): "
       "nothing ties the parts of the image together, and no test here can see it",
       step, diameter);
