@@ -339,6 +339,7 @@ constexpr double kLastBefore = 0.99;
 // Values in the last two steps of this share below the period, and how many would lie beyond it if
 // they went on: 21 .. 10 000, 17 .. 28 000 | 1, 0.
 constexpr double kTailStep = 0.015, kSlowestTail = 0.95, kFewestInTail = 10;
+constexpr double kPiledUp = 2;  // values at the largest one over those in the step below it
 
 /// Pixels beside each other along an axis, of which the first is high: how many of the others are
 /// in the bottom and in the second quarter.
@@ -358,13 +359,15 @@ std::array<std::int64_t, 2> beside_high(const at::Tensor& counts, std::int64_t a
 }
 
 /// Whether the values go on beyond the period, as those in the last steps below it do.
-bool go_on(const at::Tensor& counts, double period) {
-  const double step = std::max(kTailStep * period, 1.0);
+bool go_on(const at::Tensor& counts, double top, double period) {
+  const double step = std::ceil(kTailStep * period);
   const auto from = [&](double least) {
     return static_cast<double>(counts.ge(least).sum().item<std::int64_t>());
   };
   const double last = from(period - step), before = from(period - 2 * step) - last;
-  if (last < kFewestInTail) return false;
+  const double at_top = from(top), below_top = from(top - step) - at_top;
+  const bool cut_off = at_top > kPiledUp * below_top;
+  if (last < kFewestInTail || cut_off) return false;
   const double ratio = std::min(last / std::max(before, 1.0), kSlowestTail);
   return last * ratio / (1 - ratio) > kFewestInTail;
 }
@@ -372,14 +375,15 @@ bool go_on(const at::Tensor& counts, double period) {
 }  // namespace
 
 std::optional<WrappedValues> wrapped_values(const at::Tensor& counts) {
+  if (counts.numel() == 0) return std::nullopt;
   const auto top = counts.max().item<double>();
   for (const int bits : {8, 10, 12, 14, 16}) {
     const double period = std::exp2(bits);
-    if (top >= period || top <= kLastBefore * (period - 1)) continue;
+    if (!(top < period && top > kLastBefore * (period - 1))) continue;
     const auto rows = beside_high(counts, 1, period), cols = beside_high(counts, 2, period);
     const std::int64_t jumps = rows[0] + cols[0];
     const double ratio = static_cast<double>(jumps) / static_cast<double>(rows[1] + cols[1] + 1);
-    if (jumps > kDrops && ratio > kDropRatio && go_on(counts, period))
+    if (jumps > kDrops && ratio > kDropRatio && go_on(counts, top, period))
       return WrappedValues{period, jumps};
   }
   return std::nullopt;

@@ -44,8 +44,9 @@ struct WrappedValues {
 
 /// Of whole values whose largest one is the last before a power of two, where those beside it drop
 /// to nothing and the numbers of values just below it would go on beyond: the sharp rim of an
-/// aperture drops as well, but its counts end where they end. Nothing for others.
-///   counts  (n, rows, cols) of any real type
+/// aperture drops as well, but its counts end where they end, or pile up where they are cut off.
+/// Nothing for others.
+///   counts  (n, rows, cols) of a type that has a maximum: no unsigned 16 or 32 bits
 std::optional<WrappedValues> wrapped_values(const at::Tensor& counts);
 
 /// Squares of exact roots come back this close to whole numbers (DESIGN: "One scale contract").

@@ -9,8 +9,8 @@
 namespace ptyche {
 namespace {
 
-constexpr std::int64_t kSample = 64;  // patterns that are looked at, fewer of large ones
-constexpr std::int64_t kToSeeWraps = 512;
+constexpr std::int64_t kSample = 64;       // patterns that are looked at, fewer of large ones
+constexpr std::int64_t kToSeeWraps = 512;  // values just below a power of two are few
 constexpr std::int64_t kSamplePixels = std::int64_t{1} << 22, kFewestPatterns = 8;
 constexpr double kSomeBelow = 0.0002;  // of the counted values, at least, where they are noise
 constexpr double kMostBelow = 0.7;     // at most
@@ -44,16 +44,14 @@ constexpr double kAsCounts[] = {0.5, 4};             // what a photon counts
 constexpr std::int64_t kLeastSide = 16;
 constexpr std::int64_t kBatch = 64;
 
-/// Evenly spread patterns, about `most`, fewer of large ones: (m, rows, cols).
-at::Tensor spread(const at::Tensor& patterns, std::int64_t most) {
-  const std::int64_t pixels = patterns.size(1) * patterns.size(2);
-  most = std::clamp(kSamplePixels * most / (kSample * pixels), kFewestPatterns, most);
-  return patterns.slice(0, 0, {}, std::max<std::int64_t>(patterns.size(0) / most, 1));
-}
-
-/// The same, float64, hidden pixels 0.
-at::Tensor sample_of(const at::Tensor& patterns, const at::Tensor& mask) {
-  return spread(patterns, kSample).to(at::kDouble).masked_fill(mask.logical_not(), 0);
+/// Evenly spread patterns, about `most`, fewer of large ones: (m, rows, cols) of `type`, hidden
+/// pixels 0.
+at::Tensor sample_of(const at::Tensor& patterns, const at::Tensor& mask,
+                     std::int64_t most = kSample, at::ScalarType type = at::kDouble) {
+  const std::int64_t pixels = std::max<std::int64_t>(mask.numel(), 1);
+  const std::int64_t wanted = std::clamp(kSamplePixels / pixels, kFewestPatterns, most);
+  const std::int64_t every = std::max<std::int64_t>(patterns.size(0) / wanted, 1);
+  return patterns.slice(0, 0, {}, every).to(type).masked_fill(mask.logical_not(), 0);
 }
 
 double quantile_of(const at::Tensor& values, double share) {
@@ -240,10 +238,11 @@ std::optional<ReadoutNoise> readout_noise(const at::Tensor& patterns, const at::
   if (!at::isfinite(sample).all().item<bool>()) return std::nullopt;
   const std::optional<DarkPixels> dark = darkest(sample, mask);
   if (!dark) return std::nullopt;
-  if (wrapped_values(spread(patterns, kToSeeWraps).to(at::kFloat) * mask)) return std::nullopt;
   // Too large for a narrow type in hidden pixels, as squares are, and whole all the same.
   const bool whole = said_whole || sample.eq(sample.round()).all().item<bool>();
   const bool below_zero = sample.lt(0).any().item<bool>();
+  if (whole && !below_zero && wrapped_values(sample_of(patterns, mask, kToSeeWraps, at::kFloat)))
+    return std::nullopt;
   std::optional<ReadoutNoise> found =
       below_zero ? noise_about_zero(sample, mask, *dark) : steady_level(sample, mask, *dark, whole);
   if (!found && !below_zero) found = gain_alone(sample, mask, *dark);

@@ -20,8 +20,9 @@ constexpr double kUnlike = 1.8, kUnlikeSpreads = 6, kUnlikeLeast = 0.05;
 // And over that of the four nearest frames, in the median: a patch of the sample that is unlike the
 // others has neighbours.
 constexpr double kUnlikeNeighbours = 1.5;
-// Between the angles of what belongs and what does not, least over largest: <= 1.2 in samples that
-// change by themselves (lines, crystals) | noise among the patterns 2.2 .. 60, one of 40 scans 1.1.
+// Between the angles of what belongs and what does not, least over largest: <= 1.4 in samples that
+// change by themselves (lines, crystals) | noise among the patterns 2.2 .. 60, one of 40 scans
+// less.
 constexpr double kGap = 1.5;
 // Share of frames that is said: single ones do no harm.
 constexpr double kGarbage = 0.01;
@@ -166,14 +167,14 @@ at::Tensor alone(const at::Tensor& flags, const at::Tensor& angles, const at::Te
   return kept;
 }
 
-/// The least angle above the widest gap in the upper half of those of some frames; infinite without
+/// The least angle above the first gap in the upper half of those of some frames; infinite without
 /// one. What the sample does to its patterns, as atoms and the places between them do, leaves none.
 double above_the_gap(const at::Tensor& angles, const at::Tensor& some) {
   const at::Tensor sorted = std::get<0>(angles.masked_select(some).sort());
   const at::Tensor upper = sorted.slice(0, sorted.size(0) / 2).clamp_min(1e-9);
   if (upper.size(0) < 2) return INFINITY;
-  const auto [widest, at] = (upper.slice(0, 1) / upper.slice(0, 0, -1)).max(0);
-  return widest.item<double>() < kGap ? INFINITY : upper[at + 1].item<double>();
+  const at::Tensor gaps = (upper.slice(0, 1) / upper.slice(0, 0, -1)).ge(kGap).nonzero();
+  return gaps.size(0) == 0 ? INFINITY : upper[gaps[0].item<std::int64_t>() + 1].item<double>();
 }
 
 /// Flags of frames of a usual total that are unlike the median frame.

@@ -50,9 +50,7 @@ at::Tensor image_levels(const std::filesystem::path& file, const std::filesystem
 ///   (line_drawing.h), its smallest value as level 0 and its largest as level 1.
 /// - random-field: smooth structure of all sizes.
 /// - photograph: see photograph_like.
-/// - crystal: columns of atoms on a hexagonal lattice of 9 px, two in each cell, some missing;
-/// thick
-///   where they are.
+/// - crystal: columns of atoms on a hexagonal lattice of 9 px, two in each cell, some missing.
 /// - image: `file`, and for the phase `phase_file` if given; see image_levels.
 struct ObjectOptions {
   std::string kind = "dead-leaves";

@@ -58,7 +58,8 @@ constexpr double kStill = 0.01;
 constexpr double kSlope = 0.1;  // of the prior, where the image's own chain has none to take
 constexpr std::int64_t kSmallestSide = 32;
 constexpr double kEnoughLit = 0.99;
-constexpr double kAsOften = 0.25;  // of the part's light over the whole scan's where that is most
+constexpr double kAsOften = 0.25;  // of the part's light over the whole scan's where that is much
+constexpr double kOften = 0.9;     // share of the pixels that have less
 constexpr double kPoor = 0.35;     // distance above which other shifts are tried
 constexpr std::int64_t kFarthest = 4, kShiftStep = 2;
 constexpr double kEnough = 1e-5;  // of the image: gain at which an alignment ends
@@ -106,7 +107,11 @@ std::int64_t judged_patterns(const Scan& scan, const at::Tensor& frames) {
   const std::int64_t least =
       std::clamp(kUsualPatterns * kUsualSize / scan.pattern_size(), kLeastPatterns, kUsualPatterns);
   const at::Tensor middle = around_the_middle(scan, frames, least);
-  const double step = median_step_px(scan.positions().index_select(0, middle));
+  const at::Tensor places = scan.positions().index_select(0, middle);
+  const double area = (places.amax(0) - places.amin(0)).prod().item<double>();
+  const double by_area =
+      std::sqrt(area / static_cast<double>(least));  // of repeated positions, too
+  const double step = std::max(median_step_px(places), by_area);
   const double wanted = std::pow(kWantedSide / std::max(step, 0.1), 2);
   return std::clamp(static_cast<std::int64_t>(wanted), least, kMostOverUsual * least);
 }
@@ -202,40 +207,55 @@ Shift place_on(const Reconstruction& reference, const Reconstruction& image) {
   return {image.origin_row - reference.origin_row, image.origin_col - reference.origin_col};
 }
 
-double first_of(const at::Tensor& values) { return values[0].item<double>(); }
-double last_of(const at::Tensor& values) { return values[-1].item<double>(); }
+/// The light at both ends of a window's rows or columns.
+struct Ends {
+  Ends(const at::Tensor& light, bool may_go)
+      : first(light[0].item<double>()),
+        last(light[-1].item<double>()),
+        darkest(may_go ? std::min(first, last) : INFINITY) {}
 
-/// The window without its darkest lines, one by one, until nearly all of it is lit, but not smaller
-/// than `smallest`: a peaked probe leaves holes everywhere, and the images can differ there, too.
-Window without_dark_sides(Window window, const at::Tensor& lit, std::int64_t smallest) {
-  const at::Tensor share = lit.to(at::kDouble);
-  const auto least_lit = [](double first, double last, bool may_go) {
-    return may_go ? std::min(first, last) : INFINITY;
-  };
-  for (;;) {
-    const at::Tensor part = cut(share, window), rows = part.mean(1), cols = part.mean(0);
-    const double row = least_lit(first_of(rows), last_of(rows), window.rows() > smallest);
-    const double col = least_lit(first_of(cols), last_of(cols), window.cols() > smallest);
-    const double worst = std::min(row, col);
-    if (std::isinf(worst) || part.mean().item<double>() >= kEnoughLit) return window;
-    if (worst == row)
-      first_of(rows) == row ? ++window.row_begin : --window.row_end;
+  void drop_darkest(std::int64_t& begin, std::int64_t& end) const {
+    if (first <= last)
+      ++begin;
     else
-      first_of(cols) == col ? ++window.col_begin : --window.col_end;
+      --end;
+  }
+
+  double first, last;
+  double darkest;  ///< infinite where none may go
+};
+
+/// The window without its darkest lines, one by one, until nearly all of it is lit, but no side
+/// smaller than `smallest`: a peaked probe leaves holes everywhere, and the images can differ
+/// there, too.
+Window without_dark_sides(Window window, const at::Tensor& lit, std::int64_t smallest) {
+  for (;;) {
+    const at::Tensor part = cut(lit, window).to(at::kDouble);
+    const Ends rows(part.mean(1), window.rows() > smallest);
+    const Ends cols(part.mean(0), window.cols() > smallest);
+    const bool all_small = std::isinf(rows.darkest) && std::isinf(cols.darkest);
+    if (all_small || part.mean().item<double>() >= kEnoughLit) return window;
+    if (rows.darkest <= cols.darkest)
+      rows.drop_darkest(window.row_begin, window.row_end);
+    else
+      cols.drop_darkest(window.col_begin, window.col_end);
   }
 }
 
 /// The pixels of `part` that its patterns see about as often as those of the whole scan do, and
-/// what none of them sees. The others are rim of the part alone: of a scan in steps much smaller
-/// than the patterns the middle half of the part is mostly rim, where its images are far from one
-/// of the whole.
+/// what hardly any of these sees. The others are rim of the part alone: of a scan in steps much
+/// smaller than the patterns the middle half of the part is mostly rim, where its images are far
+/// from one of the whole.
 at::Tensor seen_as_often(const Reconstruction& part, const Reconstruction& whole) {
+  if (!whole.coverage.defined() || !part.coverage.defined()) return lit_pixels(part);
   const auto [row, col] = place_on(part, whole);
   const at::Tensor light =
       on_canvas(whole.coverage, part.object.size(0), part.object.size(1), row, col);
-  const at::Tensor lit = light.gt(kLitToJudge);
+  const at::Tensor dark = light.le(kLitToJudge);
   const at::Tensor share = part.coverage / light.clamp_min(kLitToJudge);
-  return lit_pixels(share * lit, kAsOften).logical_or(lit.logical_not());
+  const at::Tensor lit = share.masked_select(dark.logical_not());
+  if (lit.numel() == 0) return dark;
+  return share.gt(kAsOften * at::quantile(lit, kOften)).logical_or(dark);
 }
 
 /// Of the middle half of `part`, in the pixels of `image`, what both light and where the part says
@@ -364,6 +384,23 @@ void describe_again(VerdictEvidence& evidence, const Scan& redrawn, const Recons
 
 // Words.
 
+/// What `starts` counts for.
+double believed_starts(const VerdictEvidence& evidence) {
+  const double most =
+      evidence.told < kNoisy ? std::max(evidence.again, kLeastDistance) : kMostOfStarts;
+  return std::min(evidence.starts, most);
+}
+
+double error_by_starts(const VerdictEvidence& evidence, double starts) {
+  if (evidence.again >= kMostDistance) return kMostError;
+  const double distance = std::hypot(std::max(evidence.again, kLeastDistance),
+                                     std::clamp(starts, kLeastDistance, kMostOfStarts));
+  const double own = std::pow(distance, kOfDistance) *
+                     std::pow(std::clamp(1 - evidence.told, kLeastNotTold, 1.0), kOfNotTold) *
+                     std::pow(std::clamp(evidence.share, kLeastShare, 1.0), kOfShare);
+  return std::min(std::hypot(own, evidence.beside), kMostError);
+}
+
 /// What the misfit is above that of a right model, and the share of what such a one foretells.
 double misfit_beyond(const VerdictEvidence& evidence) {
   return evidence.misfit - std::max(evidence.misfit_again, kMostFitted);
@@ -415,7 +452,9 @@ std::string error_reason(const VerdictEvidence& evidence) {
     return fmt::format(
         "the solver has not come to its end: a converged image is {:.0f} % of the contrast away",
         100 * evidence.beside);
-  if (evidence.starts > evidence.again)
+  const bool of_starts = evidence.starts > evidence.again &&
+                         (expected_error(evidence) <= kGood || evidence.told >= kNoisy);
+  if (of_starts)
     return fmt::format(
         "another start ends {:.0f} % of the contrast away: the patterns allow several images (too "
         "few of them, too little overlap, or a wrong geometry)",
@@ -466,14 +505,7 @@ Scan with_counts(const Scan& scan, const at::Tensor& counts) {
 }
 
 double expected_error(const VerdictEvidence& evidence) {
-  if (evidence.again >= kMostDistance) return kMostError;
-  const double again = std::max(evidence.again, kLeastDistance);
-  const double most = evidence.told < kNoisy ? std::min(again, kMostOfStarts) : kMostOfStarts;
-  const double distance = std::hypot(again, std::clamp(evidence.starts, kLeastDistance, most));
-  const double own = std::pow(distance, kOfDistance) *
-                     std::pow(std::clamp(1 - evidence.told, kLeastNotTold, 1.0), kOfNotTold) *
-                     std::pow(std::clamp(evidence.share, kLeastShare, 1.0), kOfShare);
-  return std::min(std::hypot(own, evidence.beside), kMostError);
+  return error_by_starts(evidence, believed_starts(evidence));
 }
 
 Verdict verdict_of(const VerdictEvidence& evidence, const std::string& doubt) {
@@ -482,14 +514,16 @@ Verdict verdict_of(const VerdictEvidence& evidence, const std::string& doubt) {
   verdict.low = kLow * error;
   verdict.high = kHigh * error;
   const bool failed = is_wrong(evidence) || error > kFailed;
-  const bool doubtful = lacks_something(evidence) || error > kGood || !doubt.empty();
+  // However little another start is believed, what it contradicts is not called good.
+  const bool may_differ = error_by_starts(evidence, evidence.starts) > kGood;
+  const bool doubtful = lacks_something(evidence) || may_differ || !doubt.empty();
   verdict.word = failed     ? VerdictWord::failed
                  : doubtful ? VerdictWord::doubtful
                             : VerdictWord::good;
   if (misfit_beyond(evidence) > kMisfitGood) verdict.reasons.push_back(misfit_reason(evidence));
   if (told_share(evidence) < kToldGood || evidence.told < kTold)
     verdict.reasons.push_back(told_reason(evidence));
-  if (error > kGood) verdict.reasons.push_back(error_reason(evidence));
+  if (may_differ) verdict.reasons.push_back(error_reason(evidence));
   if (!doubt.empty()) verdict.reasons.push_back(doubt);
   return verdict;
 }

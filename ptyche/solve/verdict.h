@@ -34,7 +34,7 @@ struct JudgeOptions {
 JudgeOptions judge_options(const AutomaticResult& result);
 
 /// Two further solves, of a part of the used patterns around the scan's middle (8192 / N of N x N
-/// pixels, at least 64; up to four times as many where steps are below 2.8 px):
+/// pixels, at least 64; up to four times as many where their steps are short):
 /// from another start (`dm`, then `lbfgs`), and of the image's own patterns drawn anew with photon
 /// noise, from the scan's probe and a flat object. Where the image is not `converged`, a third that
 /// both are compared with, and its distance from the image adds in quadrature. Misfit and `told`

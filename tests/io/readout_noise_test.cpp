@@ -177,6 +177,16 @@ at::Tensor corrected(const at::Tensor& counts) {
   return counts.to(at::kDouble) / flat / beam;
 }
 
+TEST(ReadoutNoise, IsSeenBesideHiddenPixelsThatHoldNoNumbers) {
+  at::Tensor values = read_out(counted().counts(), 20, 0, 6).clamp_min(0).round();
+  at::Tensor mask = all_pixels();
+  mask[5][7] = false;
+  values.select(1, 5).select(1, 7).fill_(NAN);
+  const auto found = readout_noise(values, mask, true);
+  ASSERT_TRUE(found);
+  EXPECT_NEAR(found->gain, 20, 2);
+}
+
 TEST(ReadoutNoise, IsNotWhatCountsHaveThatWereStoredModuloAPowerOfTwo) {
   const at::Tensor counts = counted(1e6).counts().to(at::kInt).remainder(256);
   EXPECT_TRUE(wrapped_values(counts));
@@ -191,6 +201,8 @@ TEST(WrappedValues, AreNotThoseAtTheRimOfAnAperture) {
   counts = counts.clamp_max(250);
   counts[7][32][30] = 255;
   EXPECT_FALSE(wrapped_values(counts));
+  EXPECT_FALSE(wrapped_values((1.3 * counts).round().clamp_max(255)));  // cut off
+  EXPECT_FALSE(wrapped_values(counts.slice(0, 0, 0)));
   counts = (1.3 * counts).round().remainder(256);
   counts[7][32][30] = 255;
   const auto found = wrapped_values(counts);

@@ -174,7 +174,7 @@ TEST(Examine, RefusesCountsThatWereStoredModuloAPowerOfTwo) {
 // Atoms, the places between them and those that are missing: no pattern is like the median one.
 TEST(Examine, LeavesOutNoPatternsOfASampleThatChangesThemByAllDegrees) {
   const at::Tensor counts = good_scan().counts().to(at::kFloat);
-  const at::Tensor degree = at::linspace(0, 1, 100).pow(3).index_select(
+  const at::Tensor degree = at::linspace(0, 1, 100).pow(8).index_select(
       0, at::tensor(permutation(100, RandomStream(3, Purpose::subsample)), at::kLong));
   const at::Tensor share = degree.view({100, 1, 1});
   const at::Tensor mixed = (1 - share) * counts + share * at::roll(counts, {9, 5}, {1, 2});
@@ -194,6 +194,7 @@ TEST(Examine, TakesTheLeaningDiscsOfACrystalInFocusForNoCurvedLight) {
                                 .phase_range_rad = phase,
                                 .defocus = 0});
     EXPECT_EQ(causes_above_a_note(examine(scan)), "") << phase;
+    EXPECT_EQ(causes_above_a_note(examine(without_probe(scan))), "") << phase;
   }
 }
 

@@ -200,11 +200,16 @@ TEST(VerdictRule, BelievesAnotherStartNoMoreThanRedrawnPatternsWhereNoiseHidesTh
       .starts = 0.7, .again = 0.1, .misfit = -0.1, .told = 0.9, .told_again = 0.9};
   EXPECT_GT(expected_error(evidence), 0.3);
   evidence.told = evidence.told_again = 0.2;
-  EXPECT_EQ(verdict_of(evidence).word, VerdictWord::good);
+  const Verdict verdict = verdict_of(evidence);
+  EXPECT_EQ(verdict.word, VerdictWord::doubtful);
+  EXPECT_NE(verdict.reasons.at(0).find("another start"), std::string::npos);
   evidence.starts = 0.1;
   const double as_far = expected_error(evidence);
   evidence.starts = 0.7;
   EXPECT_EQ(expected_error(evidence), as_far);
+  evidence.again = 0.6;
+  EXPECT_EQ(verdict_of(evidence).word, VerdictWord::failed);
+  EXPECT_NE(verdict_of(evidence).reasons.at(0).find("redrawn"), std::string::npos);
 }
 
 /// A crystal under a lens in focus, as electron microscopes scan it.
