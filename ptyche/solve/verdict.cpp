@@ -263,15 +263,15 @@ at::Tensor seen_as_often(const Reconstruction& part, const Reconstruction& whole
 std::optional<Window> compared_window(const Reconstruction& image, const Reconstruction& part,
                                       const Reconstruction& whole) {
   const std::int64_t rows = image.object.size(0), cols = image.object.size(1);
-  const auto [row, col] = place_on(image, part);
+  const Shift place = place_on(image, part);
   const Window own = central_half(part.object.size(0), part.object.size(1));
-  const Window there{std::clamp<std::int64_t>(own.row_begin + row, 0, rows),
-                     std::clamp<std::int64_t>(own.row_end + row, 0, rows),
-                     std::clamp<std::int64_t>(own.col_begin + col, 0, cols),
-                     std::clamp<std::int64_t>(own.col_end + col, 0, cols)};
+  const Window there{std::clamp<std::int64_t>(own.row_begin + place[0], 0, rows),
+                     std::clamp<std::int64_t>(own.row_end + place[0], 0, rows),
+                     std::clamp<std::int64_t>(own.col_begin + place[1], 0, cols),
+                     std::clamp<std::int64_t>(own.col_end + place[1], 0, cols)};
   if (!large_enough(there)) return std::nullopt;
   const auto here = [&](const at::Tensor& of_part) {
-    return on_canvas(of_part, rows, cols, row, col);
+    return on_canvas(of_part, rows, cols, place[0], place[1]);
   };
   const at::Tensor lit = lit_pixels(image).logical_and(here(lit_pixels(part)));
   return without_dark_sides(without_dark_sides(there, lit, kSmallestSide),
