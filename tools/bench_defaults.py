@@ -9,7 +9,8 @@ epie:60,ml:60, each plain and with three modes and a background, as the program 
 were repaired: those figures are kept in bench_defaults.json, and --renew makes them anew with that
 program. `report` holds scans that no constant was chosen by, `few` those below 5e3 photons, `low` those of
 little overlap, `last`, `last-few` and `last-low` the same three kinds, drawn after all rules were made;
-`tune-faults` ... `last-low-faults` are the scans of these halves with one or two of four faults each. On the real star, where it is there, deviance and R of the held-out patterns and the time.
+`tune-faults` ... `last-low-faults` are the scans of these halves with one or two of four faults
+each. On the real star, where it is there, deviance and R of the held-out patterns and the time.
 """
 import argparse
 import json

@@ -15,12 +15,16 @@ namespace {
 
 constexpr double kEnoughLit = 0.99;
 
-/// The window without that one of its four outermost lines which is lit least.
-Window without_darkest_side(const at::Tensor& lit, const Window& window) {
-  const at::Tensor part = cut(lit, window);
-  const at::Tensor by_row = part.mean(1), by_col = part.mean(0);
-  const std::array<double, 4> sides{by_row[0].item<double>(), by_row[-1].item<double>(),
-                                    by_col[0].item<double>(), by_col[-1].item<double>()};
+/// The window without that one of its four outermost lines which is lit least, of sides above
+/// `smallest`; `part` is what it shows.
+Window without_darkest_side(const at::Tensor& part, const Window& window, std::int64_t smallest) {
+  const auto light = [](const at::Tensor& line, std::int64_t side, std::int64_t least) {
+    return side > least ? line.mean().item<double>() : INFINITY;
+  };
+  const std::array<double, 4> sides{light(part[0], window.rows(), smallest),
+                                    light(part[-1], window.rows(), smallest),
+                                    light(part.select(1, 0), window.cols(), smallest),
+                                    light(part.select(1, -1), window.cols(), smallest)};
   Window smaller = window;
   switch (std::min_element(sides.begin(), sides.end()) - sides.begin()) {
     case 0:
@@ -67,11 +71,13 @@ bool large_enough(const Window& window) {
   return window.rows() >= kSmallestWindowSide && window.cols() >= kSmallestWindowSide;
 }
 
-Window lit_part(const Window& start, const at::Tensor& lit) {
-  const at::Tensor share = lit.to(at::kFloat);
+Window lit_part(const Window& start, const at::Tensor& lit, std::int64_t smallest) {
   Window window = start;
-  while (large_enough(window) && cut(share, window).mean().item<double>() < kEnoughLit)
-    window = without_darkest_side(share, window);
+  while (std::max(window.rows(), window.cols()) > smallest) {
+    const at::Tensor part = cut(lit, window).to(at::kFloat);
+    if (part.mean().item<double>() >= kEnoughLit) break;
+    window = without_darkest_side(part, window, smallest);
+  }
   return window;
 }
 

@@ -27,9 +27,11 @@ at::Tensor on_canvas(const at::Tensor& image, std::int64_t rows, std::int64_t co
 /// [0.25, 0.75) of both sides.
 Window central_half(std::int64_t rows, std::int64_t cols);
 
-/// `start` shrunk side by side, darkest first, until 99 % of it is lit (rows, cols bool); given up,
-/// and then not `large_enough`, when a side falls below 16 pixels.
-Window lit_part(const Window& start, const at::Tensor& lit);
+/// `start` shrunk line by line, darkest first, until 99 % of it is lit (rows, cols bool), but no
+/// side to less than `smallest` >= 1 pixels: where nothing is said, it may end one pixel too small
+/// to be `large_enough`.
+Window lit_part(const Window& start, const at::Tensor& lit,
+                std::int64_t smallest = kSmallestWindowSide - 1);
 bool large_enough(const Window& window);
 
 /// The lit part of the truth's central half, with a note to the user where it is less than all of

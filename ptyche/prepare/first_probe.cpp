@@ -428,8 +428,7 @@ void doubt_overlap(const Scan& scan, FirstProbe& first) {
   if (scan.probe_given()) diameter = std::min(diameter, probe_diameter_px(scan.probe()));
   if (step <= diameter) return;
   const std::string why = fmt::format(
-      "no pattern overlaps another (the next one is {:.1f} px away, the probe {:.1f} px "
-      "wide): "
+      "no pattern overlaps another (the next one is {:.1f} px away, the probe {:.1f} px wide): "
       "nothing ties the parts of the image together, and no test here can see it",
       step, diameter);
   first.doubt = first.doubt.empty() ? why : first.doubt + "; " + why;

@@ -320,36 +320,38 @@ void add_column(at::TensorAccessor<double, 2>& picture, double row, double col, 
         std::clamp<std::int64_t>(std::llround(middle + reach) + 1, 0, size),
     };
   };
-  const auto at = [](std::int64_t pixel, double middle) {
+  const auto profile = [](std::int64_t pixel, double middle) {
     return std::exp(-0.5 * std::pow((static_cast<double>(pixel) - middle) / kWidth, 2));
   };
   const auto rows = near(row, picture.size(0)), cols = near(col, picture.size(1));
   for (std::int64_t r = rows[0]; r < rows[1]; ++r) {
-    const double own = height * at(r, row);
-    for (std::int64_t c = cols[0]; c < cols[1]; ++c) picture[r][c] += own * at(c, col);
+    const double own = height * profile(r, row);
+    for (std::int64_t c = cols[0]; c < cols[1]; ++c) picture[r][c] += own * profile(c, col);
   }
 }
 
-/// A hexagonal lattice, turned, of a heavy and a light column in each cell, of which one in twenty
-/// is missing.
-at::Tensor crystal(std::int64_t rows, std::int64_t cols, std::uint64_t seed) {
+/// The two columns of a cell of a turned hexagonal lattice, a heavy and a light one, of which one
+/// in twenty is missing.
+void add_cell(at::TensorAccessor<double, 2>& picture, double i, double j, RandomStream stream) {
   constexpr double kCell = 9, kTurn = 0.12, kMissing = 0.05;  // px, rad, share
-  constexpr std::array<double, 2> kHeights = {1, 0.7};
+  for (const auto& [height, place] : {std::pair(1.0, 0.0), std::pair(0.7, 1.0 / 3)}) {
+    if (stream.uniform() < kMissing) continue;
+    const double a = i + place, b = j + place;
+    const double down = kCell * (a + 0.5 * b), right = kCell * std::sqrt(0.75) * b;
+    add_column(picture, std::cos(kTurn) * down - std::sin(kTurn) * right,
+               std::sin(kTurn) * down + std::cos(kTurn) * right, height);
+  }
+}
+
+at::Tensor crystal(std::int64_t rows, std::int64_t cols, std::uint64_t seed) {
   const at::Tensor thickness = at::zeros({rows, cols}, at::kDouble);
   auto picture = thickness.accessor<double, 2>();
-  const auto reach = static_cast<std::int64_t>(1.2 * static_cast<double>(rows + cols) / kCell) + 2;
+  const std::int64_t reach = (rows + cols) / 7 + 2;  // cells, beyond every corner
   for (std::int64_t i = -reach; i <= reach; ++i)
     for (std::int64_t j = -reach; j <= reach; ++j) {
-      RandomStream stream(seed, Purpose::object,
-                          static_cast<std::uint64_t>((i + reach) * (2 * reach + 1) + j + reach));
-      for (std::size_t k = 0; k < kHeights.size(); ++k) {
-        const double a = static_cast<double>(i) + static_cast<double>(k) / 3;
-        const double b = static_cast<double>(j) + static_cast<double>(k) / 3;
-        const double down = kCell * (a + 0.5 * b), right = kCell * std::sqrt(0.75) * b;
-        if (stream.uniform() < kMissing) continue;
-        add_column(picture, std::cos(kTurn) * down - std::sin(kTurn) * right,
-                   std::sin(kTurn) * down + std::cos(kTurn) * right, kHeights[k]);
-      }
+      const auto cell = static_cast<std::uint64_t>((i + reach) * (2 * reach + 1) + j + reach);
+      add_cell(picture, static_cast<double>(i), static_cast<double>(j),
+               RandomStream(seed, Purpose::object, cell));
     }
   const at::Tensor level = as_levels(thickness);
   return at::stack({1 - level, level});

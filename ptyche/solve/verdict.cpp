@@ -32,9 +32,9 @@ constexpr double kLeastNotTold = 0.005, kLeastShare = 0.2;  // smaller ones were
 // An image from another start that lies farther away has failed itself, and tells no more than
 // that: of 128 images without a planted fault six have .48 to .67 of error where it lies 1.1 away.
 constexpr double kMostOfStarts = 0.8;
-// Where noise hides so much of the patterns it is no farther than the redrawn ones' image: of 24
-// crystals six right images have .5 to 1.2, again .25 to .7. (Else it tells: of `newest` and
-// `after` it alone keeps four failures from being called good, told .82 and more.)
+// Where noise hides so much of the patterns it is no farther than the redrawn ones' image: of
+// `crystals` two images have 1.2, again .41 and .86, error .40 and 1.09. (Else it tells: of
+// `newest` and `after` it alone keeps four failures from being called good, told .82 and more.)
 constexpr double kNoisy = 0.4;
 constexpr double kMostError = 1;              // that of a flat image
 constexpr double kLow = 0.7, kHigh = 1.3;     // true over expected error, 10 and 90 %
@@ -51,13 +51,12 @@ constexpr double kToldGood = 0.92, kToldFailed = 0.8;
 constexpr double kTold = 0.1;  // itself: errors up to .5 .32 .. | noise, shuffles -.14 .. .06
 
 constexpr std::int64_t kUsualPatterns = 128, kLeastPatterns = 64, kUsualSize = 64;
-constexpr double kWantedSide = 32;  // pixels
+constexpr double kWantedSide = 32, kLeastStep = 0.1;  // pixels
 constexpr std::int64_t kMostOverUsual = 4;
 constexpr std::int64_t kOtherPasses = 10, kPasses = 60, kFirstPasses = 5, kUsualPasses = 20;
 constexpr double kStill = 0.01;
 constexpr double kSlope = 0.1;  // of the prior, where the image's own chain has none to take
 constexpr std::int64_t kSmallestSide = 32;
-constexpr double kEnoughLit = 0.99;
 constexpr double kAsOften = 0.25;  // of the part's light over the whole scan's where that is much
 constexpr double kOften = 0.9;     // share of the pixels that have less
 constexpr double kPoor = 0.35;     // distance above which other shifts are tried
@@ -101,24 +100,16 @@ at::Tensor around_the_middle(const Scan& scan, const at::Tensor& frames, std::in
   return std::get<0>(frames.index_select(0, order.slice(0, 0, most)).sort());
 }
 
-/// As many as take part in the further solves: more where the steps are small, for of patterns that
-/// cover less than kWantedSide nearly all is rim.
-std::int64_t judged_patterns(const Scan& scan, const at::Tensor& frames) {
-  const std::int64_t least =
-      std::clamp(kUsualPatterns * kUsualSize / scan.pattern_size(), kLeastPatterns, kUsualPatterns);
-  const at::Tensor middle = around_the_middle(scan, frames, least);
-  const at::Tensor places = scan.positions().index_select(0, middle);
-  const double area = (places.amax(0) - places.amin(0)).prod().item<double>();
-  const double by_area =
-      std::sqrt(area / static_cast<double>(least));  // of repeated positions, too
-  const double step = std::max(median_step_px(places), by_area);
-  const double wanted = std::pow(kWantedSide / std::max(step, 0.1), 2);
-  return std::clamp(static_cast<std::int64_t>(wanted), least, kMostOverUsual * least);
-}
-
 /// Those of `frames` that are not among `others`.
 at::Tensor without_those(const at::Tensor& frames, const at::Tensor& others) {
   return frames.masked_select(at::isin(frames, others).logical_not());
+}
+
+/// How many of `frames` take part in the further solves.
+std::int64_t patterns_to_judge(const Scan& scan, const at::Tensor& frames) {
+  const at::Tensor middle =
+      around_the_middle(scan, frames, judged_patterns(scan.pattern_size(), at::empty({0, 2})));
+  return judged_patterns(scan.pattern_size(), scan.positions().index_select(0, middle));
 }
 
 /// Those of `blind` that are no farther from the middle of the used patterns than these.
@@ -136,7 +127,7 @@ Part part_of(const Scan& scan, const JudgeOptions& options) {
   const at::Tensor apart = options.set_apart.defined() ? options.set_apart : none;
   const at::Tensor blind = held_out.size(0) > 0 ? held_out : apart;
   const at::Tensor all = without_those(scan.frames_with(FrameUse::used), blind),
-                   used = around_the_middle(scan, all, judged_patterns(scan, all));
+                   used = around_the_middle(scan, all, patterns_to_judge(scan, all));
   const double share = static_cast<double>(used.size(0)) / static_cast<double>(all.size(0));
   return {used, blind.size(0) > 0 ? among(scan, blind, used) : none, share};
 }
@@ -207,41 +198,6 @@ Shift place_on(const Reconstruction& reference, const Reconstruction& image) {
   return {image.origin_row - reference.origin_row, image.origin_col - reference.origin_col};
 }
 
-/// The light at both ends of a window's rows or columns.
-struct Ends {
-  Ends(const at::Tensor& light, bool may_go)
-      : first(light[0].item<double>()),
-        last(light[-1].item<double>()),
-        darkest(may_go ? std::min(first, last) : INFINITY) {}
-
-  void drop_darkest(std::int64_t& begin, std::int64_t& end) const {
-    if (first <= last)
-      ++begin;
-    else
-      --end;
-  }
-
-  double first, last;
-  double darkest;  ///< infinite where none may go
-};
-
-/// The window without its darkest lines, one by one, until nearly all of it is lit, but no side
-/// smaller than `smallest`: a peaked probe leaves holes everywhere, and the images can differ
-/// there, too.
-Window without_dark_sides(Window window, const at::Tensor& lit, std::int64_t smallest) {
-  for (;;) {
-    const at::Tensor part = cut(lit, window).to(at::kDouble);
-    const Ends rows(part.mean(1), window.rows() > smallest);
-    const Ends cols(part.mean(0), window.cols() > smallest);
-    const bool all_small = std::isinf(rows.darkest) && std::isinf(cols.darkest);
-    if (all_small || part.mean().item<double>() >= kEnoughLit) return window;
-    if (rows.darkest <= cols.darkest)
-      rows.drop_darkest(window.row_begin, window.row_end);
-    else
-      cols.drop_darkest(window.col_begin, window.col_end);
-  }
-}
-
 /// The pixels of `part` that its patterns see about as often as those of the whole scan do, and
 /// what hardly any of these sees. The others are rim of the part alone: of a scan in steps much
 /// smaller than the patterns the middle half of the part is mostly rim, where its images are far
@@ -274,8 +230,9 @@ std::optional<Window> compared_window(const Reconstruction& image, const Reconst
     return on_canvas(of_part, rows, cols, place[0], place[1]);
   };
   const at::Tensor lit = lit_pixels(image).logical_and(here(lit_pixels(part)));
-  return without_dark_sides(without_dark_sides(there, lit, kSmallestSide),
-                            here(seen_as_often(part, whole)), kSmallestWindowSide);
+  // A peaked probe leaves holes everywhere, and the images can differ there, too.
+  return lit_part(lit_part(there, lit, kSmallestSide), here(seen_as_often(part, whole)),
+                  kSmallestWindowSide);
 }
 
 /// A second image that was brought onto the first one.
@@ -481,6 +438,17 @@ std::string doubts(const Scan& scan, const JudgeOptions& options) {
 JudgeOptions judge_options(const AutomaticResult& result) {
   return {
       .solver = result.options, .set_apart = result.set_apart, .before_them = result.before_them};
+}
+
+std::int64_t judged_patterns(std::int64_t pattern_size, const at::Tensor& positions) {
+  const std::int64_t least =
+      std::clamp(kUsualPatterns * kUsualSize / pattern_size, kLeastPatterns, kUsualPatterns);
+  if (positions.size(0) < 2) return least;
+  const double area = (positions.amax(0) - positions.amin(0)).prod().item<double>();
+  const double by_area = std::sqrt(area / static_cast<double>(positions.size(0)));
+  const double step = std::max({median_step_px(positions), by_area, kLeastStep});
+  const auto wanted = static_cast<std::int64_t>(std::pow(kWantedSide / step, 2));
+  return std::clamp(wanted, least, kMostOverUsual * least);
 }
 
 at::Tensor redrawn(const Scan& scan, const Reconstruction& image, const at::Tensor& frames) {

@@ -33,8 +33,7 @@ struct JudgeOptions {
 /// Those of a result of the automatic chain.
 JudgeOptions judge_options(const AutomaticResult& result);
 
-/// Two further solves, of a part of the used patterns around the scan's middle (8192 / N of N x N
-/// pixels, at least 64; up to four times as many where their steps are short):
+/// Two further solves, of at most judged_patterns used patterns around the scan's middle:
 /// from another start (`dm`, then `lbfgs`), and of the image's own patterns drawn anew with photon
 /// noise, from the scan's probe and a flat object. Where the image is not `converged`, a third that
 /// both are compared with, and its distance from the image adds in quadrature. Misfit and `told`
@@ -62,5 +61,12 @@ at::Tensor redrawn(const Scan& scan, const Reconstruction& image, const at::Tens
 
 /// The scan with other counts (n, N, N).
 Scan with_counts(const Scan& scan, const at::Tensor& counts);
+
+/// Used patterns that the further solves take at most, of N x N pixels: 8192 / N, at least 64; up
+/// to four times as many where fewer cover less than 32 x 32 pixels, for nearly all of that is rim.
+///   positions  (k, 2) float64, of those around the middle, by whose median step, or whose area
+///   where
+///              positions are repeated, that is told; fewer than two tell nothing
+std::int64_t judged_patterns(std::int64_t pattern_size, const at::Tensor& positions);
 
 }  // namespace ptyche

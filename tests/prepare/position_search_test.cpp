@@ -133,6 +133,8 @@ TEST(PositionSearch, DoubtsTheScaleWhereTheFilesProbeFitsOnlyAnotherOne) {
   EXPECT_FALSE(scale_finding({trial(.7), trial(.6), trial(.1), trial(.65)})) << "as good as given";
   EXPECT_FALSE(scale_finding({trial(.9), trial(-2), trial(.1), trial(.65)})) << "found one better";
   EXPECT_TRUE(scale_finding({trial(.94), trial(.92), trial(.1), trial(.99)})) << "far less is left";
+  EXPECT_FALSE(scale_finding({trial(.89), trial(.89), trial(.1), trial(1.03)})) << "noise";
+  EXPECT_TRUE(scale_finding({trial(.67), trial(.67), trial(.1), trial(1.02)})) << "beyond noise";
   EXPECT_FALSE(scale_finding({trial(.3), trial(-2), trial(.1), trial(.25)})) << "hardly anything";
 }
 

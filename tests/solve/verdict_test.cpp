@@ -140,14 +140,19 @@ Verdict verdict_on(const Scan& scan) {
   return judge(scan, result.image, judge_options(result));
 }
 
-TEST(Verdict, ForetellsTheErrorOfAGoodImageWithinAFactorOfTwo) {
-  const Scan scan = sample_scan();
+/// The verdict on the automatic chain's image, which is good and foretells the error.
+Verdict expect_good_within_a_factor_of_two(const Scan& scan) {
   const AutomaticResult result = solve_automatically(scan, {});
-  const Verdict verdict = judge(scan, result.image, judge_options(result));
+  Verdict verdict = judge(scan, result.image, judge_options(result));
   const double error = truth_error(scan.truth(), result.image)->error.nrmse_contrast;
   EXPECT_EQ(verdict.word, VerdictWord::good);
   EXPECT_LT(error, 2 * verdict.expected_error);
   EXPECT_GT(error, verdict.expected_error / 2);
+  return verdict;
+}
+
+TEST(Verdict, ForetellsTheErrorOfAGoodImageWithinAFactorOfTwo) {
+  const Verdict verdict = expect_good_within_a_factor_of_two(sample_scan());
   EXPECT_EQ(verdict.evidence.told_of, "patterns that were set apart until the last passes");
   EXPECT_EQ(verdict.map.size(0), verdict.window.rows());
 }
@@ -212,36 +217,38 @@ TEST(VerdictRule, BelievesAnotherStartNoMoreThanRedrawnPatternsWhereNoiseHidesTh
   EXPECT_NE(verdict_of(evidence).reasons.at(0).find("redrawn"), std::string::npos);
 }
 
-/// A crystal under a lens in focus, as electron microscopes scan it.
-Scan crystal(double step_px, std::int64_t frames) {
-  return simulate({.object = "crystal",
-                   .scan = "raster",
-                   .pattern_size = 32,
-                   .frames = frames,
-                   .step_px = step_px,
-                   .photons = 1e4,
-                   .amplitude_min = 0.9,
-                   .defocus = 0,
-                   .seed = 3});
-}
-
-// Of a part of 128 patterns nearly all would be rim: .29 was expected where the error was .05.
+// A crystal under a lens in focus, as electron microscopes scan it. Of a part of 128 patterns
+// nearly all would be rim: .29 was expected where the error was .05.
 TEST(VerdictSlow, OfAScanInSmallStepsForetellsItsErrorWithinAFactorOfTwo) {
-  const Scan scan = crystal(1.5, 900);
-  const AutomaticResult result = solve_automatically(scan, {});
-  const Verdict verdict = judge(scan, result.image, judge_options(result));
-  const double error = truth_error(scan.truth(), result.image)->error.nrmse_contrast;
-  EXPECT_EQ(verdict.word, VerdictWord::good);
-  EXPECT_LT(error, 2 * verdict.expected_error);
-  EXPECT_GT(error, verdict.expected_error / 2);
+  const Verdict verdict = expect_good_within_a_factor_of_two(simulate({.object = "crystal",
+                                                                       .scan = "raster",
+                                                                       .pattern_size = 32,
+                                                                       .frames = 900,
+                                                                       .step_px = 1.5,
+                                                                       .photons = 1e4,
+                                                                       .amplitude_min = 0.9,
+                                                                       .defocus = 0,
+                                                                       .seed = 3}));
   EXPECT_GT(verdict.patterns, 300);
 }
 
-TEST(VerdictSlow, OfALargeScanIsTakenFromAPartOfIt) {
-  SimulateOptions options{.pattern_size = 32, .frames = 200, .step_px = 5, .photons = 1e4};
-  const Scan scan = simulate(options);
-  const SolverOptions solver{.chain = {{"lbfgs", 3}}};
-  EXPECT_EQ(judge(scan, solve(scan, {}, solver).image, {.solver = solver}).patterns, 128);
+at::Tensor raster(std::int64_t side, double step_px) {
+  return scan_positions({.kind = "raster", .frames = side * side, .step_px = step_px});
+}
+
+TEST(Verdict, OfALargeScanIsTakenFromAPartOfIt) {
+  const at::Tensor wide = raster(11, 8);
+  EXPECT_EQ(judged_patterns(64, wide), 128);
+  EXPECT_EQ(judged_patterns(128, wide), 64);
+  EXPECT_EQ(judged_patterns(1024, wide), 64);
+  EXPECT_EQ(judged_patterns(64, at::empty({0, 2}, at::kDouble)), 128);
+}
+
+TEST(Verdict, OfAScanInSmallStepsIsTakenFromMoreOfIt) {
+  EXPECT_EQ(judged_patterns(64, raster(11, 2)), 256);
+  EXPECT_EQ(judged_patterns(64, raster(11, 1)), 4 * 128);
+  EXPECT_EQ(judged_patterns(256, raster(8, 2)), 4 * 64);
+  EXPECT_EQ(judged_patterns(64, raster(11, 8).repeat({2, 1})), 128);
 }
 
 }  // namespace
