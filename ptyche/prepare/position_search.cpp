@@ -20,9 +20,9 @@ constexpr const char* kTrialChain = "rpie:10,lbfgs:15";
 constexpr const char* kScaleChain = "dm:15,lbfgs:25";
 constexpr double kScales[] = {1 / 1.5, 1 / 1.3, 1.3, 1.5};
 constexpr double kFarLess = 0.5;  // left by it, over what the given positions leave at best
-// Gain over what is explained beyond the noise, which is chance: a crystal in focus, right
-// positions .14 over .03, .13 over .04 | positions x 1.3 .35 over .02.
-constexpr double kBeyondNoise = 6;
+// Gain over what is explained beyond the noise, which is chance: crystals in focus at their right
+// positions .14 over .03, .13 over .04, .12 over .02 | positions x 1.3 .35 over .02.
+constexpr double kBeyondNoise = 10;
 constexpr double kMuch = 0.4;  // explained by the file's probe at a scale that is believed in
 // Explained, and explained beyond all others: right orientations .18 .. .98 and .19 .. 1.2 (from
 // 2e3 photons on) | of shuffled patterns -.5 .. .11 and .03 .. .22, of too few photons .08 and .06.
