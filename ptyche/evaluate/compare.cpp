@@ -73,7 +73,7 @@ bool large_enough(const Window& window) {
 
 Window lit_part(const Window& start, const at::Tensor& lit, std::int64_t smallest) {
   Window window = start;
-  while (std::max(window.rows(), window.cols()) > smallest) {
+  while (large_enough(window) && std::max(window.rows(), window.cols()) > smallest) {
     const at::Tensor part = cut(lit, window).to(at::kFloat);
     if (part.mean().item<double>() >= kEnoughLit) break;
     window = without_darkest_side(part, window, smallest);
