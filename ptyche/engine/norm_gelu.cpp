@@ -123,8 +123,9 @@ void load_affine(const Layer& layer, const float* moments, Workspace<S>& own) {
          [&](std::int64_t c) { return layer.bias[c] - layer.weight[c] * of(c)[1] * of(c)[0]; });
 }
 
-template <class S>
-void forward_of(const Layer& layer, const S* x, float* moments, S* y) {
+/// Calls with(own, first) for every image once its moments are known, `first` its first number.
+template <class S, class With>
+void each_normed(const Layer& layer, const S* x, float* moments, const With& with) {
   const std::int64_t numbers = layer.pixels * layer.features;
   at::parallel_for(0, layer.images, 1, [&](std::int64_t begin, std::int64_t end) {
     Workspace<S> own(layer);
@@ -132,9 +133,25 @@ void forward_of(const Layer& layer, const S* x, float* moments, S* y) {
       float* of_image = moments + 2 * k * layer.groups;
       moments_of(layer, x + k * numbers, own, of_image);
       load_affine(layer, of_image, own);
-      own.kernels.norm_gelu(own.image, x + k * numbers, own.scale.data(), own.offset.data(),
-                            y + k * numbers);
+      with(own, k * numbers);
     }
+  });
+}
+
+template <class S>
+void forward_of(const Layer& layer, const S* x, float* moments, S* y) {
+  each_normed(layer, x, moments, [&](const Workspace<S>& own, std::int64_t first) {
+    own.kernels.norm_gelu(own.image, x + first, own.scale.data(), own.offset.data(), y + first);
+  });
+}
+
+template <class S>
+void bytes_of_layer(const Layer& layer, const S* x, float* moments, const ByteUnits& units,
+                    std::uint8_t* y) {
+  each_normed(layer, x, moments, [&](const Workspace<S>& own, std::int64_t first) {
+    own.kernels.norm_gelu_bytes(own.image, x + first, own.scale.data(), own.offset.data(),
+                                static_cast<float>(units.per_unit), static_cast<float>(units.zero),
+                                y + first);
   });
 }
 
@@ -252,6 +269,25 @@ at::Tensor group_norm_gelu(const at::Tensor& x, std::int64_t groups, const at::T
     return cuda::group_norm_gelu(x, groups, weight, bias, eps);
   if (!has_kernels(x, weight)) return at::gelu(at::group_norm(x, groups, weight, bias, eps));
   return NormGelu::apply(x, groups, weight, bias, eps);
+}
+
+at::Tensor group_norm_gelu_bytes(const at::Tensor& x, std::int64_t groups, const at::Tensor& weight,
+                                 const at::Tensor& bias, double eps, const ByteUnits& units) {
+  if (!has_kernels(x, weight)) {
+    const at::Tensor values = at::gelu(at::group_norm(x, groups, weight, bias, eps)).to(at::kFloat);
+    return features_innermost(
+        (values * units.per_unit + units.zero).nan_to_num(0).round().clamp(0, 255).to(at::kByte));
+  }
+  const Layer layer(x, groups, weight, bias, eps);
+  at::Tensor bytes = at::empty_like(x, x.options().dtype(at::kByte));
+  std::vector<float> moments(static_cast<std::size_t>(2 * layer.images * groups));
+  if (x.scalar_type() == at::kFloat)
+    bytes_of_layer(layer, numbers_of<float>(x), moments.data(), units,
+                   bytes.data_ptr<std::uint8_t>());
+  else
+    bytes_of_layer(layer, numbers_of<cpu::Bfloat16>(x), moments.data(), units,
+                   bytes.data_ptr<std::uint8_t>());
+  return bytes;
 }
 
 }  // namespace ptyche

@@ -88,6 +88,7 @@ void each_patches(const Model& model, const Scan& scan, const at::Tensor& frames
                   const std::function<void(const at::Tensor& patches)>& take) {
   const std::int64_t patterns = frames.size(0);
   const ThreadBatches batches = thread_batches(model, scan, patterns, options);
+  const Model fast = in_bytes(model, options.precision);
   Progress progress("infer", patterns, "patterns");
   const std::int64_t at_once = batches.patterns;
   std::int64_t done = 0;
@@ -96,7 +97,7 @@ void each_patches(const Model& model, const Scan& scan, const at::Tensor& frames
     const at::NoGradGuard no_grad;
     const Autocast autocast(options.precision, options.device);
     const at::Tensor batch = frames.slice(0, number * at_once, (number + 1) * at_once);
-    return patches_of(model, scan, batch, input_channels(model, scan, batch, options.engine));
+    return patches_of(fast, scan, batch, input_channels(fast, scan, batch, options.engine));
   };
   const auto report = [&](const at::Tensor& patches) {
     const at::NoGradGuard no_grad;

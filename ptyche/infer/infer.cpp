@@ -67,7 +67,7 @@ std::vector<Field> fields(InferOptions& options) {
        .help = "fitted background per detector pixel, where the model has none"},
       device_field(options.device),
       engine_field(options.engine),
-      precision_field(options.precision)};
+      inference_precision_field(options.precision)};
 }
 
 namespace {

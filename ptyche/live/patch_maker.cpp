@@ -50,7 +50,7 @@ void PatchMaker::add_to(GrowingCanvas& canvas, const Scan& part,
                         const std::vector<std::int64_t>& indices) {
   const at::NoGradGuard no_grad;
   if (!probe_.defined()) {
-    if (model_) model_ = at_dose_of(part, model_for(part, *model_));
+    if (model_) model_ = in_bytes(at_dose_of(part, model_for(part, *model_)), options_.precision);
     probe_ = model_ ? model_->probe : part.probe();
   }
   const at::Tensor frames = at::arange(part.frames());

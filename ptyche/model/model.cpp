@@ -1,20 +1,18 @@
 #include "ptyche/model/model.h"
 
-#include <ATen/autocast_mode.h>
 #include <ATen/core/grad_mode.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "ptyche/core/error.h"
 #include "ptyche/core/files.h"
 #include "ptyche/core/progress.h"
 #include "ptyche/data/array.h"
 #include "ptyche/data/probe.h"
+#include "ptyche/engine/int8_convolution.h"
 #include "ptyche/nn/patch_network.h"
 #include "ptyche/physics/canvas.h"
 #include "ptyche/physics/forward_model.h"
@@ -183,14 +181,23 @@ Model at_dose_of(const Scan& scan, Model model) {
   return model;
 }
 
+namespace {
+
+Model with_own_network(const Model& model) {
+  const at::NoGradGuard no_grad;
+  Model copy = model;
+  copy.network = make_network(model.network_options, model.seed);
+  const std::vector<at::Tensor> from = model.network->parameters();
+  const std::vector<at::Tensor> to = copy.network->parameters();
+  for (std::size_t i = 0; i < to.size(); ++i) to[i].copy_(from[i]);
+  return copy;
+}
+
+}  // namespace
+
 Model on_device(const Model& model, at::Device device) {
   if (device.is_cpu()) return model;
-  const at::NoGradGuard no_grad;
-  Model there = model;
-  there.network = make_network(model.network_options, model.seed);
-  const std::vector<at::Tensor> from = model.network->parameters();
-  const std::vector<at::Tensor> to = there.network->parameters();
-  for (std::size_t i = 0; i < to.size(); ++i) to[i].copy_(from[i]);
+  Model there = with_own_network(model);
   move_network(*there.network, device);
   for (at::Tensor* array :
        {&there.stem_probe, &there.probe, &there.background, &there.stem_background})
@@ -256,57 +263,19 @@ at::Tensor input_channels(const Model& model, const Scan& scan, const at::Tensor
   return all.contiguous(at::MemoryFormat::ChannelsLast);
 }
 
-std::string to_string(Precision precision) {
-  if (precision == Precision::automatic) return "auto";
-  return precision == Precision::float32 ? "float32" : "bfloat16";
-}
-
-bool processor_has_fast_bfloat16() {
-  std::ifstream info("/proc/cpuinfo");
-  for (std::string line; std::getline(info, line);) {
-    if (!line.starts_with("flags")) continue;
-    std::istringstream flags(line);
-    for (std::string flag; flags >> flag;)
-      if (flag == "avx512_bf16" || flag == "amx_bf16") return true;
-    return false;
-  }
-  return false;
-}
-
-namespace {
-
-/// GPUs are (Ampere and later). The processor is looked up once: reading what it has takes as long
-/// as some layers.
-bool automatic_is_bfloat16(at::Device device) {
-  static const bool fast = processor_has_fast_bfloat16();
-  return device.is_cuda() || (device.is_cpu() && fast);
-}
-
-}  // namespace
-
-Autocast::Autocast(Precision precision, at::Device device)
-    : device_(device.type()),
-      active_(precision == Precision::bfloat16 ||
-              (precision == Precision::automatic && automatic_is_bfloat16(device))) {
-  if (!active_) return;
-  at::autocast::set_autocast_enabled(device_, true);
-  at::autocast::set_autocast_dtype(device_, at::kBFloat16);
-}
-
-Autocast::~Autocast() {
-  if (!active_) return;
-  at::autocast::clear_cache();
-  at::autocast::set_autocast_enabled(device_, false);
-}
-
-Field precision_field(Precision& precision) {
-  return {.name = "precision",
-          .target = choice(precision, {{"auto", Precision::automatic},
-                                       {"float32", Precision::float32},
-                                       {"bfloat16", Precision::bfloat16}}),
-          .help =
-              "number type of the network's arithmetic; auto = bfloat16 where the processor is "
-              "faster with it"};
+Model in_bytes(const Model& model, Precision precision) {
+  const bool asked = precision == Precision::int8, here = model.probe.is_cpu();
+  require(
+      !asked || (here && processor_multiplies_bytes()),
+      "--precision int8: expected a CPU with avx512_vnni or avx_vnni (in /proc/cpuinfo), found {}",
+      here ? "one without" : "another device");
+  const bool fast = here && processor_has_fast_bfloat16() && processor_multiplies_bytes();
+  if (!asked && !(precision == Precision::automatic && fast)) return model;
+  Model copy = with_own_network(model);
+  const bool does = copy.network->multiply_bytes();
+  require(!asked || does, "--precision int8: expected a network unet of finite weights, found {}",
+          model.network_options.name);
+  return copy;
 }
 
 namespace {

@@ -14,6 +14,7 @@
 #include "ptyche/core/field.h"
 #include "ptyche/data/reconstruction.h"
 #include "ptyche/data/scan.h"
+#include "ptyche/model/precision.h"
 #include "ptyche/nn/network_options.h"
 #include "ptyche/nn/physics_stem.h"
 #include "ptyche/storage/hdf5.h"
@@ -140,30 +141,12 @@ at::Tensor patches_of(const Model& model, const Scan& scan, const at::Tensor& fr
 /// Positions less their nearest whole pixel, (k, 2) float64 in [-0.5, 0.5].
 at::Tensor position_fractions(const Scan& scan, const at::Tensor& frames);
 
-enum class Precision { automatic, float32, bfloat16 };
-
-/// "auto", "float32" or "bfloat16".
-std::string to_string(Precision precision);
-
-/// The option --precision of everything that runs a network.
-Field precision_field(Precision& precision);
-
-/// True if the processor multiplies bfloat16 faster than float32 (AMX or AVX-512 BF16).
-bool processor_has_fast_bfloat16();
-
-/// While it lives, network layers on `device` run in bfloat16 if asked for, or if automatic and
-/// fast on the CPU; automatic is float32 elsewhere.
-class Autocast {
- public:
-  explicit Autocast(Precision precision, at::Device device = at::kCPU);
-  ~Autocast();
-  Autocast(const Autocast&) = delete;
-  Autocast& operator=(const Autocast&) = delete;
-
- private:
-  c10::DeviceType device_;
-  bool active_;
-};
+/// The model with a network of its own whose layers multiply bytes where that changes no image
+/// (PatchNetwork::multiply_bytes), if int8 is asked for, or if automatic and the processor is fast
+/// with bytes and bfloat16; else the model itself. For inference alone. Throws InvalidInput where
+/// int8 is asked for and the processor would add them up wrongly, the model lies on another device
+/// or the network has no such layers.
+Model in_bytes(const Model& model, Precision precision);
 
 /// The numbers in which a file holds a network's weights; they are read as float32.
 enum class WeightType { float32, float16 };

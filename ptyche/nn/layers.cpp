@@ -41,9 +41,44 @@ ResidualBlock::ResidualBlock(std::int64_t features)
   register_module("second", second_);
 }
 
+namespace {
+
+/// Of the numbers that leave a norm and its GELU: those farther out than so many standard
+/// deviations of their group are cut off.
+constexpr double kFarthest = 6;
+constexpr double kLeastOfGelu = -0.17;
+constexpr double kByteValues = 255;
+
+ByteUnits units_of(const torch::nn::GroupNorm& norm) {
+  const at::Tensor largest = (norm->weight.abs() * kFarthest + norm->bias).max();
+  const double per_unit =
+      kByteValues / (std::max(largest.item<double>(), -kLeastOfGelu) - kLeastOfGelu);
+  return {per_unit, std::lround(-kLeastOfGelu * per_unit)};
+}
+
+Int8Convolution of_bytes(const torch::nn::GroupNorm& norm, const torch::nn::Conv2d& layer) {
+  return {layer->weight.detach(), layer->bias.detach(), units_of(norm)};
+}
+
+at::Tensor normed_convolution(const torch::nn::GroupNorm& norm, const torch::nn::Conv2d& layer,
+                              const std::optional<Int8Convolution>& of_bytes, const at::Tensor& x) {
+  if (!of_bytes || at::GradMode::is_enabled()) return layer.ptr()->forward(norm_and_gelu(norm, x));
+  return (*of_bytes)(group_norm_gelu_bytes(x, norm->options.num_groups(), norm->weight, norm->bias,
+                                           norm->options.eps(), of_bytes->units()),
+                     x.scalar_type());
+}
+
+}  // namespace
+
 at::Tensor ResidualBlock::forward(const at::Tensor& x) {
-  const at::Tensor inner = first_->forward(norm_and_gelu(first_norm_, x));
-  return x + second_->forward(norm_and_gelu(second_norm_, inner));
+  const at::Tensor inner = normed_convolution(first_norm_, first_, first_of_bytes_, x);
+  return x + normed_convolution(second_norm_, second_, second_of_bytes_, inner);
+}
+
+void ResidualBlock::multiply_bytes() {
+  const at::NoGradGuard no_grad;
+  first_of_bytes_ = of_bytes(first_norm_, first_);
+  second_of_bytes_ = of_bytes(second_norm_, second_);
 }
 
 std::string ResidualBlock::add_to(OnnxGraph& graph, const std::string& name,

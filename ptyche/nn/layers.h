@@ -5,9 +5,11 @@
 #include <torch/nn/modules/normalization.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "ptyche/engine/int8_convolution.h"
 #include "ptyche/nn/patch_network.h"
 
 namespace ptyche {
@@ -18,12 +20,16 @@ class ResidualBlock : public torch::nn::Module {
  public:
   explicit ResidualBlock(std::int64_t features);
   at::Tensor forward(const at::Tensor& x);
+  /// From here on, where no gradient is wanted, both convolutions multiply bytes. The weights must
+  /// be finite and not change any more.
+  void multiply_bytes();
   /// The same in a graph; `name` is the block's in the network, as that of each of its weights.
   std::string add_to(OnnxGraph& graph, const std::string& name, const std::string& x) const;
 
  private:
   torch::nn::GroupNorm first_norm_, second_norm_;
   torch::nn::Conv2d first_, second_;
+  std::optional<Int8Convolution> first_of_bytes_, second_of_bytes_;
 };
 
 /// Layers in a graph: `name` is theirs in the network.

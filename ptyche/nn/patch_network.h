@@ -24,6 +24,11 @@ class PatchNetwork : public torch::nn::Module {
   /// that comes out, that many see it.
   virtual std::int64_t patterns_per_input() const { return 1; }
 
+  /// From here on, where no gradient is wanted, layers whose numbers lie in a known range multiply
+  /// them as bytes; the weights must not change any more. False, and nothing, by default and where
+  /// a weight is not finite.
+  virtual bool multiply_bytes() { return false; }
+
   /// Of a supervised network, before they become complex: amplitude and phase (rad), unbounded
   /// both, (k, 2, N, N) float32. Others have none; they are not asked.
   virtual at::Tensor maps(const at::Tensor& channels);

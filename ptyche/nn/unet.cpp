@@ -83,6 +83,15 @@ at::Tensor UNet::forward(const at::Tensor& channels) {
   return at::complex(1 + object.select(1, 0), object.select(1, 1));
 }
 
+bool UNet::multiply_bytes() {
+  for (const at::Tensor& weight : parameters())
+    if (!at::isfinite(weight).all().item<bool>()) return false;  // bytes would hide it
+  for (const auto* side : {&encoder_, &decoder_})
+    for (const auto& level : *side)
+      for (const auto& block : level) block->multiply_bytes();
+  return true;
+}
+
 namespace {
 
 std::string whole_numbers(OnnxGraph& graph, const std::vector<std::int64_t>& values) {

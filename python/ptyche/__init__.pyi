@@ -895,7 +895,7 @@ class _Infer(Protocol):
     background: fitted background per detector pixel, where the model has none (default False)
     device: processor for data and arithmetic; cuda needs ./run build cuda and an NVIDIA GPU, auto is cpu ('auto' | 'cpu' | 'cuda', default 'auto')
     engine: implementation of the physics (ptyche info --engines) ('fused' | 'reference', default 'fused')
-    precision: number type of the network's arithmetic; auto = bfloat16 where the processor is faster with it ('auto' | 'float32' | 'bfloat16', default 'auto')
+    precision: number type of the network's arithmetic; auto = bfloat16 and bytes (int8) where the processor is faster with them ('auto' | 'float32' | 'bfloat16' | 'int8', default 'auto')
     n_subsample: number of patterns that are used, drawn at random; 0 = all (0..1e+09, patterns, default 0)
     subsample_seed: seed of the choice of --n-subsample (default 1)
     ptychopinn_pictures: also reconstructed_amplitude.png and reconstructed_phase.png, for scripts that look for PtychoPINN's names (default False)
@@ -962,7 +962,7 @@ class _Infer(Protocol):
         background: bool | None = ...,
         device: Literal['auto', 'cpu', 'cuda'] | None = ...,
         engine: Literal['fused', 'reference'] | None = ...,
-        precision: Literal['auto', 'float32', 'bfloat16'] | None = ...,
+        precision: Literal['auto', 'float32', 'bfloat16', 'int8'] | None = ...,
         n_subsample: SupportsIndex | None = ...,
         subsample_seed: SupportsIndex | None = ...,
         ptychopinn_pictures: bool | None = ...,
@@ -1030,7 +1030,7 @@ class _Infer(Protocol):
         background: bool | None = ...,
         device: Literal['auto', 'cpu', 'cuda'] | None = ...,
         engine: Literal['fused', 'reference'] | None = ...,
-        precision: Literal['auto', 'float32', 'bfloat16'] | None = ...,
+        precision: Literal['auto', 'float32', 'bfloat16', 'int8'] | None = ...,
         n_subsample: SupportsIndex | None = ...,
         subsample_seed: SupportsIndex | None = ...,
         ptychopinn_pictures: bool | None = ...,
@@ -1107,7 +1107,7 @@ class _Live(Protocol):
     batch: patterns at a time at inference, 0 = 64, on a GPU up to 2048; no influence on the image (0..1e+06, patterns, default 0)
     background: fitted background per detector pixel, where the model has none (default False)
     engine: implementation of the physics (ptyche info --engines) ('fused' | 'reference', default 'fused')
-    precision: number type of the network's arithmetic; auto = bfloat16 where the processor is faster with it ('auto' | 'float32' | 'bfloat16', default 'auto')
+    precision: number type of the network's arithmetic; auto = bfloat16 and bytes (int8) where the processor is faster with them ('auto' | 'float32' | 'bfloat16' | 'int8', default 'auto')
     probe: first probe: auto (the file's, or one found from the patterns where the file has none or that one explains more), library (auto, kept ones first: see probes), scan (the file's), zone-plate, electron, disk, gaussian (by their own options), or the path of a result or of an .npy file (default 'auto')
     lens_diameter: zone-plate: its diameter (0.., m, default 0.0)
     outermost_zone: zone-plate: width of its outermost zone, instead of --focal-length (0.., m, default 0.0)
@@ -1162,7 +1162,7 @@ class _Live(Protocol):
         batch: SupportsIndex | None = ...,
         background: bool | None = ...,
         engine: Literal['fused', 'reference'] | None = ...,
-        precision: Literal['auto', 'float32', 'bfloat16'] | None = ...,
+        precision: Literal['auto', 'float32', 'bfloat16', 'int8'] | None = ...,
         probe: str | _File | None = ...,
         lens_diameter: SupportsFloat | str | None = ...,
         outermost_zone: SupportsFloat | str | None = ...,
@@ -1218,7 +1218,7 @@ class _Live(Protocol):
         batch: SupportsIndex | None = ...,
         background: bool | None = ...,
         engine: Literal['fused', 'reference'] | None = ...,
-        precision: Literal['auto', 'float32', 'bfloat16'] | None = ...,
+        precision: Literal['auto', 'float32', 'bfloat16', 'int8'] | None = ...,
         probe: str | _File | None = ...,
         lens_diameter: SupportsFloat | str | None = ...,
         outermost_zone: SupportsFloat | str | None = ...,

@@ -110,6 +110,41 @@ TEST(GroupNormGelu, OfAnImageWithANaNIsNaNInItsGroupAlone) {
   EXPECT_EQ(nan.sum().item<std::int64_t>(), 2 * 16);
 }
 
+constexpr ByteUnits kByteUnits{40, 10};
+
+at::Tensor bytes(const Layers& from) {
+  return group_norm_gelu_bytes(from.x, kGroups, from.weight, from.bias, kEps, kByteUnits);
+}
+
+TEST(GroupNormGeluBytes, AreTheNearestOrNextToItOfWhatBytesHold) {
+  for (const at::ScalarType type : {at::kFloat, at::kBFloat16})
+    for (const std::int64_t cols : {1, 3, 32}) {
+      Layers layers = drawn_layers(24, 5, cols, type);
+      layers.weight[0] = 30;  // some beyond 255
+      const at::Tensor found = bytes(layers);
+      EXPECT_TRUE(found.is_contiguous(at::MemoryFormat::ChannelsLast));
+      const at::Tensor right =
+          (exact(layers) * kByteUnits.per_unit + kByteUnits.zero).clamp(0, 255);
+      EXPECT_LT(largest_difference(found, right), 0.501) << cols;
+      EXPECT_EQ(found.max().item<int>(), 255);
+    }
+}
+
+TEST(GroupNormGeluBytes, OfOtherLayoutsAreTheSame) {
+  Layers layers = drawn_layers(16, 6, 5, at::kFloat);
+  const at::Tensor right = bytes(layers);
+  layers.x = layers.x.contiguous();
+  EXPECT_LE(largest_difference(bytes(layers), right), 1);
+}
+
+TEST(GroupNormGeluBytes, OfNaNAreZero) {
+  Layers layers = drawn_layers(16, 4, 4, at::kFloat);
+  layers.x[1][5][2][2] = std::numeric_limits<float>::quiet_NaN();
+  const at::Tensor found = bytes(layers);
+  EXPECT_EQ(found[1].slice(0, 4, 6).max().item<int>(), 0);
+  EXPECT_GT(found[0].max().item<int>(), 0);
+}
+
 TEST(GroupNormGelu, TakesOtherLayoutsAndTypesAsLibTorchDoes) {
   Layers layers = drawn_layers(16, 6, 5, at::kFloat);
   layers.x = layers.x.contiguous();

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "ptyche/core/error.h"
+#include "ptyche/engine/int8_convolution.h"
 #include "ptyche/evaluate/evaluate.h"
 #include "ptyche/group/fixed_groups.h"
 #include "ptyche/group/make_groups.h"
@@ -13,6 +14,7 @@
 #include "ptyche/stitch/stitch.h"
 #include "ptyche/train/train.h"
 #include "tests/support/checks.h"
+#include "tests/support/refusal.h"
 #include "tests/support/small_scan.h"
 
 namespace ptyche {
@@ -34,6 +36,41 @@ TEST(Infer, GivesTheSamePatchesForAnyBatch) {
     EXPECT_LT((infer(model, scan, {.batch = batch}).patches - whole).abs().max().item<double>(),
               1e-5)
         << batch;
+}
+
+TEST(Infer, InBytesGivesTheImageOfFloatsAndLeavesTheModelAsItWas) {
+  if (!processor_multiplies_bytes()) GTEST_SKIP() << "this processor does not multiply bytes";
+  const Scan scan = simulate(
+      {.pattern_size = 32, .frames = 60, .step_px = 3, .photons = 1e4, .probe_diameter_px = 12});
+  const Model model = model_for(scan, shipped_model());
+  const at::Tensor frames = scan.frames_with(FrameUse::used);
+  const auto image = [&](Precision precision) {
+    return network_image(model, scan, {.precision = precision});
+  };
+  const auto deviance = [&](const Reconstruction& of) {
+    return data_fit(of, scan, frames, true).deviance_per_photon;
+  };
+  const Reconstruction exact = image(Precision::float32), bytes = image(Precision::int8);
+  EXPECT_NEAR(deviance(bytes), deviance(exact), 0.02 * deviance(exact));
+  EXPECT_FALSE(at::equal(bytes.object, exact.object));
+  EXPECT_TRUE(at::equal(image(Precision::float32).object, exact.object));
+}
+
+TEST(Infer, RefusesBytesWhereTheProcessorWouldAddThemUpWrongly) {
+  if (processor_multiplies_bytes()) GTEST_SKIP() << "this processor multiplies bytes";
+  const Scan scan = small_scan(30);
+  const Model model = model_for(scan, shipped_model());
+  const std::string said = message_of([&] { infer(model, scan, {.precision = Precision::int8}); });
+  EXPECT_NE(said.find("avx512_vnni"), std::string::npos) << said;
+}
+
+TEST(Infer, RefusesBytesForANetworkThatHasNone) {
+  if (!processor_multiplies_bytes()) GTEST_SKIP() << "this processor does not multiply bytes";
+  const Scan scan = small_scan(30);
+  const Model model =
+      new_model(scan, scan.probe(), {.name = "supervised", .filters_scale = 1}, StemOptions{}, 1);
+  const std::string said = message_of([&] { infer(model, scan, {.precision = Precision::int8}); });
+  EXPECT_NE(said.find("found supervised"), std::string::npos) << said;
 }
 
 TEST(BestBackground, IsTheOneThatWasAddedAndNoneWhereThereIsNone) {

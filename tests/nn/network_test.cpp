@@ -1,7 +1,10 @@
 #include <ATen/core/grad_mode.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "ptyche/core/error.h"
+#include "ptyche/engine/int8_convolution.h"
 #include "ptyche/nn/patch_network.h"
 #include "ptyche/nn/physics_stem.h"
 #include "ptyche/physics/canvas.h"
@@ -119,6 +122,50 @@ TEST(UNet, TreatsEveryPatternOnItsOwn) {
   const at::Tensor together = network->forward(channels);
   EXPECT_LT(relative_difference(network->forward(channels.slice(0, 3, 4)), together.slice(0, 3, 4)),
             1e-5);
+}
+
+/// A network whose corrections are no zeros.
+std::shared_ptr<PatchNetwork> correcting_network() {
+  auto network = make_network(kSmall, 1);
+  const at::NoGradGuard no_grad;
+  at::manual_seed(3);
+  for (at::Tensor& weight : network->parameters()) weight.add_(0.05 * at::randn_like(weight));
+  return network;
+}
+
+at::Tensor correction_of(PatchNetwork& network, const at::Tensor& channels) {
+  return at::view_as_real(network.forward(channels) - make_network(kSmall, 1)->forward(channels));
+}
+
+TEST(UNet, ThatMultipliesBytesCorrectsAsBefore) {
+  if (!processor_multiplies_bytes()) GTEST_SKIP() << "this processor does not multiply bytes";
+  const auto network = correcting_network();
+  const at::Tensor channels = random_tensor({3, 6, 16, 16}, at::kFloat, 1);
+  const at::NoGradGuard no_grad;
+  const at::Tensor before = correction_of(*network, channels);
+  network->multiply_bytes();
+  const double off = relative_difference(correction_of(*network, channels), before);
+  EXPECT_LT(off, 0.02);
+  EXPECT_GT(off, 0);
+}
+
+TEST(UNet, ThatMultipliesBytesDoesNotWhereAGradientIsWanted) {
+  if (!processor_multiplies_bytes()) GTEST_SKIP() << "this processor does not multiply bytes";
+  const auto network = correcting_network();
+  const at::Tensor channels = random_tensor({3, 6, 16, 16}, at::kFloat, 1);
+  const at::Tensor before = network->forward(channels);
+  network->multiply_bytes();
+  EXPECT_TRUE(at::equal(network->forward(channels), before));
+}
+
+TEST(UNet, OfWeightsThatAreNotFiniteGivesNoImageInBytesEither) {
+  const auto network = correcting_network();
+  const at::NoGradGuard no_grad;
+  for (const auto& weight : network->named_parameters())
+    if (weight.key() == "encoder_0_0.first.weight") weight.value()[0][0][0][0] = NAN;
+  network->multiply_bytes();
+  const at::Tensor channels = random_tensor({1, 6, 16, 16}, at::kFloat, 1);
+  EXPECT_TRUE(at::view_as_real(network->forward(channels)).isnan().any().item<bool>());
 }
 
 }  // namespace

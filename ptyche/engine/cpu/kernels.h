@@ -338,6 +338,8 @@ struct NormKernels {
   void (*norm_sums)(const NormImage&, const S* x, const float* shift, double* sums) = nullptr;
   void (*norm_gelu)(const NormImage&, const S* x, const float* scale, const float* offset,
                     S* y) = nullptr;
+  void (*norm_gelu_bytes)(const NormImage&, const S* x, const float* scale, const float* offset,
+                          float per_unit, float zero, std::uint8_t* y) = nullptr;
   void (*gelu_backward)(const NormImage&, const S* x, const S* dy, const float* scale,
                         const float* offset, const float* shift, float* slope,
                         double* sums) = nullptr;

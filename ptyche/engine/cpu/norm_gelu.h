@@ -14,6 +14,10 @@ typedef std::uint16_t Halves __attribute__((vector_size(PTYCHE_VECTOR_BYTES / 2)
 typedef std::uint16_t UnalignedHalves
     __attribute__((vector_size(PTYCHE_VECTOR_BYTES / 2), aligned(2), may_alias));
 
+typedef std::uint8_t Bytes __attribute__((vector_size(PTYCHE_VECTOR_BYTES / 4)));
+typedef std::uint8_t UnalignedBytes
+    __attribute__((vector_size(PTYCHE_VECTOR_BYTES / 4), aligned(1), may_alias));
+
 using V = Vector<float>;
 inline constexpr std::int64_t kWide = kLanes<float>;
 
@@ -37,6 +41,14 @@ inline V load_from(const Bfloat16* from) {
 inline void store_to(float* to, V values) { store(to, values); }
 inline void store_to(Bfloat16* to, V values) {
   *reinterpret_cast<UnalignedHalves*>(to) = as_bfloat16(values);
+}
+
+/// Each as the byte nearest to it; NaN is 0.
+inline void store_to(std::uint8_t* to, V values) {
+  const V low = values > 0.0F ? values : broadcast(0.0F);
+  const V bounded = low < 255.0F ? low : broadcast(255.0F);
+  *reinterpret_cast<UnalignedBytes*>(to) =
+      __builtin_convertvector(__builtin_convertvector(bounded + 0.5F, Simd<float>::Index), Bytes);
 }
 
 /// `count` numbers; the rest 0.
@@ -180,15 +192,33 @@ void norm_sums(const NormImage& image, const S* x, const float* shift, double* s
   });
 }
 
-/// y = gelu(scale x + offset); scale, offset (period).
-template <class S>
-void norm_gelu(const NormImage& image, const S* x, const float* scale, const float* offset, S* y) {
+/// Calls use(at, count, gelu(scale x + offset)) for all of an image; scale, offset (period).
+template <class S, class Use>
+[[gnu::always_inline]] inline void each_gelu(const NormImage& image, const S* x, const float* scale,
+                                             const float* offset, const Use& use) {
   everywhere(image, [&](std::int64_t first, std::int64_t begin, std::int64_t end) {
     const V a = load(scale + first), b = load(offset + first);
     down(image, first, begin, end, [&](std::int64_t at, std::int64_t count) {
       const V z = a * load_part(x + at, count) + b;
-      store_part(y + at, z * share_below(z), count);
+      use(at, count, z * share_below(z));
     });
+  });
+}
+
+/// y = gelu(scale x + offset).
+template <class S>
+void norm_gelu(const NormImage& image, const S* x, const float* scale, const float* offset, S* y) {
+  each_gelu(image, x, scale, offset, [&](std::int64_t at, std::int64_t count, V value) {
+    store_part(y + at, value, count);
+  });
+}
+
+/// The same times `per_unit` plus `zero`, in bytes.
+template <class S>
+void norm_gelu_bytes(const NormImage& image, const S* x, const float* scale, const float* offset,
+                     float per_unit, float zero, std::uint8_t* y) {
+  each_gelu(image, x, scale, offset, [&](std::int64_t at, std::int64_t count, V value) {
+    store_part(y + at, value * per_unit + zero, count);
   });
 }
 
@@ -225,6 +255,7 @@ constexpr NormKernels<S> make_norm_kernels() {
   return {.lanes = kWide,
           .norm_sums = &norm_sums<S>,
           .norm_gelu = &norm_gelu<S>,
+          .norm_gelu_bytes = &norm_gelu_bytes<S>,
           .gelu_backward = &gelu_backward<S>,
           .norm_backward = &norm_backward<S>};
 }
