@@ -93,8 +93,9 @@ constexpr double kMostPool = 1e9;
 // So much of them may be kept until it is stale; more where little is in use: what a network asks
 // for in each step, of many sizes (a fifth of the time of inference went into new pages).
 constexpr double kAlwaysKept = 16e6, kKeptOfLittle = 96e6, kLittle = 400e6;
-// Used and kept, of the most in use. Training: 1.06 the same time as no bound, 1 a twentieth more.
-constexpr double kKeptShare = 1.06;
+// Used and kept, of the most in use and beyond it. Training: 1.06 the same time as no bound, 1 a
+// twentieth more.
+constexpr double kKeptShare = 1.06, kMostBeyond = 8e6;
 constexpr std::int64_t kStale = 300;  // arrays asked for since one was freed
 constexpr auto kLongUnused = std::chrono::milliseconds(300);
 constexpr double kTooLarge = 1.25;  // a kept array serves requests down to its size over this
@@ -192,8 +193,9 @@ void shrink_pool() {
   const double used = memory().used, most = std::min(kMostPool, kPoolShare * memory().limit);
   const double most_used = most_used_lately();
   const double kept = most_used < kLittle ? kKeptOfLittle : kAlwaysKept;
+  const double in_all = std::min(kKeptShare * most_used, most_used + kMostBeyond);
   while (!pool.empty() && used + pooled > most_used &&
-         (is_stale(pool.front()) || (pooled > kept && used + pooled > kKeptShare * most_used)))
+         (is_stale(pool.front()) || (pooled > kept && used + pooled > in_all)))
     unmap(pool.begin());
   while (!pool.empty() && pooled > most) unmap(std::prev(pool.end()));
 }
