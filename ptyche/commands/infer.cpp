@@ -162,6 +162,7 @@ void run_infer(InferVerbOptions options, const std::string& options_json) {
                             joined(image_files(), picture_files()));
   const Model trained =
       options.model.empty() ? shipped_model() : read_model(model_file_at(options.model));
+  require_precision(trained, options.infer.precision, options.infer.device);
   const auto [lit, first] = scan_to_infer(options, trained);
   const Scan& scan = lit.scan;
   Model model = model_for(scan, trained, source_of(options.probe));

@@ -2,6 +2,7 @@
 
 #include <ATen/core/dispatch/Dispatcher.h>
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,20 +12,36 @@
 namespace ptyche {
 namespace {
 
-const std::vector<std::int64_t> kOnes{1, 1};  // stride, border, spacing of a 3 x 3 convolution
 constexpr double kLargestByte = 127;
 
-/// An operator of LibTorch's oneDNN, which its C++ headers do not declare.
-at::Tensor call(const char* name, std::vector<c10::IValue> arguments) {
-  const auto found = c10::Dispatcher::singleton().findSchemaOrThrow(name, "");
-  found.callBoxed(arguments);
+/// Of LibTorch's oneDNN, which its C++ headers do not declare; a build may be without them.
+using Operator = std::optional<c10::OperatorHandle>;
+
+const Operator& weights_in_order() {
+  static const Operator found =
+      c10::Dispatcher::singleton().findSchema({"onednn::qconv_prepack", ""});
+  return found;
+}
+
+const Operator& convolution() {
+  static const Operator found =
+      c10::Dispatcher::singleton().findSchema({"onednn::qconv2d_pointwise", ""});
+  return found;
+}
+
+at::Tensor call(const Operator& each, std::vector<c10::IValue> arguments) {
+  each->callBoxed(arguments);
   return arguments[0].toTensor();
 }
+
+/// Stride, border and spacing of a 3 x 3 convolution.
+c10::IValue ones() { return c10::IValue(c10::List<std::int64_t>({1, 1})); }
 
 }  // namespace
 
 bool processor_multiplies_bytes() {
-  static const bool does = processor_has_any({"avx512_vnni", "avx_vnni"});
+  static const bool does =
+      processor_has_any({"avx512_vnni", "avx_vnni"}) && weights_in_order() && convolution();
   return does;
 }
 
@@ -35,17 +52,15 @@ Int8Convolution::Int8Convolution(const at::Tensor& weight, const at::Tensor& bia
       zero_(at::zeros({weight.size(0)}, at::kLong)),
       bias_(bias) {
   const at::Tensor whole = (weight / scale_.view({-1, 1, 1, 1})).round().to(at::kChar);
-  weight_ =
-      call("onednn::qconv_prepack", {whole.contiguous(), scale_, 1 / units.per_unit, units.zero,
-                                     kOnes, kOnes, kOnes, std::int64_t{1}, c10::IValue()});
+  weight_ = call(weights_in_order(), {whole.contiguous(), scale_, 1 / units.per_unit, units.zero,
+                                      ones(), ones(), ones(), std::int64_t{1}, c10::IValue()});
 }
 
 at::Tensor Int8Convolution::operator()(const at::Tensor& bytes, at::ScalarType type) const {
-  return call(
-      "onednn::qconv2d_pointwise",
-      {bytes, 1 / units_.per_unit, units_.zero, weight_, scale_, zero_, bias_, kOnes, kOnes, kOnes,
-       std::int64_t{1}, 1.0, std::int64_t{0}, c10::IValue(static_cast<std::int64_t>(type)),
-       std::string("none"), c10::List<std::optional<at::Scalar>>(), c10::IValue()});
+  return call(convolution(), {bytes, 1 / units_.per_unit, units_.zero, weight_, scale_, zero_,
+                              bias_, ones(), ones(), ones(), std::int64_t{1}, 1.0, std::int64_t{0},
+                              c10::IValue(static_cast<std::int64_t>(type)), std::string("none"),
+                              c10::List<std::optional<at::Scalar>>(), c10::IValue()});
 }
 
 }  // namespace ptyche

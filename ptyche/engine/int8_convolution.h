@@ -8,11 +8,13 @@
 
 namespace ptyche {
 
-/// True if the processor adds up products of bytes without overflow (AVX-512 or AVX VNNI).
+/// True if the processor adds up products of bytes without overflow (AVX-512 or AVX VNNI), and
+/// LibTorch was built with such convolutions.
 bool processor_multiplies_bytes();
 
 /// A 3 x 3 convolution with a border of zeros whose weights are whole multiples, -127..127, of one
-/// number for each feature that comes out (Krishnamoorthi, arXiv 1806.08342, section 3.1).
+/// number for each feature that comes out (Krishnamoorthi, arXiv 1806.08342, section 3.1). For
+/// processors that multiply bytes.
 class Int8Convolution {
  public:
   ///   weight  (out, in, 3, 3) float32, finite

@@ -24,8 +24,8 @@ struct ByteUnits {
   std::int64_t zero = 0;  ///< 0..255, the byte of a 0
 };
 
-/// The same, without gradients, as the nearest bytes: (k, features, rows, cols) uint8, features
-/// innermost; what they cannot hold is the smallest or largest one, NaN is 0. For x on the CPU.
+/// group_norm_gelu, without gradients, as the nearest bytes: (k, features, rows, cols) uint8,
+/// features innermost; what bytes cannot hold becomes 0 or 255, NaN the byte 0. For x on the CPU.
 at::Tensor group_norm_gelu_bytes(const at::Tensor& x, std::int64_t groups, const at::Tensor& weight,
                                  const at::Tensor& bias, double eps, const ByteUnits& units);
 

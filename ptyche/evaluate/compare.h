@@ -28,8 +28,8 @@ at::Tensor on_canvas(const at::Tensor& image, std::int64_t rows, std::int64_t co
 Window central_half(std::int64_t rows, std::int64_t cols);
 
 /// `start` shrunk line by line, darkest first, until 99 % of it is lit (rows, cols bool), but no
-/// side to less than `smallest` >= 1 pixels. Given up where a side falls below what is
-/// `large_enough`, as it may where nothing is said.
+/// side to less than `smallest` pixels; ends, too, as soon as the window is not `large_enough`,
+/// which only a `smallest` below that allows.
 Window lit_part(const Window& start, const at::Tensor& lit,
                 std::int64_t smallest = kSmallestWindowSide - 1);
 bool large_enough(const Window& window);

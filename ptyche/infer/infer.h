@@ -28,7 +28,8 @@ std::vector<Field> fields(InferOptions& options);
 /// Patches of the scan's patterns of one use, by the model brought to the scan's dose, with a note
 /// where that is another one than that of its training (at_dose_of); several of a pattern that is
 /// shown in several groups, with probe and weights on the options' device. Throws InvalidInput if
-/// there is none, or if the model was trained on another pattern size; Interrupted after Ctrl-C.
+/// there is none, or if the model was trained on another pattern size, or as require_precision;
+/// Interrupted after Ctrl-C.
 Patches infer(const Model& model, const Scan& scan, const InferOptions& options);
 
 /// The background, (N, N) float32 counts, zero frequency at N/2, with which the image explains the

@@ -38,6 +38,7 @@ PatchMaker::PatchMaker(std::optional<Model> model, const InferOptions& options)
   require(!model_ || model_->recipe == TrainRecipe::ptyche,
           "--model: expected one trained by ptyche's own recipe; `ptyche infer` takes others once "
           "the scan is complete");
+  if (model_) require_precision(*model_, options_.precision, at::kCPU);
 }
 
 at::Tensor PatchMaker::patches_of_part(const Scan& part, const at::Tensor& frames) {

@@ -263,18 +263,26 @@ at::Tensor input_channels(const Model& model, const Scan& scan, const at::Tensor
   return all.contiguous(at::MemoryFormat::ChannelsLast);
 }
 
-Model in_bytes(const Model& model, Precision precision) {
-  const bool asked = precision == Precision::int8, here = model.probe.is_cpu();
+void require_precision(const Model& model, Precision precision, at::Device device) {
+  if (precision != Precision::int8) return;
   require(
-      !asked || (here && processor_multiplies_bytes()),
+      device.is_cpu() && processor_multiplies_bytes(),
       "--precision int8: expected a CPU with avx512_vnni or avx_vnni (in /proc/cpuinfo), found {}",
-      here ? "one without" : "another device");
-  const bool fast = here && processor_has_fast_bfloat16() && processor_multiplies_bytes();
-  if (!asked && !(precision == Precision::automatic && fast)) return model;
-  Model copy = with_own_network(model);
-  const bool does = copy.network->multiply_bytes();
-  require(!asked || does, "--precision int8: expected a network unet of finite weights, found {}",
+      device.is_cpu() ? "one without" : "another device");
+  const bool has_layers = traits_of(model.network_options).has_stem;
+  require(has_layers, "--precision int8: expected the network unet, found {}",
           model.network_options.name);
+  require(model.network->can_multiply_bytes(),
+          "--precision int8: expected finite weights, found NaN or infinity");
+}
+
+Model in_bytes(const Model& model, Precision precision) {
+  require_precision(model, precision, model.probe.device());
+  const bool fast = model.probe.is_cpu() && processor_has_fast_bfloat16() &&
+                    processor_multiplies_bytes() && model.network->can_multiply_bytes();
+  if (precision != Precision::int8 && !(precision == Precision::automatic && fast)) return model;
+  Model copy = with_own_network(model);
+  copy.network->multiply_bytes();
   return copy;
 }
 

@@ -9,7 +9,12 @@
 
 namespace ptyche {
 
-enum class Precision { automatic, float32, bfloat16, int8 };
+enum class Precision {
+  automatic,  ///< what is fastest here
+  float32,
+  bfloat16,
+  int8,  ///< bytes where the network has layers for them, elsewhere bfloat16 if that is fast here
+};
 
 /// "auto", "float32", "bfloat16" or "int8".
 std::string to_string(Precision precision);

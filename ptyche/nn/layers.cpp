@@ -56,29 +56,30 @@ ByteUnits units_of(const torch::nn::GroupNorm& norm) {
   return {per_unit, std::lround(-kLeastOfGelu * per_unit)};
 }
 
-Int8Convolution of_bytes(const torch::nn::GroupNorm& norm, const torch::nn::Conv2d& layer) {
+Int8Convolution convolution_in_bytes(const torch::nn::GroupNorm& norm,
+                                     const torch::nn::Conv2d& layer) {
   return {layer->weight.detach(), layer->bias.detach(), units_of(norm)};
 }
 
 at::Tensor normed_convolution(const torch::nn::GroupNorm& norm, const torch::nn::Conv2d& layer,
-                              const std::optional<Int8Convolution>& of_bytes, const at::Tensor& x) {
-  if (!of_bytes || at::GradMode::is_enabled()) return layer.ptr()->forward(norm_and_gelu(norm, x));
-  return (*of_bytes)(group_norm_gelu_bytes(x, norm->options.num_groups(), norm->weight, norm->bias,
-                                           norm->options.eps(), of_bytes->units()),
+                              const std::optional<Int8Convolution>& in_bytes, const at::Tensor& x) {
+  if (!in_bytes || at::GradMode::is_enabled()) return layer.ptr()->forward(norm_and_gelu(norm, x));
+  return (*in_bytes)(group_norm_gelu_bytes(x, norm->options.num_groups(), norm->weight, norm->bias,
+                                           norm->options.eps(), in_bytes->units()),
                      x.scalar_type());
 }
 
 }  // namespace
 
 at::Tensor ResidualBlock::forward(const at::Tensor& x) {
-  const at::Tensor inner = normed_convolution(first_norm_, first_, first_of_bytes_, x);
-  return x + normed_convolution(second_norm_, second_, second_of_bytes_, inner);
+  const at::Tensor inner = normed_convolution(first_norm_, first_, first_in_bytes_, x);
+  return x + normed_convolution(second_norm_, second_, second_in_bytes_, inner);
 }
 
 void ResidualBlock::multiply_bytes() {
   const at::NoGradGuard no_grad;
-  first_of_bytes_ = of_bytes(first_norm_, first_);
-  second_of_bytes_ = of_bytes(second_norm_, second_);
+  first_in_bytes_ = convolution_in_bytes(first_norm_, first_);
+  second_in_bytes_ = convolution_in_bytes(second_norm_, second_);
 }
 
 std::string ResidualBlock::add_to(OnnxGraph& graph, const std::string& name,

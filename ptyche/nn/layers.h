@@ -29,7 +29,7 @@ class ResidualBlock : public torch::nn::Module {
  private:
   torch::nn::GroupNorm first_norm_, second_norm_;
   torch::nn::Conv2d first_, second_;
-  std::optional<Int8Convolution> first_of_bytes_, second_of_bytes_;
+  std::optional<Int8Convolution> first_in_bytes_, second_in_bytes_;
 };
 
 /// Layers in a graph: `name` is theirs in the network.

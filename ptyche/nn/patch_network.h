@@ -24,10 +24,12 @@ class PatchNetwork : public torch::nn::Module {
   /// that comes out, that many see it.
   virtual std::int64_t patterns_per_input() const { return 1; }
 
+  /// Whether multiply_bytes does anything: there are layers for it, and all weights are finite.
+  virtual bool can_multiply_bytes() const { return false; }
+
   /// From here on, where no gradient is wanted, layers whose numbers lie in a known range multiply
-  /// them as bytes; the weights must not change any more. False, and nothing, by default and where
-  /// a weight is not finite.
-  virtual bool multiply_bytes() { return false; }
+  /// them as bytes; the weights must not change any more.
+  virtual void multiply_bytes() {}
 
   /// Of a supervised network, before they become complex: amplitude and phase (rad), unbounded
   /// both, (k, 2, N, N) float32. Others have none; they are not asked.

@@ -83,13 +83,17 @@ at::Tensor UNet::forward(const at::Tensor& channels) {
   return at::complex(1 + object.select(1, 0), object.select(1, 1));
 }
 
-bool UNet::multiply_bytes() {
-  for (const at::Tensor& weight : parameters())
-    if (!at::isfinite(weight).all().item<bool>()) return false;  // bytes would hide it
+bool UNet::can_multiply_bytes() const {
+  const auto finite = [](const at::Tensor& weight) {
+    return at::isfinite(weight).all().item<bool>();
+  };
+  return std::ranges::all_of(parameters(), finite);  // bytes would hide one that is not
+}
+
+void UNet::multiply_bytes() {
   for (const auto* side : {&encoder_, &decoder_})
     for (const auto& level : *side)
       for (const auto& block : level) block->multiply_bytes();
-  return true;
 }
 
 namespace {

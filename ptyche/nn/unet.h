@@ -14,9 +14,10 @@ class UNet : public PatchNetwork {
  public:
   explicit UNet(const NetworkOptions& options);
   at::Tensor forward(const at::Tensor& channels) override;
+  bool can_multiply_bytes() const override;
   /// The residual blocks' convolutions, which are most of the work; entry, head and the changes of
   /// size stay as they are.
-  bool multiply_bytes() override;
+  void multiply_bytes() override;
   std::string add_to(OnnxGraph& graph, const std::string& channels,
                      std::int64_t size) const override;
 

@@ -116,7 +116,7 @@ at::Tensor bytes(const Layers& from) {
   return group_norm_gelu_bytes(from.x, kGroups, from.weight, from.bias, kEps, kByteUnits);
 }
 
-TEST(GroupNormGeluBytes, AreTheNearestOrNextToItOfWhatBytesHold) {
+TEST(GroupNormGeluBytes, AreTheNearestOnesWithinTheirRange) {
   for (const at::ScalarType type : {at::kFloat, at::kBFloat16})
     for (const std::int64_t cols : {1, 3, 32}) {
       Layers layers = drawn_layers(24, 5, cols, type);

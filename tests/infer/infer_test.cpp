@@ -53,6 +53,7 @@ TEST(Infer, InBytesGivesTheImageOfFloatsAndLeavesTheModelAsItWas) {
   const Reconstruction exact = image(Precision::float32), bytes = image(Precision::int8);
   EXPECT_NEAR(deviance(bytes), deviance(exact), 0.02 * deviance(exact));
   EXPECT_FALSE(at::equal(bytes.object, exact.object));
+  EXPECT_FALSE(at::equal(bytes.object, image(Precision::bfloat16).object));
   EXPECT_TRUE(at::equal(image(Precision::float32).object, exact.object));
 }
 

@@ -44,6 +44,14 @@ TEST(SecondDeviceInfer, StitchesTheImageOfTheCpu) {
   }
 }
 
+TEST(SecondDeviceInfer, RefusesBytes) {
+  const Scan scan = small_scan();
+  const Model model = untrained(scan, {});
+  const std::string said =
+      message_of([&] { require_precision(model, Precision::int8, second_device()); });
+  EXPECT_NE(said.find("--precision int8: expected a CPU"), std::string::npos) << said;
+}
+
 TEST(SecondDeviceInfer, LeavesTheModelWhereItWas) {
   const Scan scan = small_scan();
   const Model model = untrained(scan, {});

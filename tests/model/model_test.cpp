@@ -3,6 +3,7 @@
 #include <ATen/core/grad_mode.h>
 #include <gtest/gtest.h>
 
+#include "ptyche/engine/int8_convolution.h"
 #include "ptyche/model/shipped_model.h"
 #include "tests/support/checks.h"
 #include "tests/support/small_scan.h"
@@ -26,6 +27,16 @@ Scan with_masked_pixel(double value) {
 TEST(NewModel, WhatStandsInMaskedPixelsDoesNotChangeTheInputScale) {
   EXPECT_EQ(model_for(with_masked_pixel(4e9)).input_scale,
             model_for(with_masked_pixel(0)).input_scale);
+}
+
+TEST(InBytes, ByDefaultOfOurNetworkWhereTheProcessorIsFastWithThemAndOfNoOther) {
+  const Scan scan = small_scan();
+  const bool fast = processor_has_fast_bfloat16() && processor_multiplies_bytes();
+  const Model ours = model_for(scan);
+  EXPECT_EQ(in_bytes(ours, Precision::automatic).network != ours.network, fast);
+  EXPECT_EQ(in_bytes(ours, Precision::bfloat16).network, ours.network);
+  const Model other = new_model(scan, scan.probe(), {.name = "supervised"}, {}, 1);
+  EXPECT_EQ(in_bytes(other, Precision::automatic).network, other.network);
 }
 
 TEST(AtDose, OfTheScanThatItWasTrainedOnIsTheModelItself) {
