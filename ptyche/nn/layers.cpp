@@ -46,7 +46,7 @@ namespace {
 /// Of the numbers that leave a norm and its GELU: those farther out than so many standard
 /// deviations of their group are cut off.
 constexpr double kFarthest = 6;
-constexpr double kLeastOfGelu = -0.17;
+constexpr double kLeastOfGelu = -0.17;  // at -0.75
 constexpr double kByteValues = 255;
 
 ByteUnits units_of(const torch::nn::GroupNorm& norm) {

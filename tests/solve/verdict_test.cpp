@@ -232,11 +232,18 @@ TEST(VerdictSlow, OfAScanInSmallStepsForetellsItsErrorWithinAFactorOfTwo) {
   EXPECT_GT(verdict.patterns, 300);
 }
 
+TEST(VerdictSlow, OfALargeScanIsTakenFromAPartOfIt) {
+  SimulateOptions options{.pattern_size = 32, .frames = 200, .step_px = 5, .photons = 1e4};
+  const Scan scan = simulate(options);
+  const SolverOptions solver{.chain = {{"lbfgs", 3}}};
+  EXPECT_EQ(judge(scan, solve(scan, {}, solver).image, {.solver = solver}).patterns, 128);
+}
+
 at::Tensor raster(std::int64_t side, double step_px) {
   return scan_positions({.kind = "raster", .frames = side * side, .step_px = step_px});
 }
 
-TEST(Verdict, OfALargeScanIsTakenFromAPartOfIt) {
+TEST(JudgedPatterns, OfALargeScanAreAPartOfIt) {
   const at::Tensor wide = raster(11, 8);
   EXPECT_EQ(judged_patterns(64, wide), 128);
   EXPECT_EQ(judged_patterns(128, wide), 64);
@@ -244,7 +251,7 @@ TEST(Verdict, OfALargeScanIsTakenFromAPartOfIt) {
   EXPECT_EQ(judged_patterns(64, at::empty({0, 2}, at::kDouble)), 128);
 }
 
-TEST(Verdict, OfAScanInSmallStepsIsTakenFromMoreOfIt) {
+TEST(JudgedPatterns, OfAScanInSmallStepsAreMoreOfIt) {
   EXPECT_EQ(judged_patterns(64, raster(11, 2)), 256);
   EXPECT_EQ(judged_patterns(64, raster(11, 1)), 4 * 128);
   EXPECT_EQ(judged_patterns(256, raster(8, 2)), 4 * 64);
