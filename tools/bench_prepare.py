@@ -38,7 +38,7 @@ from bench_lines import ROOT, STAR
 
 SEEDS = {"tune": 7101, "second": 8202, "third": 9303, "report": 10404, "fourth": 11505, "fifth": 12606}
 COUNT = {"tune": 30, "second": 60, "third": 60, "report": 60, "fourth": 60, "fifth": 60}
-FINDING = re.compile(r"^(refuse|mend|warn|note)\s+(.*)$", re.M)
+FINDING = re.compile(r"^(refuse|correct|warn|note)\s+(.*)$", re.M)
 
 
 def table(half):
@@ -397,7 +397,7 @@ def unknown_table(asked, folder):
             bright += [is_right] if photons > 1e5 else []
             if not is_right or asked.say:
                 print(f"  {fault}, {name}: {'right' if is_right else 'MISSED'} "
-                      f"{[line for line in said.splitlines() if re.match('(mended|warning|note): ', line)]}", flush=True)
+                      f"{[line for line in said.splitlines() if re.match('(corrected|warning|note): ', line)]}", flush=True)
         print(f"{fault:30s} {sum(right):4d}/{len(right):<4d} {sum(bright):9d}/{len(bright):<4d}", flush=True)
         if np.mean(right) < (.95 if fault in TURNED else .98):
             missed.append(fault)

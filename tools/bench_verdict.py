@@ -196,7 +196,7 @@ def judged(program, file, truth, folder, *words):
     row["took"] = time.time() - begin
     row["code"], said = done.returncode, done.stderr
     if truth is not None:
-        row["error"] = min(bench_defaults.error(each, out / "reconstruction.h5", anywhere="mended: positions" in said)
+        row["error"] = min(bench_defaults.error(each, out / "reconstruction.h5", anywhere="corrected: positions" in said)
                            for each in (truth, np.conj(truth[::-1, ::-1])))
     return row
 

@@ -1,4 +1,4 @@
-// A scan as verbs that reconstruct take it: read, examined and mended.
+// A scan as verbs that reconstruct take it: read, examined and corrected.
 #pragma once
 
 #include <vector>
@@ -16,10 +16,10 @@ ExamineOptions examine_options(const ReadOptions& options);
 /// --no-check.
 Field no_check_option(bool& no_check);
 
-/// Reads the scan and mends what is certain, one line for each act and each warning. Throws
-/// InvalidInput with what was found where solving makes no sense, and as read_scan does. With
-/// `no_check` it is read_scan.
-Scan checked_scan(const ReadOptions& options, bool no_check);
+/// Reads the scan and corrects what is certain, with a remark on each correction, warning and note.
+/// `probe` tells a raster's turn from the twin's (read_turned_scan). Throws InvalidInput with what
+/// was found where solving makes no sense, and as read_scan does. With `no_check` it is read_scan.
+Scan checked_scan(const ReadOptions& options, bool no_check, const ProbeChoice& probe = {});
 
 /// It with its first probe (with_first_probe), and, unless `no_check`, with other positions where
 /// short solves say so.

@@ -214,7 +214,7 @@ bool has_of_this_name(const Command& command, const std::string& key) {
 bool set_by_name(const Command& command, const Entry& entry, const std::string& name,
                  std::set<std::string>& names) {
   if (const Field* const option = find_field(command.options, name)) {
-    assign(*option, entry.text());
+    assign_typed(*option, entry.text());
     names.insert(option->name);
     return true;
   }

@@ -235,8 +235,10 @@ std::string config_text(const Command& command, const OptionSources& sources) {
   const auto add = [&](const std::string& name, const std::string& line) {
     const char* source = sources.by_words.contains(name)  ? "command line"
                          : sources.by_file.contains(name) ? "config file"
-                                                          : "default";
-    page += fmt::format("{:<44} # {}\n", line, source);
+                                                          : nullptr;
+    // What nobody said stays so when the page is read as a config file.
+    page += source != nullptr ? fmt::format("{:<44} # {}\n", line, source)
+                              : fmt::format("# {:<42} # default\n", line);
   };
   for (const Argument& argument : command.arguments)
     if (std::string text = argument.text(); !text.empty() && !argument.is_list()) {

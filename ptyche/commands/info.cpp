@@ -112,7 +112,7 @@ void print_check(const InfoChoices& info, const Scan& scan) {
   const double seconds = watch.seconds();
   for (const Finding& act : treatment.done) print_finding(act);
   for (const Finding& finding : treatment.diagnosis.findings) print_finding(finding);
-  show("{:<22} {} mended, {} left, {:.2f} s\n", "checked", treatment.done.size(),
+  show("{:<22} {} corrected, {} left, {:.2f} s\n", "checked", treatment.done.size(),
        treatment.diagnosis.findings.size(), seconds);
   if (!info.output.empty()) write_check(info.output, scan, treatment);
   require(!treatment.diagnosis.has(Level::refuse), "{}: the scan is not fit to be solved",
@@ -150,7 +150,7 @@ void print_scan(const InfoChoices& info) {
 /// What chooses groups goes with --groups.
 void require_groups_for(InfoChoices info) {
   GroupingChoices defaults;
-  const std::vector<std::string> chosen = changed(fields(info.grouping), fields(defaults));
+  const std::vector<std::string> chosen = given(fields(info.grouping), fields(defaults));
   if (!info.groups && !chosen.empty())
     throw UsageError(fmt::format("--{}: it goes with --groups", chosen.front()));
 }

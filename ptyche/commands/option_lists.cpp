@@ -127,8 +127,8 @@ void require_own_grouping(TrainingChoices training, GroupingChoices grouping) {
   const bool drawn = draws_groups(training, grouping);
   GroupOptions group;
   FixedGroupOptions fixed{.gridsize = 0};
-  for (const std::string& name : drawn ? changed(fields(grouping.groups), fields(fixed))
-                                       : changed(fields(training.group), fields(group))) {
+  for (const std::string& name : drawn ? given(fields(grouping.groups), fields(fixed))
+                                       : given(fields(training.group), fields(group))) {
     if (drawn && name == "sequential-sampling" && grouping.subsample.count > 0) continue;
     throw UsageError(fmt::format(
         "--{}: {}", name,

@@ -132,7 +132,7 @@ void fill_options(const std::vector<Field>& options,
                   const std::map<std::string, std::string>& values, OptionSources& sources) {
   for (const Field& option : options) {
     if (const auto found = values.find(option.name); found != values.end()) {
-      as_usage([&] { assign(option, found->second); });
+      as_usage([&] { assign_typed(option, found->second); });
       sources.by_words.insert(option.name);
     }
     if (option.required && !sources.by_words.contains(option.name) &&

@@ -262,8 +262,9 @@ std::vector<Field> network_fields(ReconstructOptions& options) {
 /// Throws UsageError for an option that says how a network is trained where none is.
 void require_no_network_options(ReconstructOptions options) {
   ReconstructOptions usual;
-  for (const std::string& name : changed(network_fields(options), network_fields(usual)))
-    if (name != "fixed-probe" && name != "seed" && name != "resume")
+  for (const std::string& name : given(network_fields(options), network_fields(usual)))
+    if (name != "fixed-probe" && name != "seed" && name != "resume" &&
+        (name != "device" || options.train.device != usual.train.device))
       throw UsageError(fmt::format(
           "--{}: nothing looks at it unless a network is trained on the scan (--train)", name));
 }

@@ -53,7 +53,7 @@ std::string facts_json(const Reconstruction& image) {
                                {"source", image.provenance.source},
                                {"version", image.provenance.version},
                                {"date", image.provenance.date},
-                               {"warnings", image.provenance.warnings},
+                               {"remarks", to_json(image.provenance.remarks)},
                                {"loss", image.loss}};
   return facts.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }

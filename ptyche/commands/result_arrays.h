@@ -21,7 +21,7 @@ Field arrays_option(bool& arrays);
 ///   frame_use.npy    (n) uint8 FrameUse
 ///   background.npy   (N, N) float32 counts
 ///   intensities.npy  (n) float32
-///   arrays.json      what the arrays do not say: pixel, energy, losses, version, warnings
+///   arrays.json      what the arrays do not say: pixel, energy, losses, version, remarks
 /// What cannot be written is a warning.
 void write_arrays(const std::filesystem::path& folder, const Reconstruction& image);
 

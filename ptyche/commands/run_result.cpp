@@ -44,7 +44,7 @@ void RunRecord::stamp(Reconstruction& image, const std::vector<Attempt>& attempt
   from.date = utc_now();
   from.machine = machine();
   from.attempts = attempts;
-  from.warnings = heard_.list();
+  from.remarks = heard_.list();
 }
 
 void RunRecord::stamp(Reconstruction& image, const Model& model,
@@ -73,6 +73,7 @@ Scores scores_of(const Reconstruction& image, const Scan& scan, const Scores& kn
   scores.probe = known.probe;
   scores.verdict = known.verdict;
   scores.trust = known.trust;
+  scores.remarks = image.provenance.remarks;
   if (scan.frames_with(FrameUse::unseen).size(0) > 0 && !extras.empty())
     add_unseen_half(scores, extras.front().image, scan);
   return scores;

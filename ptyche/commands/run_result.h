@@ -16,7 +16,7 @@
 
 namespace ptyche {
 
-/// Made when a run begins; it hears the warnings from then on.
+/// Made when a run begins; it hears what is said of the scan from then on.
 class RunRecord {
  public:
   RunRecord(std::string options_json, std::uint64_t seed);
@@ -31,7 +31,7 @@ class RunRecord {
  private:
   std::string options_json_;
   std::uint64_t seed_;
-  HeardWarnings heard_;
+  HeardRemarks heard_;
 };
 
 /// Runs `reconstruct` on the even and on the odd patterns, writes half_even.h5, half_odd.h5 and

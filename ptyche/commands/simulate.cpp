@@ -29,7 +29,7 @@ struct SimulateVerbOptions {
 void require_options_of_like(SimulateOptions options) {
   SimulateOptions defaults;
   const std::vector<std::string> looked_at = options_of_like();
-  for (const std::string& name : changed(fields(options), fields(defaults)))
+  for (const std::string& name : given(fields(options), fields(defaults)))
     if (std::ranges::count(looked_at, name) == 0)
       throw UsageError(
           fmt::format("--{}: with --like the scan itself says that; expected none but --{}", name,
@@ -40,7 +40,7 @@ void require_options_of_like(SimulateOptions options) {
 /// decides.
 Scan drawn_from(const SimulateVerbOptions& options) {
   SimulateOptions asked = options.simulate, defaults;
-  for (const std::string& name : changed(fields(asked), fields(defaults)))
+  for (const std::string& name : given(fields(asked), fields(defaults)))
     if (name != "seed")
       throw UsageError(
           fmt::format("--{}: with --universe its file says that; expected none but --seed", name));

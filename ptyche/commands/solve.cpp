@@ -65,9 +65,9 @@ Command declare(const std::shared_ptr<SolveVerbOptions>& options);
 
 /// Throws UsageError for an option that the automatic chain chooses by itself.
 void require_automatic(const SolveVerbOptions& options) {
-  SolverOptions given = options.solver, usual{.chain = {}};
-  std::vector<std::string> names = changed(
-      without(fields(given), {"fixed-probe", "intensities", "interpolation", "seed", "every"}),
+  SolverOptions own = options.solver, usual{.chain = {}};
+  std::vector<std::string> names = given(
+      without(fields(own), {"fixed-probe", "intensities", "interpolation", "seed", "every"}),
       without(fields(usual), {"fixed-probe", "intensities", "interpolation", "seed", "every"}));
   for (const auto& [name, value] : options.of_solvers)
     if (value.number || value.word != "auto") names.push_back(name);

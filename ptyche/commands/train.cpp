@@ -110,7 +110,7 @@ TrainingScan prepared(const TrainVerbOptions& options, const WeightedJob& asked,
   ReadOptions how = options.scan;
   how.file = asked.job.file;
   how.scan_index = asked.job.scan_index;
-  const FirstProbe first = with_first_probe(read_turned_scan(how), options.probe,
+  const FirstProbe first = with_first_probe(read_turned_scan(how, options.probe), options.probe,
                                             {.file = probe_file, .resume = options.train.resume});
   const Scan scan = subsample(with_shaped_probe(with_probe_to_go_on(first, options), options.shape),
                               options.grouping.resolved_subsample());
@@ -139,7 +139,7 @@ std::vector<WeightedJob> jobs_of(const TrainVerbOptions& options) {
 /// What goes with scans of one's own alone.
 void require_universe_options(TrainVerbOptions options) {
   TrainVerbOptions usual;
-  for (const std::string& name : changed(fields(options.probe), fields(usual.probe)))
+  for (const std::string& name : given(fields(options.probe), fields(usual.probe)))
     throw UsageError("--" + name + ": it goes with a scan, not with --universe");
   const TrainOptions& train = options.train;
   if (options.do_stitching || train.positions != PositionFreedom::none || train.tv_weight > 0 ||

@@ -130,7 +130,7 @@ struct ValueText {
 struct ToJson {
   ordered_json operator()(const std::filesystem::path* target) const { return target->string(); }
   ordered_json operator()(const TextTarget& target) const {
-    if (target.numbers) return ordered_json::parse("[" + target.get() + "]");
+    if (target.numbers) return ordered_json::parse(fmt::format("[{}]", target.get()));
     return target.get();
   }
   ordered_json operator()(const std::optional<double>* target) const {
@@ -187,6 +187,11 @@ const std::vector<std::string>& choices_of(const Field& field) {
 
 void assign(const Field& field, const std::string& text) {
   std::visit(Assign{field, text}, field.target);
+}
+
+void assign_typed(const Field& field, const std::string& text) {
+  assign(field, text);
+  if (field.typed != nullptr) field.typed->insert(field.name);
 }
 
 std::string value_text(const Field& field) { return std::visit(ValueText{}, field.target); }
@@ -248,13 +253,25 @@ std::vector<Field> joined(std::vector<std::vector<Field>> lists) {
   return all;
 }
 
-std::vector<std::string> changed(const std::vector<Field>& fields,
-                                 const std::vector<Field>& defaults) {
+std::vector<Field> remembering(std::vector<Field> fields, std::set<std::string>& typed,
+                               const std::vector<std::string>& decide) {
+  for (Field& field : fields) {
+    field.typed = &typed;
+    field.default_decides = decide.empty() || std::ranges::find(decide, field.name) != decide.end();
+  }
+  return fields;
+}
+
+std::vector<std::string> given(const std::vector<Field>& fields,
+                               const std::vector<Field>& defaults) {
   assert(fields.size() == defaults.size());
+  const auto says = [](const Field& field, const Field& usual) {
+    const bool typed = field.typed != nullptr && field.typed->contains(field.name);
+    return (typed && field.default_decides) || value_text(field) != value_text(usual);
+  };
   std::vector<std::string> names;
   for (std::size_t i = 0; i < fields.size(); ++i)
-    if (!fields[i].internal && value_text(fields[i]) != value_text(defaults[i]))
-      names.push_back(fields[i].name);
+    if (!fields[i].internal && says(fields[i], defaults[i])) names.push_back(fields[i].name);
   return names;
 }
 

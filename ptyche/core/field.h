@@ -8,6 +8,7 @@
 #include <limits>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <variant>
@@ -50,10 +51,13 @@ struct Field {
   std::string short_name = {};            ///< one letter: "o" is -o; empty = none
   bool required = false;     ///< must be given, on the command line or in the config file
   std::string implied = {};  ///< of the choices, what the bare option means; empty = none
-  std::vector<std::string> aliases = {};  ///< other names, as PtychoPINN calls it
-  bool affects_result = true;             ///< another value may give another result
-  bool internal = false;                  ///< no option of a command; in keys and records only
-  std::string record_name = {};           ///< in JSON records; empty = the name with '_' for '-'
+  std::vector<std::string> aliases = {};   ///< other names, as PtychoPINN calls it
+  bool affects_result = true;              ///< another value may give another result
+  bool internal = false;                   ///< no option of a command; in keys and records only
+  std::string record_name = {};            ///< in JSON records; empty = the name with '_' for '-'
+  std::set<std::string>* typed = nullptr;  ///< of the options struct: names that the user typed
+  bool default_decides = false;  ///< the default, typed, is a decision too; else it means that
+                                 ///< nobody says (auto, 0 = from the file)
 };
 
 /// `word`s for the values of an enum. `target` throws for a word that is not among them.
@@ -81,6 +85,14 @@ const std::vector<std::string>& choices_of(const Field& field);
 /// field's unit with a prefix ("180um", "0.5A", "300kV", "21.4mrad"). Throws InvalidInput naming
 /// the option, what was expected (type, range, choices) and what came.
 void assign(const Field& field, const std::string& text);
+
+/// assign, and remembers that the user typed it, on the command line or in a config file.
+void assign_typed(const Field& field, const std::string& text);
+
+/// The fields, remembering in `typed`, a member of their options struct, what the user types; of
+/// those named in `decide`, of all where none is named, the default is a decision too.
+std::vector<Field> remembering(std::vector<Field> fields, std::set<std::string>& typed,
+                               const std::vector<std::string>& decide = {});
 
 /// The variable's present value as text that `assign` takes back; a flag is "true" or "false".
 std::string value_text(const Field& field);
@@ -111,10 +123,10 @@ std::vector<Field> without(std::vector<Field> fields, const std::vector<std::str
 /// All lists in one.
 std::vector<Field> joined(std::vector<std::vector<Field>> lists);
 
-/// Names of the options, internal ones left out, whose values are not those of `defaults`, which
-/// holds the same fields.
-std::vector<std::string> changed(const std::vector<Field>& fields,
-                                 const std::vector<Field>& defaults);
+/// Names of the options that say something, internal ones left out: their values are not those of
+/// `defaults`, which holds the same fields, or the default was typed and is a decision.
+std::vector<std::string> given(const std::vector<Field>& fields,
+                               const std::vector<Field>& defaults);
 
 /// Names and values of what a result depends on: two runs with equal keys give the same result.
 using Key = std::vector<std::pair<std::string, std::string>>;

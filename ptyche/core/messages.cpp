@@ -26,7 +26,7 @@ struct Voice {
   int log = -1;
   bool bar = false;  ///< the terminal's last line is a bar
   int output_error = 0;
-  std::vector<HeardWarnings*> listeners;
+  std::vector<HeardRemarks*> listeners;
 };
 
 Voice& voice() {
@@ -133,17 +133,17 @@ Silence::~Silence() { --silences; }
 
 bool silent() { return silences > 0; }
 
-HeardWarnings::HeardWarnings() {
+HeardRemarks::HeardRemarks() {
   const std::lock_guard lock(voice().mutex);
   voice().listeners.push_back(this);
 }
 
-HeardWarnings::~HeardWarnings() {
+HeardRemarks::~HeardRemarks() {
   const std::lock_guard lock(voice().mutex);
   std::erase(voice().listeners, this);
 }
 
-std::vector<std::string> HeardWarnings::list() const {
+std::vector<Remark> HeardRemarks::list() const {
   const std::lock_guard lock(voice().mutex);
   return heard_;
 }
@@ -166,9 +166,6 @@ std::string harmless(const std::string& text) {
 void print_message(MessageLevel level, const std::string& text) {
   if (silences > 0 && level != MessageLevel::error) return;
   const std::lock_guard lock(voice().mutex);
-  if (level == MessageLevel::warning)
-    for (HeardWarnings* listener : voice().listeners) listener->heard_.push_back(text);
-  if (level == MessageLevel::warning) send_event("warning", {{"message", text}});
   const std::string shown = harmless(text);
   if (shows(level)) {
     flush_results();  // where both go to one file, a message comes behind what was printed before
@@ -177,6 +174,23 @@ void print_message(MessageLevel level, const std::string& text) {
     to_stderr((level == MessageLevel::warning ? "warning: " : "") + shown + "\n");
   }
   to_log(level, shown);
+}
+
+void say(const Remark& remark, bool shown) {
+  if (silences > 0) return;
+  const std::lock_guard lock(voice().mutex);
+  for (HeardRemarks* listener : voice().listeners) listener->heard_.push_back(remark);
+  const std::string line =
+      remark.cause.empty() ? remark.text : fmt::format("{}: {}", remark.cause, remark.text);
+  nlohmann::ordered_json details = to_json({remark}).front();
+  details.erase("kind");
+  details.erase("text");
+  details["message"] = line;
+  send_event(to_string(remark.kind), details);
+  const MessageLevel level = !shown                                 ? MessageLevel::debug
+                             : remark.kind == Remark::Kind::warning ? MessageLevel::warning
+                                                                    : MessageLevel::info;
+  print_message(level, (remark.kind == Remark::Kind::correction ? "corrected: " : "") + line);
 }
 
 void print_result(const std::string& text) {

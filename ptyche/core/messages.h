@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "ptyche/core/field.h"
+#include "ptyche/core/remark.h"
 
 namespace ptyche {
 
@@ -44,18 +45,18 @@ class Silence {
 /// Whether one lives in this thread.
 bool silent();
 
-/// Remembers the warnings of all threads that come while it lives.
-class HeardWarnings {
+/// Remembers the remarks of all threads that come while it lives.
+class HeardRemarks {
  public:
-  HeardWarnings();
-  ~HeardWarnings();
-  HeardWarnings(const HeardWarnings&) = delete;
-  HeardWarnings& operator=(const HeardWarnings&) = delete;
-  std::vector<std::string> list() const;
+  HeardRemarks();
+  ~HeardRemarks();
+  HeardRemarks(const HeardRemarks&) = delete;
+  HeardRemarks& operator=(const HeardRemarks&) = delete;
+  std::vector<Remark> list() const;
 
  private:
-  friend void print_message(MessageLevel level, const std::string& text);
-  std::vector<std::string> heard_;
+  friend void say(const Remark& remark, bool shown);
+  std::vector<Remark> heard_;
 };
 
 /// The text as it may be shown on a terminal: control characters other than line ends and tabs,
@@ -64,6 +65,10 @@ std::string harmless(const std::string& text);
 
 /// "text", "warning: text" on stderr; an error even where a Silence lives.
 void print_message(MessageLevel level, const std::string& text);
+
+/// "corrected: cause: text", "warning: cause: text" or "text" on stderr, where `shown` is false
+/// only with --verbose; as an event of its kind's name; kept by those who listen.
+void say(const Remark& remark, bool shown = true);
 
 /// On stdout; a failure is kept for output_failure, for the work itself is not lost by it.
 void print_result(const std::string& text);
@@ -80,7 +85,7 @@ void remove_bar();
 /// A plain line about what was decided for the user.
 template <typename... Args>
 void note(fmt::format_string<Args...> format, Args&&... args) {
-  print_message(MessageLevel::info, fmt::format(format, std::forward<Args>(args)...));
+  say({.kind = Remark::Kind::note, .text = fmt::format(format, std::forward<Args>(args)...)});
 }
 
 /// A line about how the work goes, for those who want to follow it.
@@ -92,7 +97,7 @@ void detail(fmt::format_string<Args...> format, Args&&... args) {
 /// Something the user should know although the work goes on.
 template <typename... Args>
 void warn(fmt::format_string<Args...> format, Args&&... args) {
-  print_message(MessageLevel::warning, fmt::format(format, std::forward<Args>(args)...));
+  say({.kind = Remark::Kind::warning, .text = fmt::format(format, std::forward<Args>(args)...)});
 }
 
 /// What a verb was asked for, on stdout.

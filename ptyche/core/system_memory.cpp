@@ -1,5 +1,6 @@
 #include "ptyche/core/system_memory.h"
 
+#include <fmt/format.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -83,7 +84,7 @@ GroupMemory group_memory() {
   for (std::string line; std::getline(in, line);) {
     const auto first = line.find(':'), second = line.find(':', first + 1);
     if (first == std::string::npos || second == std::string::npos) continue;
-    const std::string controllers = "," + line.substr(first + 1, second - first - 1) + ",";
+    const std::string controllers = fmt::format(",{},", line.substr(first + 1, second - first - 1));
     const bool second_version = controllers == ",,";
     if (!second_version && controllers.find(",memory,") == std::string::npos) continue;
     const GroupMemory found =

@@ -159,11 +159,20 @@ double probe_diameter_px(const at::Tensor& probe) {
   return 2 * radius[order[place].item<std::int64_t>()].item<double>();
 }
 
+double likeness_of_probes(const at::Tensor& one, const at::Tensor& other) {
+  const at::Tensor a = at::fft_fft2(one[0].to(at::kComplexDouble)),
+                   b = at::fft_fft2(other[0].to(at::kComplexDouble));
+  const double best = at::fft_ifft2(a * b.conj()).abs().max().item<double>();
+  const double powers = (a.abs().square().sum() * b.abs().square().sum()).item<double>();
+  return best * static_cast<double>(a.numel()) / std::sqrt(powers);
+}
+
+at::Tensor twin_of_probe(const at::Tensor& probe) {
+  return probe.flip({-2, -1}).roll({1, 1}, {-2, -1}).conj().resolve_conj().contiguous();
+}
+
 double likeness_to_twin(const at::Tensor& probe) {
-  const at::Tensor far = at::fft_fft2(probe[0].to(at::kComplexDouble));
-  const double pixels = static_cast<double>(far.numel());
-  const double best = at::fft_ifft2(far.square()).abs().max().item<double>() * pixels;
-  return best / far.abs().square().sum().item<double>();
+  return likeness_of_probes(probe, twin_of_probe(probe));
 }
 
 namespace {

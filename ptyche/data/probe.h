@@ -61,6 +61,13 @@ inline constexpr double kLitToJudge = 0.1;    ///< scores, mean light under solv
 ///   probe  (modes, N, N) complex, with power
 double probe_diameter_px(const at::Tensor& probe);
 
+/// How like the first modes of two probes (modes, N, N) with power are at the best shift, 0..1:
+/// |sum A conj B| over the roots of their powers.
+double likeness_of_probes(const at::Tensor& one, const at::Tensor& other);
+
+/// conj P(-r) of a probe (modes, N, N), about the pixel (N/2, N/2).
+at::Tensor twin_of_probe(const at::Tensor& probe);
+
 /// How like the first mode of a probe is to its twin, conj P(-r): |sum F^2| / sum |F|^2 of its far
 /// field F at the best shift, for the twin's is conj F. 1 in focus, whatever the aperture's shape;
 /// below .5 in curved or aberrated light. From kOwnTwin on no pattern tells an image O from its

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "ptyche/core/remark.h"
 #include "ptyche/data/scan.h"
 
 namespace ptyche {
@@ -73,11 +74,11 @@ struct Provenance {
   std::string command;             ///< the whole command line
   std::string options_json;        ///< all options as they were asked for, one JSON object
   std::uint64_t seed = 0;
-  std::string version;                ///< of the program, with its commit
-  std::string date;                   ///< when it was done, UTC, ISO 8601
-  std::string machine;                ///< processor, cores, threads
-  std::vector<Attempt> attempts;      ///< what was done
-  std::vector<std::string> warnings;  ///< that were given on the way
+  std::string version;            ///< of the program, with its commit
+  std::string date;               ///< when it was done, UTC, ISO 8601
+  std::string machine;            ///< processor, cores, threads
+  std::vector<Attempt> attempts;  ///< what was done
+  std::vector<Remark> remarks;    ///< corrections, warnings and notes, as they came
 };
 
 /// The result: one object, the probe that goes with it, and what predicts patterns from them.

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "ptyche/core/remark.h"
 #include "ptyche/data/array.h"
 #include "ptyche/data/trust.h"
 #include "ptyche/data/verdict.h"
@@ -143,9 +144,10 @@ struct Scores {
   std::optional<PositionError> positions = {};
   std::optional<ProbeScore> probe = {};
   std::optional<Verdict> verdict = {};
-  std::optional<Trust> trust = {};  ///< of an image by the program's network
-  double seconds = 0;               ///< wall clock from reading to the stitched image
-  double object_contrast = 0;       ///< standard deviation of the object over its mean, lit part
+  std::optional<Trust> trust = {};   ///< of an image by the program's network
+  std::vector<Remark> remarks = {};  ///< what was corrected and said on the way
+  double seconds = 0;                ///< wall clock from reading to the stitched image
+  double object_contrast = 0;        ///< standard deviation of the object over its mean, lit part
 };
 
 /// All measured numbers in the order in which a report shows them; each trivial predictor follows

@@ -196,10 +196,14 @@ void take_out_noise(RawScan& raw, const ReadOptions& options, const ReadingToget
   const at::Tensor none = in_all_processes(together, at::full({1}, !found, at::kBool));
   if (together.several() && !none.item<bool>()) throw PartsDiffer();
   if (!found) return;
-  note(
-      "mended: values: read-out noise: {}: of a detector that does not count: a photon is {:.3g}, "
-      "pixels without light stand at {:.3g} and vary by {:.3g}; the values become photons",
-      raw.patterns_name, found->gain, found->level, found->noise);
+  say({.kind = Remark::Kind::correction,
+       .text = fmt::format("{}: of a detector that does not count: a photon is {:.3g}, pixels "
+                           "without light stand at {:.3g} and vary by {:.3g}; the values become "
+                           "photons",
+                           raw.patterns_name, found->gain, found->level, found->noise),
+       .cause = "values: read-out noise",
+       .before = "values of the detector",
+       .after = fmt::format("photons: (value - {:.3g}) / {:.3g}", found->level, found->gain)});
   raw.patterns = photons_of(raw.patterns, raw.mask, *found);
   raw.domain = Domain::counts;
   raw.domain_reason = "the values were those of a detector that does not count";

@@ -122,7 +122,7 @@ std::string run_json(const Provenance& provenance) {
   nlohmann::ordered_json json{{"version", provenance.version},
                               {"date", provenance.date},
                               {"machine", provenance.machine},
-                              {"warnings", provenance.warnings}};
+                              {"remarks", to_json(provenance.remarks)}};
   for (const Attempt& each : provenance.attempts)
     json["attempts"].push_back({{"what", each.what},
                                 {"passes", each.passes},
@@ -149,7 +149,7 @@ void read_run(const std::string& text, Provenance& provenance) {
     provenance.version = json.value("version", "");
     provenance.date = json.value("date", "");
     provenance.machine = json.value("machine", "");
-    provenance.warnings = json.value("warnings", std::vector<std::string>());
+    provenance.remarks = remarks_from(json.value("remarks", nlohmann::json::array()));
     for (const nlohmann::json& each : json.value("attempts", nlohmann::json::array()))
       provenance.attempts.push_back(attempt_from(each));
   } catch (const nlohmann::json::exception& error) {
@@ -452,6 +452,7 @@ std::string scores_json(const Scores& scores) {
     words["verdict_reasons"] = scores.verdict->reasons;
   }
   if (scores.trust) words["trust_reason"] = scores.trust->reason;
+  if (!scores.remarks.empty()) words["remarks"] = to_json(scores.remarks);
   return scores_json(named_scores(scores), words.empty() ? "" : words.dump());
 }
 

@@ -49,8 +49,8 @@ StoredScores read_stored_scores(const std::filesystem::path& file);
 
 /// One JSON object, numbers under the names of named_scores ("held_out.r_factor": 0.08, ...; null
 /// for a number that is not finite), with a verdict its word and reasons under "verdict" and
-/// "verdict_reasons", with a trust "trust_reason" (empty = no alarm), and "meaning", an object with
-/// a sentence for each name.
+/// "verdict_reasons", with a trust "trust_reason" (empty = no alarm), "remarks" (to_json of them)
+/// and "meaning", an object with a sentence for each name.
 std::string scores_json(const Scores& scores);
 
 /// The same for numbers without scores. `more` is a JSON object whose members stand before

@@ -34,7 +34,7 @@ TextTarget centre_target(std::optional<DetectorCentre>& centre) {
 }  // namespace
 
 std::vector<Field> fields(ReadOptions& options) {
-  return {
+  std::vector<Field> all{
       {.name = "format",
        .target = &options.format,
        .help = "format of the file: a name or a recipe's file (.toml); empty = by its content "
@@ -169,6 +169,9 @@ std::vector<Field> fields(ReadOptions& options) {
                "network",
        .choices = {"none", "upper", "lower"}},
       {.name = "hold-out-seed", .target = &options.seed, .internal = true}};
+  return remembering(
+      std::move(all), options.typed,
+      {"flyback", "scan-rotation", "bin", "near-field", "flip-x", "flip-y", "swap-xy"});
 }
 
 }  // namespace ptyche

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -48,6 +49,7 @@ struct ReadOptions {
   std::string unseen_half =
       "none";              ///< none | upper | lower: half kept from training (by row median)
   std::uint64_t seed = 1;  ///< draws the hold-out
+  std::set<std::string> typed = {};  ///< names of the options that the user typed, see Field
 };
 std::vector<Field> fields(ReadOptions& options);
 

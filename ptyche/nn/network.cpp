@@ -89,7 +89,7 @@ NetworkTraits traits_of(const NetworkOptions& options) { return entry_of(options
 void require_own_options(const NetworkOptions& options) {
   NetworkOptions asked = options, defaults;
   const NetworkEntry& network = entry_of(options.name);
-  for (const std::string& name : changed(fields(asked), fields(defaults)))
+  for (const std::string& name : given(fields(asked), fields(defaults)))
     require(name == "network" || has_field(network, name),
             "--{}: it is an option of the networks {}, not of {} (--network names one)", name,
             owners(name), options.name);

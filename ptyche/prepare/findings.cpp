@@ -9,7 +9,7 @@ std::string to_string(Level level) {
     case Level::refuse:
       return "refuse";
     case Level::mend:
-      return "mend";
+      return "correct";
     case Level::warn:
       return "warn";
     case Level::note:

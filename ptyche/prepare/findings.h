@@ -65,7 +65,8 @@ struct Finding {
   Level level = Level::note;
   std::string cause;  ///< short and stable: "values: amplitudes"
   std::string text;   ///< one sentence with its evidence, and which option says otherwise
-  std::optional<Remedy> remedy = {};  ///< with the level `mend`, and with no other
+  std::optional<Remedy> remedy = {};    ///< with the level `mend`, and with no other
+  std::string before = {}, after = {};  ///< of the scan, once the remedy was applied, in words
 };
 
 /// How a scan is examined and treated.

@@ -18,6 +18,7 @@
 #include "ptyche/io/readers.h"
 #include "ptyche/io/readout_noise.h"
 #include "ptyche/io/result.h"
+#include "ptyche/prepare/correction.h"
 #include "ptyche/prepare/examine.h"
 #include "ptyche/prepare/orientation_energy.h"
 #include "ptyche/prepare/position_search.h"
@@ -134,9 +135,14 @@ FirstProbe read_first(const Hdf5File& in, const Scan& scan, const ExamineOptions
   const std::optional<ChangeValues> values = values_of(in);
   const Scan basis = with_values(scan, values, options);
   Scan with = turned(basis, turn).with_probe(of_scan && !turn ? basis.probe() : probe);
-  return {std::move(with), std::move(found),
-          number[6],       turn,
-          values,          in.text(kGroup, "doubt").value_or("")};
+  FirstProbe first{.scan = std::move(with),
+                   .found = std::move(found),
+                   .seconds = number[6],
+                   .turn = turn,
+                   .values = values,
+                   .doubt = in.text(kGroup, "doubt").value_or("")};
+  first.remarks = remarks_from(in.text(kGroup, "remarks").value_or("[]"), "search/remarks");
+  return first;
 }
 
 /// A file that cannot be written is a warning. `scan` is the one that was searched.
@@ -148,6 +154,7 @@ void keep_probe(const std::filesystem::path& file, const Scan& scan, const First
       out.set(kGroup, "scan", fingerprint(scan));
       out.set(kGroup, "what", first.found->what);
       if (!first.doubt.empty()) out.set(kGroup, "doubt", first.doubt);
+      out.set(kGroup, "remarks", to_text(first.remarks));
       write(out, probe_layout(scan), first.scan.probe());
       write(out, kNumbers, numbers_of(first));
       write(out, kTurn, numbers_of(first.turn));
@@ -199,10 +206,13 @@ FirstProbe with_better_values(const Scan& scan, FirstProbe first,
   const bool squared = change->way == ChangeValues::Way::square;
   const std::string read = squared ? "counts" : "amplitudes",
                     are = squared ? "amplitudes" : "counts";
-  note(
-      "mended: values: {} taken for {}: as {} {:.0f} % of the patterns are explained, as {} "
-      "{:.0f} %: they are {} (--domain {} says otherwise)",
-      are, read, are, 100 * as_others, read, 100 * as_read, are, squared ? "counts" : "amplitude");
+  const Finding finding{
+      Level::mend, fmt::format("values: {} taken for {}", are, read),
+      fmt::format("as {} {:.0f} % of the patterns are explained, as {} {:.0f} %: they are {} "
+                  "(--domain {} says otherwise)",
+                  are, 100 * as_others, read, 100 * as_read, are, squared ? "counts" : "amplitude"),
+      *change};
+  other.remarks.push_back(remark_of(with_words(finding, scan, other.scan)));
   other.values = change;
   return other;
 }
@@ -224,18 +234,20 @@ std::optional<Finding> finding_about_positions(const Scan& scan, const HeldOutFi
   return finding_of(searches, options);
 }
 
-/// What was found to be wrong with the positions is said; where there is a remedy, what a search
-/// comes to with it.
+/// What a search comes to with the finding's remedy, where it has one.
 std::optional<FirstProbe> with_remedy(const Scan& scan, const Finding& finding,
                                       const ExamineOptions& options) {
-  if (!finding.remedy) {
-    warn("{}: {}", finding.cause, finding.text);
-    return std::nullopt;
-  }
+  if (!finding.remedy) return std::nullopt;
   const TurnPositions turn = std::get<TurnPositions>(*finding.remedy);
   FirstProbe other = found_probe(turned(scan, turn, options), {});
   other.turn = turn;
   return other;
+}
+
+/// With the remark of what led from `scan` to it.
+FirstProbe corrected(const Scan& scan, FirstProbe first, const Finding& finding) {
+  first.remarks.push_back(remark_of(with_words(finding, scan, first.scan)));
+  return first;
 }
 
 /// With positions that short solves say more for, if the search explains more by them. A lens
@@ -251,14 +263,14 @@ FirstProbe with_solved_positions(const Scan& scan, FirstProbe first,
   if (!finding) return first;
   std::optional<FirstProbe> other = with_remedy(scan, *finding, options);
   const double least = fit.explained() + (plain ? 0 : kClearlyMore);
+  if (!other) first.remarks.push_back(remark_of(*finding));
   if (!other || other->found->fit.explained() < least) return first;
-  note("mended: {}: {}", finding->cause, finding->text);
-  return *std::move(other);
+  return corrected(scan, *std::move(other), *finding);
 }
 
 /// With the positions on which all patterns agree, as they are or turned; nothing where they agree
 /// on none, or a search that could tell explains less so.
-std::optional<FirstProbe> with_agreed_positions(const Scan& scan, const FirstProbe& first,
+std::optional<FirstProbe> with_agreed_positions(const Scan& scan, FirstProbe first,
                                                 const ExamineOptions& options) {
   const HeldOutFit& fit = first.found->fit;
   const std::vector<OrientationEnergy> energies = orientation_energies(scan);
@@ -266,10 +278,10 @@ std::optional<FirstProbe> with_agreed_positions(const Scan& scan, const FirstPro
   const std::optional<Finding> finding = finding_of(energies, options);
   if (!finding) return bears_out(fit, fit) ? std::optional(first) : std::nullopt;
   std::optional<FirstProbe> other = with_remedy(scan, *finding, options);
+  if (!other) first.remarks.push_back(remark_of(*finding));
   if (!other) return first;
   if (!bears_out(other->found->fit, fit)) return std::nullopt;
-  note("mended: {}: {}", finding->cause, finding->text);
-  return other;
+  return corrected(scan, *std::move(other), *finding);
 }
 
 /// With other positions, where little is explained.
@@ -291,7 +303,7 @@ void doubt_positions(const Scan& scan, FirstProbe& first) {
   say(trials);
   const std::optional<Finding> finding = scale_finding(trials);
   if (!finding) return;
-  warn("{}: {}", finding->cause, finding->text);
+  first.remarks.push_back(remark_of(*finding));
   first.doubt = finding->cause + ": " + finding->text;
 }
 
@@ -299,27 +311,26 @@ void doubt_positions(const Scan& scan, FirstProbe& first) {
 /// explains more so.
 FirstProbe with_better_raster(const Scan& scan, FirstProbe first,
                               const std::vector<KnownProbe>& known, const ExamineOptions& options) {
-  const auto given = [&](const char* name) { return options.given.contains(name); };
+  const auto typed = [&](const char* name) { return options.given.contains(name); };
   const double unturned = first.found->fit.explained();
-  if (!given("scan-step") || given("scan-rotation") || given("swap-xy") || given("flip-x") ||
-      given("flip-y") || !first.found->fit.tells() || unturned > kRasterRight)
+  if (!typed("scan-step") || typed("scan-rotation") || typed("swap-xy") || typed("flip-x") ||
+      typed("flip-y") || !first.found->fit.tells() || unturned > kRasterRight)
     return first;
   detail("{:.0f} % explained: the raster's turn against the detector is looked for",
          100 * unturned);
-  const std::optional<ScanRotation> rotation = find_scan_rotation(scan);
+  const std::optional<ScanRotation> rotation = find_scan_rotation(scan, evidence_of(scan));
   if (!rotation) return first;
   FirstProbe other = found_probe(with_raster_turned(scan, *rotation), known);
   const double turned = other.found->fit.explained();
   if (turned < unturned + kMoreByTurn) return first;
-  note(
-      "mended: positions: raster turned: at {:.1f} degrees against {} detector {:.0f} % of the "
-      "patterns are explained, unturned {:.0f} % (--scan-rotation DEG says otherwise); the "
-      "opposite "
-      "turn is the twin image",
-      rotation->degrees, rotation->transposed ? "a transposed" : "the", 100 * turned,
-      100 * unturned);
   other.turn = turn_of(*rotation);
-  return other;
+  const Finding finding{
+      Level::mend, "positions: raster turned",
+      fmt::format("at {} {:.0f} % of the patterns are explained, unturned {:.0f} % "
+                  "(--scan-rotation 0 keeps it so); {}",
+                  in_words(*rotation), 100 * turned, 100 * unturned, twin_in_words(*rotation)),
+      *other.turn};
+  return corrected(scan, std::move(other), finding);
 }
 
 /// With what short solves say of its values and positions.
@@ -328,9 +339,11 @@ FirstProbe with_better_scan(const Scan& scan, FirstProbe first,
   first = with_better_values(scan, std::move(first), known, options);
   const std::optional<ChangeValues> values = first.values;
   const Scan basis = with_values(scan, values, options);
+  std::vector<Remark> remarks = std::exchange(first.remarks, {});
   first = with_better_raster(basis, std::move(first), known, options);
   if (!first.turn) first = with_better_positions(basis, std::move(first), options);
   first.values = values;
+  first.remarks.insert(first.remarks.begin(), remarks.begin(), remarks.end());
   const bool trusted = first.found->of_scan && !first.found->on_second_look;
   if (scan.probe_given() && !trusted && !first.turn) doubt_positions(basis, first);
   return first;
@@ -359,19 +372,24 @@ void say_known(const FoundProbe& found) {
          found.known, 100 * found.fit.explained());
 }
 
+void say_found(const FirstProbe& first) {
+  for (const Remark& remark : first.remarks) say(remark);
+  say(*first.found);
+}
+
 FirstProbe searched(const Scan& scan, bool library, const KeepProbe& keep,
                     const std::optional<ExamineOptions>& positions) {
   const Stopwatch watch;
   if (keep.resume && !keep.file.empty() && std::filesystem::exists(keep.file)) {
     FirstProbe first = kept_probe(keep.file, scan, positions.value_or(ExamineOptions{}));
-    say(*first.found);
+    say_found(first);
     return first;
   }
   const std::vector<KnownProbe> known = known_probes(scan, library);
   FirstProbe first = found_probe(scan, known);
   say_known(*first.found);
   if (positions) first = with_better_scan(scan, std::move(first), known, *positions);
-  say(*first.found);
+  say_found(first);
   first.seconds = watch.seconds();
   if (!keep.file.empty()) keep_probe(keep.file, scan, first);
   return first;
@@ -392,9 +410,9 @@ at::Tensor probe_of_file(const std::filesystem::path& file, const Scan& scan) {
 /// Throws InvalidInput for numbers of an instrument that nothing looks at.
 void require_used_optics(ProbeChoice choice) {
   Optics usual;
-  const std::vector<std::string> given = changed(fields(choice.optics), fields(usual));
-  require(given.empty() || is_kind(choice.probe), "--{}: nothing looks at it without --probe {}",
-          given.empty() ? "" : given.front(), fmt::join(optics_kinds(), ", "));
+  const std::vector<std::string> names = given(fields(choice.optics), fields(usual));
+  require(names.empty() || is_kind(choice.probe), "--{}: nothing looks at it without --probe {}",
+          names.empty() ? "" : names.front(), fmt::join(optics_kinds(), ", "));
 }
 
 FirstProbe automatic(const Scan& scan, bool library, const KeepProbe& keep,
@@ -413,9 +431,7 @@ FirstProbe chosen(const Scan& scan, const ProbeChoice& choice, const KeepProbe& 
   if (choice.probe == "scan") return {scan};
   const bool library = choice.probe == "library";
   if (library || choice.probe == "auto") return automatic(scan, library, keep, positions);
-  const at::Tensor probe = is_kind(choice.probe)
-                               ? probe_of_optics(choice.probe, choice.optics, scan)
-                               : probe_of_file(choice.probe, scan);
+  const at::Tensor probe = said_probe(scan, choice).value();
   return {with_context("--probe", [&] { return calibrated(scan, probe); })};
 }
 
@@ -456,13 +472,24 @@ std::vector<Field> fields(ProbeChoice& choice) {
        fields(choice.optics)});
 }
 
+std::optional<at::Tensor> said_probe(const Scan& scan, const ProbeChoice& choice) {
+  const std::string& probe = choice.probe;
+  if (probe == "auto" || probe == "library" || probe == "scan") return std::nullopt;
+  return is_kind(probe) ? probe_of_optics(probe, choice.optics, scan) : probe_of_file(probe, scan);
+}
+
 FirstProbe with_first_probe(const Scan& scan, const ProbeChoice& choice, const KeepProbe& keep,
                             const std::optional<ExamineOptions>& positions) {
   require_used_optics(choice);
   FirstProbe first = chosen(scan, choice, keep, positions);
   if (!first.scan.probe_given() && !first.found) return first;
-  if (scan.probe_given() && first.found && !first.found->of_scan && !first.turn)
-    first.put_aside = with_values(scan, first.values, {}).probe();
+  if (scan.probe_given() && first.found && !first.found->of_scan) {
+    say({.text = fmt::format("one found from the patterns explains more than the file's, {:.0f} %: "
+                             "it is taken (--probe scan holds the file's)",
+                             100 * first.found->fit.explained()),
+         .cause = "probe: not the file's"});
+    if (!first.turn) first.put_aside = with_values(scan, first.values, {}).probe();
+  }
   doubt_overlap(scan, first);
   if (!scan.geometry().near_field && !first.turn) tell_twin(first.scan);
   return first;

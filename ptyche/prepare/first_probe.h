@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "ptyche/core/field.h"
+#include "ptyche/core/remark.h"
 #include "ptyche/data/scan.h"
 #include "ptyche/data/scores.h"
 #include "ptyche/prepare/findings.h"
@@ -22,6 +23,10 @@ struct ProbeChoice {
 };
 std::vector<Field> fields(ProbeChoice& choice);
 
+/// (modes, N, N) complex of any power where the choice itself names the probe: an instrument's or
+/// that of a file; nothing for auto, library and scan. Throws InvalidInput as with_first_probe.
+std::optional<at::Tensor> said_probe(const Scan& scan, const ProbeChoice& choice);
+
 struct FirstProbe {
   Scan scan;                                ///< with the chosen probe, and its positions turned
   std::optional<FoundProbe> found = {};     ///< what a search came to
@@ -30,7 +35,8 @@ struct FirstProbe {
   std::optional<ChangeValues> values = {};  ///< of the counts, which were misread
   std::string doubt =
       {};  ///< why an image made so may be wrong all the same; empty = nothing known
-  at::Tensor put_aside = {};  ///< the file's probe where another was found at its positions
+  at::Tensor put_aside = {};         ///< the file's probe where another was found at its positions
+  std::vector<Remark> remarks = {};  ///< of the search: what it corrected, and what it warns of
 };
 
 /// Where what a search finds is kept, and whether it is taken from there if it is there.

@@ -4,6 +4,7 @@
 
 #include "ptyche/core/error.h"
 #include "ptyche/data/probe.h"
+#include "ptyche/prepare/correction.h"
 #include "ptyche/prepare/examine.h"
 
 namespace ptyche {
@@ -114,8 +115,9 @@ Treatment treat(const Scan& scan, const ExamineOptions& options) {
     const Finding* finding = treatment.diagnosis.to_mend();
     if (finding == nullptr) return treatment;
     if (round == kMostTreatments || !may_be_mended(treatment.done, finding->cause)) break;
-    treatment.done.push_back(*finding);
-    treatment.scan = mended(treatment.scan, *treatment.done.back().remedy, options);
+    const Scan after = mended(treatment.scan, *finding->remedy, options);
+    treatment.done.push_back(with_words(*finding, treatment.scan, after));
+    treatment.scan = after;
   }
   only_say(treatment.diagnosis);
   return treatment;

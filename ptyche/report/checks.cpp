@@ -191,8 +191,11 @@ void write_check(const std::filesystem::path& folder, const Scan& scan,
   nlohmann::ordered_json json;
   for (const auto* list : {&treatment.done, &treatment.diagnosis.findings})
     for (const Finding& each : *list)
-      json["findings"].push_back(
-          {{"level", to_string(each.level)}, {"cause", each.cause}, {"text", each.text}});
+      json["findings"].push_back({{"level", to_string(each.level)},
+                                  {"cause", each.cause},
+                                  {"text", each.text},
+                                  {"before", each.before},
+                                  {"after", each.after}});
   for (const auto& [name, value] : treatment.diagnosis.numbers) json["numbers"][name] = value;
   write_text(folder / "checks.json", json.dump(2));
   write_text(folder / "checks.png", checks_png(scan, treatment));

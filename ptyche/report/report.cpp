@@ -124,7 +124,8 @@ void add_probe(std::vector<NamedNumber>& numbers, const Reconstruction& image) {
       image.geometry.has_object_pixel() ? format_length(diameter * pixel) : px,
       fmt::format("{}{} mode{}", image.geometry.has_object_pixel() ? px + ", " : "", modes,
                   modes == 1 ? "" : "s"));
-  add(numbers, likeness_to_twin(image.probe) > kOwnTwin, "which way round", "as the file says",
+  add(numbers, likeness_to_twin(image.probe) > kOwnTwin, "which way round",
+      corrected_positions(image).empty() ? "as the file says" : "as the positions were corrected",
       "no pattern tells: a probe in focus is its own twin");
   const double step = image.positions.defined() ? median_step_px(image.positions) : 0;
   add(numbers, step > 0, "step to the nearest neighbour", fmt::format("{:.2f} px", step),
@@ -133,6 +134,8 @@ void add_probe(std::vector<NamedNumber>& numbers, const Reconstruction& image) {
 
 void add_freedom(std::vector<NamedNumber>& numbers, const Reconstruction& image,
                  const std::optional<Scan>& scan) {
+  const std::string corrected = corrected_positions(image);
+  add(numbers, !corrected.empty(), "positions of the file", "corrected", corrected);
   if (scan) {
     const Movement moved = movement(image, *scan);
     add(numbers, true, "positions",
@@ -247,9 +250,22 @@ std::string trust_html(const Scores& scores) {
                      escape_html(trust_text(*scores.trust)));
 }
 
-std::string warnings_html(const std::vector<std::string>& warnings) {
+std::string remark_html(const Remark& remark) {
+  std::string text = remark.cause.empty() ? "" : remark.cause + ": ";
+  text += remark.text;
+  if (!remark.after.empty())
+    text += fmt::format(" ({} \u2192 {})", remark.before.empty() ? "as read" : remark.before,
+                        remark.after);
+  const bool corrected = remark.kind == Remark::Kind::correction;
+  return fmt::format("<li>{}{}</li>\n", corrected ? "<strong>Corrected</strong> " : "",
+                     escape_html(text));
+}
+
+/// Corrections and warnings, or what was noted.
+std::string remarks_html(const std::vector<Remark>& remarks, bool noted) {
   std::string html;
-  for (const std::string& warning : warnings) html += "<li>" + escape_html(warning) + "</li>\n";
+  for (const Remark& remark : remarks)
+    if ((remark.kind == Remark::Kind::note) == noted) html += remark_html(remark);
   return html.empty() ? "" : "<ul class=\"warnings\">\n" + html + "</ul>\n";
 }
 
@@ -260,7 +276,7 @@ std::string report_page(const Reconstruction& image, const Scores& scores,
   const std::string scan = std::filesystem::path(image.provenance.source).filename().string();
   std::string body = verdict_html(scores) + trust_html(scores);
   if (scores.used) body += "<p class=\"headline\">" + escape_html(headline(scores)) + "</p>\n";
-  body += warnings_html(image.provenance.warnings);
+  body += remarks_html(image.provenance.remarks, /*noted=*/false);
   for (std::size_t row = 0; row < pictures.size(); ++row) {
     body += pictures_html(pictures[row]);
     if (row == 0) body += section_html("", numbers_html(numbers_of(image, scores, content.scan)));
@@ -268,6 +284,9 @@ std::string report_page(const Reconstruction& image, const Scores& scores,
   body += section_html("What was done",
                        "<div class=\"steps\">\n" + attempts_html(image.provenance.attempts) +
                            loss_html(image) + "</div>\n" + provenance_html(image, scores));
+  if (const std::string notes = remarks_html(image.provenance.remarks, /*noted=*/true);
+      !notes.empty())
+    body += folded_html("What was noted on the way", notes);
   body += folded_html("All scores", score_tables(named_scores(scores)));
   body += folded_html("All options, as they were asked for",
                       options_html(image.provenance.options_json));

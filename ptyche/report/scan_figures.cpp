@@ -1,11 +1,14 @@
 #include "ptyche/report/scan_figures.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
+#include <string>
+#include <vector>
 
 #include "ptyche/core/error.h"
 #include "ptyche/data/probe.h"
@@ -150,6 +153,24 @@ Movement movement(const Reconstruction& image, const Scan& scan) {
   return {std::sqrt(squares.mean().item<double>()), std::sqrt(squares.max().item<double>())};
 }
 
+std::string corrected_positions(const Reconstruction& image) {
+  std::vector<std::string> words;
+  for (const Remark& remark : image.provenance.remarks)
+    if (remark.kind == Remark::Kind::correction && remark.cause.starts_with("positions: "))
+      words.push_back(remark.cause.substr(11) + (remark.after.empty() ? "" : ", " + remark.after));
+  return fmt::format("{}", fmt::join(words, "; "));
+}
+
+namespace {
+
+std::string those_of_the_file(const Reconstruction& image) {
+  const std::string corrected = corrected_positions(image);
+  return corrected.empty() ? " They are those of the file."
+                           : fmt::format(" They are those of the file, corrected: {}.", corrected);
+}
+
+}  // namespace
+
 CaptionedFigure positions_figure(const Reconstruction& image, const Scan& scan) {
   constexpr std::int64_t kMostDrawn = 4000;
   CaptionedFigure drawn = phase_figure(image);
@@ -166,14 +187,15 @@ CaptionedFigure positions_figure(const Reconstruction& image, const Scan& scan) 
                                             to[i][0].item<double>(), to[i][1].item<double>()});
   const Movement moved = movement(image, scan);
   drawn.caption = fmt::format("{} positions on the phase.", all.to.size(0));
-  drawn.caption += moved.largest_px == 0
-                       ? " They are those of the file."
-                       : fmt::format(
-                             " Lines lead from the file's positions, {}; they moved by {:.2g} px "
-                             "(root mean square), {:.2g} px at most.",
-                             times > 1 ? fmt::format("{:.0f} times as long as they are", times)
-                                       : std::string("in true length"),
-                             moved.rms_px, moved.largest_px);
+  drawn.caption +=
+      moved.largest_px == 0
+          ? those_of_the_file(image)
+          : fmt::format(
+                " Lines lead from the positions before the solve, {}; they moved by {:.2g} px "
+                "(root mean square), {:.2g} px at most.",
+                times > 1 ? fmt::format("{:.0f} times as long as they are", times)
+                          : std::string("in true length"),
+                moved.rms_px, moved.largest_px);
   drawn.alt = fmt::format("Positions of the patterns on the object's phase, moved by {:.2g} px",
                           moved.rms_px);
   return drawn;

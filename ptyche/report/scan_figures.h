@@ -21,6 +21,10 @@ struct PatternFigures {
 };
 PatternFigures pattern_figures(const Reconstruction& image, const Scan& scan);
 
+/// How the file's positions were corrected before the solve, "raster turned, 33.1 degrees"; empty =
+/// they were not.
+std::string corrected_positions(const Reconstruction& image);
+
 /// How far positions have moved from those of the scan, px, without the common shift.
 struct Movement {
   double rms_px = 0, largest_px = 0;

@@ -249,7 +249,7 @@ std::vector<std::string> options_of_like() {
 }
 
 std::vector<Field> fields(SimulateOptions& options) {
-  return {
+  std::vector<Field> all{
       {.name = "object",
        .target = &options.object,
        .help = "kind of object",
@@ -372,6 +372,7 @@ std::vector<Field> fields(SimulateOptions& options) {
       {.name = "seed", .target = &options.seed, .help = "seed of object, positions and noise"},
       {.name = "noise", .target = &options.noise, .internal = true},
   };
+  return remembering(std::move(all), options.typed);
 }
 
 }  // namespace ptyche

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -67,6 +68,7 @@ struct SimulateOptions {
   Geometry geometry = {};  ///< lengths of the experiment; its object pixel is computed
   std::uint64_t seed = 1;
   std::filesystem::path object_file = {}, object_phase_file = {};  ///< for the object `image`
+  std::set<std::string> typed = {};  ///< names of the options that the user typed, see Field
 };
 std::vector<Field> fields(SimulateOptions& options);
 

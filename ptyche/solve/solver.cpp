@@ -174,7 +174,7 @@ Field intensities_field(IntensityFreedom& freedom) {
 std::vector<Field> fields(SolverOptions& options) {
   const auto chain = [&options] { return to_string(options.chain); };
   const auto set_chain = [&options](const std::string& text) { options.chain = chain_from(text); };
-  return {
+  std::vector<Field> all{
       {.name = "solver",
        .target = TextTarget{.get = chain, .set = set_chain},
        .help = "SOLVER:PASSES, several joined by commas, or auto: what fits the scan; solvers: " +
@@ -232,6 +232,9 @@ std::vector<Field> fields(SolverOptions& options) {
        .target = &options.seed,
        .help = "seed of the order of patterns and of the hold-out"},
   };
+  return remembering(std::move(all), options.typed,
+                     {"probe-modes", "mode-power", "background", "background-step",
+                      "refine-positions", "last-step"});
 }
 
 Field plateau_field(double& share, bool skips_passes) {

@@ -7,6 +7,7 @@
 #include <any>
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -149,9 +150,10 @@ struct SolverOptions {
   double max_amplitude = 0;      ///< of the object, > 0; 0 = free
   double probe_support = 0;  ///< radius in shares of N / 2 outside which the probe is 0; 0 = free
 
-  at::Device device = at::kCPU;  ///< where all but the evaluations is computed
-  std::int64_t every = 10;       ///< passes between two evaluations on the held-out patterns
-  std::uint64_t seed = 1;        ///< of the order of the patterns
+  at::Device device = at::kCPU;      ///< where all but the evaluations is computed
+  std::int64_t every = 10;           ///< passes between two evaluations on the held-out patterns
+  std::uint64_t seed = 1;            ///< of the order of the patterns
+  std::set<std::string> typed = {};  ///< names of the options that the user typed, see Field
 
   /// Whether anything beside object and probe is refined.
   bool refines_more() const { return background || positions != PositionFreedom::none; }

@@ -121,8 +121,9 @@ std::vector<Field> physics_fields(TrainOptions& options) {
 }  // namespace
 
 std::vector<Field> fields(TrainOptions& options) {
-  return joined({step_fields(options), probe_fields(options), fields(options.network),
-                 fields(options.stem), run_fields(options), physics_fields(options)});
+  return remembering(joined({step_fields(options), probe_fields(options), fields(options.network),
+                             fields(options.stem), run_fields(options), physics_fields(options)}),
+                     options.typed);
 }
 
 }  // namespace ptyche

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -50,6 +51,7 @@ struct TrainOptions {
   std::filesystem::path checkpoint;  ///< where the state is kept while training; empty = nowhere
   bool resume = false;               ///< go on from `checkpoint` if it is there
   bool keep_checkpoint = false;      ///< at the end: whoever writes the model removes it afterwards
+  std::set<std::string> typed = {};  ///< names of the options that the user typed, see Field
 };
 
 /// Those of the network, the stem and the first probe's solver among them.

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,14 @@ def table(scores: Mapping[str, Any]) -> str:
     rows = "".join(f"<tr><td>{html.escape(name)}</td><td>{html.escape(_cell(value))}</td></tr>"
                    for name, value in (chosen or dict(scores)).items())
     return f"<table>{rows}</table>"
+
+
+def corrections(remarks: Sequence[Mapping[str, str]]) -> str:
+    """A list of what was corrected; nothing where there is none."""
+    lines = "".join("<li>" + html.escape(f"corrected: {each.get('cause', '')}: {each['text']} "
+                                         f"({each.get('before', '')} \u2192 {each.get('after', '')})")
+                    + "</li>" for each in remarks)
+    return f"<ul>{lines}</ul>" if lines else ""
 
 
 def _cell(value: Any) -> str:

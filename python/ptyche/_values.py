@@ -238,10 +238,21 @@ class Reconstruction(_Files):
 
     @property
     def facts(self) -> dict[str, Any]:
-        """Pixel, energy, distance, losses, version, warnings of the run."""
+        """Pixel, energy, distance, losses, version, remarks of the run."""
         if not (self.folder / "arrays.json").is_file():
             self._unpack()
         return self._json("arrays.json")
+
+    @property
+    def remarks(self) -> list[dict[str, str]]:
+        """What was corrected, warned of and decided on the way: `kind` (correction, warning, note),
+        `text`, and, where there is one, `cause`; of a correction `before` and `after`."""
+        return list(self.facts["remarks"])
+
+    @property
+    def corrections(self) -> list[dict[str, str]]:
+        """The corrections among `remarks`; empty where the scan was taken as it is."""
+        return [each for each in self.remarks if each["kind"] == "correction"]
 
     @property
     def loss(self) -> npt.NDArray[np.float64]:
@@ -289,7 +300,7 @@ class Reconstruction(_Files):
 
     def _repr_html_(self) -> str:
         pictures = "".join(self._picture(f"{name}.png") for name in ("phase", "amplitude", "probe"))
-        return f'<div>{pictures}{_show.table(self.scores)}</div>'
+        return f'<div>{pictures}{_show.table(self.scores)}{_show.corrections(self.corrections)}</div>'
 
 
 class Model(_Files):

@@ -2,12 +2,16 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "ptyche/core/messages.h"
 #include "ptyche/io/product.h"
+#include "ptyche/io/read_scan.h"
+#include "ptyche/io/write_scan.h"
 #include "tests/support/run_program.h"
 
 namespace ptyche {
@@ -52,10 +56,39 @@ TEST_F(Pipeline, ReconstructBySolversLeavesEveryFileThatTheReadmeNames) {
       << done.output;
 }
 
+TEST_F(Pipeline, WhatWasCorrectedIsInResultScoresReportArraysAndEvents) {
+  ScanFields fields = read_scan({.file = scan()}).fields();
+  const auto gap = [](const at::Tensor& of) { return of.slice(-2, 2, 6).slice(-1, 2, 6); };
+  fields.mask = at::zeros_like(fields.mask);
+  gap(fields.mask).fill_(true);
+  const fs::path folder = out("corrected"), wrong = out("inverted.cxi");
+  write_scan_as("CXI", wrong, Scan(fields));
+  const Outcome done = run_ptyche("solve '" + wrong.string() + "' --solver ml:3 --no-verdict " +
+                                  "--arrays -o '" + folder.string() + "' --events json");
+  ASSERT_EQ(done.code, 0) << done.error;
+  EXPECT_NE(done.error.find("corrected: mask: inverted: "), std::string::npos) << done.error;
+  EXPECT_NE(done.output.find("\"event\":\"correction\""), std::string::npos) << done.output;
+  const auto is_it = [](const Remark& remark) {
+    return remark.kind == Remark::Kind::correction && remark.cause == "mask: inverted" &&
+           remark.before == "16 of 1024 pixels are counted" &&
+           remark.after == "1008 of 1024 pixels are counted";
+  };
+  const auto holds = [&](const std::vector<Remark>& remarks) {
+    return std::ranges::any_of(remarks, is_it);
+  };
+  EXPECT_TRUE(holds(read_reconstruction(folder / "reconstruction.h5").provenance.remarks));
+  for (const char* name : {"scores.json", "arrays.json"})
+    EXPECT_TRUE(holds(remarks_from(nlohmann::json::parse(file_bytes(folder / name)).at("remarks"))))
+        << name;
+  const std::string page = file_bytes(folder / "report.html");
+  EXPECT_NE(page.find("<strong>Corrected</strong> mask: inverted"), std::string::npos);
+}
+
 TEST_F(Pipeline, InfoChecksAScanAndDrawsWhatItLookedAt) {
   const Outcome done = run_ptyche("info '" + scan() + "' --check -o '" + out("checked") + "'");
   ASSERT_EQ(done.code, 0) << done.error;
-  EXPECT_NE(done.output.find("checked                0 mended"), std::string::npos) << done.output;
+  EXPECT_NE(done.output.find("checked                0 corrected"), std::string::npos)
+      << done.output;
   EXPECT_GT(fs::file_size(fs::path(out("checked")) / "checks.png"), 1000u);
   EXPECT_EQ(run_ptyche("info '" + scan() + "' -o '" + out("unchecked") + "'").code, 2);
 }

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "ptyche/commands/checked_scan.h"
 #include "ptyche/core/error.h"
 #include "tests/commands/sample_command.h"
 #include "tests/support/refusal.h"
@@ -148,6 +149,22 @@ TEST(Parse, RefusesWhatItCannotUnderstandAndNamesIt) {
 
 TEST(Parse, SuggestsNothingForAWordThatIsFarFromAll) {
   EXPECT_EQ(refusal({"s", "--zzzzzz"}, parsed).find("did you mean"), std::string::npos);
+}
+
+TEST(Parse, WhatIsTypedIsGivenAlsoWhereItIsTheDefault) {
+  const auto given_by = [](const Words& words) {
+    ReadOptions options;
+    parse(Command{.options = fields(options)}, words);
+    return examine_options(options).given;
+  };
+  using Names = std::set<std::string>;
+  EXPECT_EQ(given_by({}), Names{});
+  EXPECT_EQ(given_by({"--scan-rotation", "0"}), Names{"scan-rotation"});
+  EXPECT_EQ(given_by({"--flip-x=false", "--swap-xy", "--near-field=false"}),
+            (Names{"flip-x", "near-field", "swap-xy"}));
+  EXPECT_EQ(given_by({"--mask", "none", "--domain", "counts"}), (Names{"domain", "mask"}));
+  // These words leave it to the file or the patterns, as if they were not there.
+  EXPECT_EQ(given_by({"--mask", "file", "--domain", "auto", "--energy", "0"}), Names{});
 }
 
 TEST(Parse, AsksForARequiredOptionByName) {

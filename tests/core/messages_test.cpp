@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <vector>
 
 #include "ptyche/core/error.h"
 #include "ptyche/core/files.h"
@@ -102,18 +103,36 @@ TEST_F(LogFile, ThatTakesNoMoreEndsWithAWarningAndNotTheWork) {
   EXPECT_NE(text.find("--log: "), std::string::npos) << text;
 }
 
-TEST(HeardWarnings, AreThoseWhileItLives) {
+TEST(HeardRemarks, AreThoseWhileItLives) {
   testing::internal::CaptureStderr();
   warn("before");
-  const HeardWarnings heard;
+  const HeardRemarks heard;
   warn("within");
-  note("no warning");
+  note("decided");
+  say({.kind = Remark::Kind::correction, .text = "by 1e6", .cause = "positions: unit"});
   {
     const Silence silence;
     warn("unheard");
   }
-  testing::internal::GetCapturedStderr();
-  EXPECT_EQ(heard.list(), std::vector<std::string>{"within"});
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_NE(said.find("corrected: positions: unit: by 1e6\n"), std::string::npos) << said;
+  const std::vector<Remark> list = heard.list();
+  ASSERT_EQ(list.size(), 3U);
+  EXPECT_EQ(list[0], (Remark{.kind = Remark::Kind::warning, .text = "within"}));
+  EXPECT_EQ(list[1], (Remark{.kind = Remark::Kind::note, .text = "decided"}));
+  EXPECT_EQ(list[2].cause, "positions: unit");
+}
+
+TEST(HeardRemarks, ComeBackFromTheirTextAsTheyWere) {
+  const std::vector<Remark> remarks{{.kind = Remark::Kind::correction,
+                                     .text = "\"\xc3\xa9\"",
+                                     .cause = "positions: unit",
+                                     .before = "a",
+                                     .after = "b"},
+                                    {.text = "only a note"}};
+  EXPECT_EQ(remarks_from(to_text(remarks), "x"), remarks);
+  EXPECT_THROW(remarks_from("{", "x"), InvalidInput);
+  EXPECT_THROW(remarks_from("[1]", "x"), InvalidInput);
 }
 
 TEST(CommandLine, IsWhatAShellTakes) { EXPECT_EQ(command_line().rfind("ptyche", 0), 0U); }

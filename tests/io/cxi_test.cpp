@@ -178,7 +178,7 @@ TEST(Cxi, PositionsInMicrometresAreMultipliedByTheOnePowerOfTenThatFits) {
   testing::internal::CaptureStderr();
   const at::Tensor found = read_scan({.file = file}).positions();
   const std::string said = testing::internal::GetCapturedStderr();
-  EXPECT_NE(said.find("mended: positions: unit"), std::string::npos) << said;
+  EXPECT_NE(said.find("corrected: positions: unit"), std::string::npos) << said;
   EXPECT_LT((found - right).abs().max().item<double>(), 1e-6) << said;
   ReadOptions options{.file = file};
   options.energy_ev = 12398.4198433;

@@ -39,7 +39,12 @@ TEST(Product, GivesBackWhatWasDoneAndHowItWasJudged) {
   const TestFolder folder;
   Reconstruction image = some_image(31.7e-9);
   image.provenance.attempts = {{"first image", 15, 1.25, 0.03, true}, {"polish", 40, 3}};
-  image.provenance.warnings = {"a warning, \xc3\xa9"};
+  image.provenance.remarks = {{.kind = Remark::Kind::warning, .text = "a warning, \xc3\xa9"},
+                              {.kind = Remark::Kind::correction,
+                               .text = "text",
+                               .cause = "positions: unit",
+                               .before = "steps of 3e-06 px",
+                               .after = "steps of 3 px"}};
   image.provenance.machine = "a processor";
   Scores scores{.seconds = 12};
   Verdict verdict;
@@ -56,7 +61,7 @@ TEST(Product, GivesBackWhatWasDoneAndHowItWasJudged) {
   EXPECT_EQ(found.attempts[0].passes, 15);
   EXPECT_TRUE(found.attempts[0].kept);
   EXPECT_EQ(found.attempts[1].seconds, 3);
-  EXPECT_EQ(found.warnings, image.provenance.warnings);
+  EXPECT_EQ(found.remarks, image.provenance.remarks);
   EXPECT_EQ(found.machine, "a processor");
   const StoredScores stored = read_stored_scores(folder / "product.h5");
   EXPECT_EQ(stored.seconds, 12);

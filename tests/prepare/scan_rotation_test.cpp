@@ -7,6 +7,7 @@
 #include <numbers>
 
 #include "ptyche/core/files.h"
+#include "ptyche/data/probe.h"
 #include "ptyche/prepare/first_probe.h"
 #include "ptyche/simulate/simulate.h"
 #include "ptyche/storage/numpy.h"
@@ -23,7 +24,8 @@ double degrees_apart(double a, double b) { return std::abs(std::remainder(a - b,
 /// Within a degree; with a whole turn of 180 the twin's is as good.
 void expect_found(const ScanRotation& truth, double photons, double curvature,
                   double whole_turn = 360) {
-  const auto found = find_scan_rotation(turned_raster(truth, photons, curvature));
+  const Scan scan = turned_raster(truth, photons, curvature);
+  const auto found = find_scan_rotation(scan, evidence_of(scan));
   ASSERT_TRUE(found.has_value()) << truth.degrees;
   EXPECT_GT(found->strength, 10) << truth.degrees;
   EXPECT_EQ(found->transposed, truth.transposed) << truth.degrees;
@@ -41,8 +43,48 @@ TEST(ScanRotation, IsFoundWithinADegreeOfFewElectronsByWhatAllPatternsSayOfThePh
   for (const bool transposed : {false, true}) expect_found({33, transposed}, 300, 120, 180);
 }
 
+/// Peaks at the atoms or at the holes between them: a crystal's twin is a crystal.
+void expect_as_given(int waves, double sign) {
+  const Scan scan = without_probe(turned_raster({}, 1e5, 60, crystal(waves, sign)));
+  const auto found = find_scan_rotation(scan, {.electrons = true});
+  ASSERT_TRUE(found.has_value());
+  EXPECT_LT(degrees_apart(found->degrees, 0), 1) << waves << " waves, sign " << sign;
+  EXPECT_EQ(found->twin, TwinToldBy::nothing);
+  EXPECT_NE(twin_in_words(*found).find("explain the patterns as well"), std::string::npos);
+}
+
+TEST(ScanRotation, OfAHoneycombThatLiesAsGivenIsNotTakenForTheTwins) { expect_as_given(3, -1); }
+
+TEST(ScanRotationSlow, OfOtherCrystalsThatLieAsGivenIsNotTakenForTheTwins) {
+  expect_as_given(3, 1);
+  expect_as_given(2, 1);
+}
+
+TEST(ScanRotation, IsThatOfTheTwinWhoseDefocusHasTheSignOfTheKnownProbe) {
+  const Scan scan = turned_raster({.degrees = -165}, 1e5);
+  for (const auto& [probe, degrees] :
+       {std::pair{beam(60), -165.0}, std::pair{twin_of_probe(beam(60)), 15.0}}) {
+    const auto found = find_scan_rotation(scan, {.probe = probe});
+    ASSERT_TRUE(found.has_value());
+    EXPECT_LT(degrees_apart(found->degrees, degrees), 1);
+    EXPECT_EQ(found->twin, TwinToldBy::probe);
+  }
+}
+
+TEST(ScanRotationSlow, IsThatOfAtomsAsPeaksForElectronsAndElseTheSmallerOne) {
+  const Scan scan = without_probe(turned_raster({.degrees = -165}, 1e5));
+  const auto atoms = find_scan_rotation(scan, {.electrons = true});
+  ASSERT_TRUE(atoms.has_value());
+  EXPECT_LT(degrees_apart(atoms->degrees, -165), 1);
+  EXPECT_EQ(atoms->twin, TwinToldBy::peaks);
+  const auto unknown = find_scan_rotation(scan, {});
+  ASSERT_TRUE(unknown.has_value());
+  EXPECT_LT(degrees_apart(unknown->degrees, 15), 1);
+  EXPECT_EQ(unknown->twin, TwinToldBy::nothing);
+}
+
 TEST(ScanRotation, IsNotFoundWhereTooFewElectronsSayNothing) {
-  EXPECT_FALSE(find_scan_rotation(turned_raster({.degrees = 33}, 20)).has_value());
+  EXPECT_FALSE(find_scan_rotation(turned_raster({.degrees = 33}, 20), {}).has_value());
 }
 
 TEST(ScanRotation, IsNotFoundInNoiseAloneNorWithoutARaster) {
@@ -51,8 +93,8 @@ TEST(ScanRotation, IsNotFoundInNoiseAloneNorWithoutARaster) {
   const at::Tensor mean = scan.counts().to(at::kDouble).mean(0, true).expand(scan.counts().sizes());
   fields.counts =
       poisson_draws(mean, at::arange(scan.frames()), 5, Purpose::verdict).to(at::kFloat);
-  EXPECT_FALSE(find_scan_rotation(Scan(fields)).has_value());
-  EXPECT_FALSE(find_scan_rotation(with_raster_turned(scan, {.degrees = 20})).has_value());
+  EXPECT_FALSE(find_scan_rotation(Scan(fields), {}).has_value());
+  EXPECT_FALSE(find_scan_rotation(with_raster_turned(scan, {.degrees = 20}), {}).has_value());
 }
 
 TEST(ScanRotationSlow, OfARasterOfWhichNobodySaysHowItLiesIsFoundBeforeASolve) {
@@ -68,6 +110,10 @@ TEST(ScanRotationSlow, OfARasterOfWhichNobodySaysHowItLiesIsFoundBeforeASolve) {
   const FirstProbe resumed =
       with_first_probe(scan, {}, {.file = keep.file, .resume = true}, raster);
   EXPECT_TRUE(at::equal(resumed.scan.positions(), first.scan.positions()));
+  ASSERT_FALSE(first.remarks.empty());
+  EXPECT_EQ(first.remarks.back().cause, "positions: raster turned");
+  EXPECT_EQ(first.remarks.back().kind, Remark::Kind::correction);
+  EXPECT_EQ(resumed.remarks, first.remarks);
   const ExamineOptions said{.given = {"scan-step", "scan-rotation"}};
   const FirstProbe left = with_first_probe(scan, {}, {}, said);
   EXPECT_FALSE(left.turn && std::abs(left.turn->matrix[0][0]) > 0.1 &&

@@ -1,10 +1,12 @@
 // What is certain is mended, and nothing that the user has said.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <functional>
 #include <utility>
 
 #include "ptyche/core/error.h"
+#include "ptyche/prepare/correction.h"
 #include "ptyche/prepare/examine.h"
 #include "tests/prepare/faulty_scans.h"
 
@@ -27,6 +29,40 @@ TEST(Treat, LeavesAGoodScanAsItIs) {
   EXPECT_TRUE(same_counts(treatment.scan, good_scan()));
   EXPECT_TRUE(at::equal(treatment.scan.positions(), good_scan().positions()));
   EXPECT_TRUE(at::equal(treatment.scan.probe(), good_scan().probe()));
+}
+
+TEST(Treat, SaysOfACorrectionWhatWasBeforeAndWhatIsAfter) {
+  ScanFields fields = fields_of(good_scan());
+  fields.positions = fields.positions * 1e-6;
+  const auto gap = [](const at::Tensor& of) { return of.slice(-2, 2, 6).slice(-1, 2, 6); };
+  fields.mask = at::zeros_like(fields.mask);
+  gap(fields.mask).fill_(true);
+  const Treatment treatment = treat(Scan(fields));
+  ASSERT_EQ(acts(treatment), "positions: unit; mask: inverted; ");
+  EXPECT_EQ(treatment.done[0].after,
+            fmt::format("steps of {:.4g} px", median_step_px(good_scan().positions())));
+  EXPECT_EQ(treatment.done[0].before,
+            fmt::format("steps of {:.4g} px", median_step_px(good_scan().positions() * 1e-6)));
+  EXPECT_EQ(treatment.done[1].before, "16 of 4096 pixels are counted");
+  EXPECT_EQ(treatment.done[1].after, "4080 of 4096 pixels are counted");
+  const Remark remark = remark_of(treatment.done[0]);
+  EXPECT_EQ(remark.kind, Remark::Kind::correction);
+  EXPECT_EQ(remark.before, treatment.done[0].before);
+}
+
+TEST(Correction, NamesATurnOfThePositionsByMirrorAngleAndScale) {
+  const auto words = [](const TurnPositions& turn) {
+    const Scan after = mended(good_scan(), turn, {});
+    return with_words({.remedy = turn}, good_scan(), after).after;
+  };
+  EXPECT_EQ(words({{{-1, 0}, {0, 1}}}), "rows mirrored");
+  EXPECT_EQ(words({{{1, 0}, {0, -1}}}), "rows mirrored, then turned by 180.0 degrees");
+  EXPECT_EQ(words({{{0, 1}, {-1, 0}}}), "turned by 90.0 degrees");
+  EXPECT_EQ(words({{{0, 1}, {1, 0}}}), "rows mirrored, then turned by 90.0 degrees");
+  EXPECT_EQ(words({{{0.5, 0}, {0, 0.5}}}), "0.5 times as far apart");
+  const double angle = 0.5;
+  EXPECT_EQ(words({{{std::cos(angle), std::sin(angle)}, {-std::sin(angle), std::cos(angle)}}}),
+            "turned by 28.6 degrees");
 }
 
 TEST(Treat, GivesBackTheCountsOfRootsSquaresLogarithmsAndMultiples) {

@@ -53,11 +53,11 @@ TEST(Pictures, SayThatAComparisonNeedsATruth) {
   fields.positions = perfect.scan.positions();
   fields.probe = perfect.scan.probe();
   fields.source = "measured.npz";
-  const HeardWarnings heard;
+  const HeardRemarks heard;
   write_ptychopinn_pictures(folder.path(), perfect.image, Scan(std::move(fields)),
                             {.comparison = true});
   ASSERT_EQ(heard.list().size(), 1u);
-  EXPECT_EQ(heard.list().front(),
+  EXPECT_EQ(heard.list().front().text,
             "--comparison-plot: measured.npz has no truth that could stand beside the image");
   EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
 }

@@ -245,6 +245,17 @@ def test_a_failed_image_is_a_result_with_a_warning(arrays):
     assert image.verdict == "failed"
 
 
+def test_an_image_says_what_was_corrected_in_its_scan(arrays):
+    counts, positions, probe = arrays
+    wrong = ptyche.Scan(counts, positions * 1e6, probe=probe)
+    image = ptyche.solve(wrong, "ml:5", no_verdict=True)
+    (unit,) = (each for each in image.corrections if each["cause"] == "positions: unit")
+    assert unit["before"] and unit["after"]
+    assert image.scores["remarks"] == image.remarks
+    assert "positions: unit" in image._repr_html_()
+    assert ptyche.solve(ptyche.Scan(counts, positions, probe=probe), "ml:5", no_verdict=True).corrections == []
+
+
 def test_the_doctors_findings(scan, arrays):
     check = scan.check()
     assert check.fit and "checked" in str(check)

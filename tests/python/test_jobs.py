@@ -54,8 +54,8 @@ def test_events_have_the_keys_that_the_page_lists(scan):
     page = (pathlib.Path(__file__).resolve().parents[2] / "docs" / "events.md").read_text()
     rows = [line.split("|") for line in page.splitlines() if line.startswith("| `")]
     listed = {row[1].strip(" `"): set(re.findall("`([a-z_]+)`", row[3])) for row in rows}
-    assert set(listed) == {"started", "progress", "preview", "checkpoint", "warning", "cancelling",
-                           "finished", "error"}
+    assert set(listed) == {"started", "progress", "preview", "checkpoint", "correction", "warning",
+                           "note", "cancelling", "finished", "error"}
     job = ptyche.start("solve", scan, "ml:30", no_verdict=True)
     refused = ptyche.start("solve", "none.cxi")
     for event in [*job, *refused]:

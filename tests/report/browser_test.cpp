@@ -69,7 +69,9 @@ void write_longest_report(const fs::path& folder) {
   const Scan scan = small_scan(100);
   Reconstruction image = flat(scan);
   image.provenance = sample_star().provenance;
-  image.provenance.warnings = {"amplitudes without an absolute scale", "a dead pixel was masked"};
+  image.provenance.remarks = {
+      {.kind = Remark::Kind::warning, .text = "amplitudes without an absolute scale"},
+      {.kind = Remark::Kind::correction, .text = "a dead pixel was masked"}};
   image.provenance.machine = "a processor, 2 cores, 2 threads used";
   for (const char* what : {"training of the network", "first image", "until it stands still",
                            "without 3 patterns that do not fit", "modes and positions by batches",

@@ -19,7 +19,7 @@ TEST(Checks, LeavesAPictureAndTheFindingsWithTheirNumbers) {
   EXPECT_TRUE(read_bytes(folder / "checks.png").starts_with("\x89PNG"));
   const auto json = nlohmann::json::parse(read_bytes(folder / "checks.json"));
   EXPECT_EQ(json["findings"][0]["cause"], "values: amplitudes");
-  EXPECT_EQ(json["findings"][0]["level"], "mend");
+  EXPECT_EQ(json["findings"][0]["level"], "correct");
   EXPECT_NEAR(json["numbers"]["gain_ratio"].get<double>(), 1, 0.2);
 }
 

@@ -190,7 +190,13 @@ TEST_F(WriteReport, BeginsWithTheVerdictAndSaysWhatWasDoneAndWarnedOf) {
   Reconstruction image = sample_star();
   image.provenance.attempts = {{"three <modes>", 40, 1.5, 0.0188, true},
                                {"positions", 45, 2, 0.02}};
-  image.provenance.warnings = {"a <warning>"};
+  image.provenance.remarks = {{.kind = Remark::Kind::warning, .text = "a <warning>"},
+                              {.kind = Remark::Kind::note, .text = "a guess"},
+                              {.kind = Remark::Kind::correction,
+                               .text = "that explains more",
+                               .cause = "positions: rows flipped",
+                               .before = "as read",
+                               .after = "rows mirrored"}};
   image.provenance.machine = "a processor, 2 cores";
   Scores scores = sample_scores();
   scores.verdict = Verdict();
@@ -202,8 +208,12 @@ TEST_F(WriteReport, BeginsWithTheVerdictAndSaysWhatWasDoneAndWarnedOf) {
   ASSERT_NE(verdict, std::string::npos);
   EXPECT_LT(verdict, html.find("<img "));
   for (const char* text : {"Too little light", "three &lt;modes&gt;", "a &lt;warning&gt;",
-                           "a processor, 2 cores", "0.0188"})
+                           "a processor, 2 cores", "0.0188",
+                           "<strong>Corrected</strong> positions: rows flipped: that explains more "
+                           "(as read \u2192 rows mirrored)"})
     EXPECT_NE(html.find(text), std::string::npos) << text;
+  EXPECT_LT(html.find("Corrected"), html.find("<img "));
+  EXPECT_GT(html.find("a guess"), html.find("What was noted on the way"));
 }
 
 TEST_F(WriteReport, DrawsTheLossOfEachStepThatWasKeptByItsNumber) {
