@@ -359,7 +359,7 @@ Command declare(const std::shared_ptr<ReconstructOptions>& options) {
           {{output_dir_option(options->output), overwrite_option(options->overwrite)},
            fields(options->probe),
            {keep_probe_option(options->keep_probe)},
-           far_field_scan_options(options->scan),
+           fields(options->scan),
            {no_check_option(options->no_check), intensities_field(options->intensities)},
            {{.name = "half-sets",
              .target = &options->half_sets,

@@ -150,9 +150,11 @@ void say_fit(const Scores& scores) {
       scores.trivial
           ? fmt::format(", mean pattern {:.4g}", scores.trivial->mean_pattern_deviance_per_photon)
           : "";
-  summarise(
-      "fit       deviance of held-out patterns {:.4g} per photon (noise {:.4g}{}), R {:.4g}\n",
-      fit.deviance_per_photon, fit.deviance_per_photon_floor, mean, fit.r_factor);
+  const std::string r_factor = r_factor_tells(fit, scores.trivial)
+                                   ? fmt::format(", R {:.4g}", fit.r_factor)
+                                   : "; with so few photons R tells nothing";
+  summarise("fit       deviance of held-out patterns {:.4g} per photon (noise {:.4g}{}){}\n",
+            fit.deviance_per_photon, fit.deviance_per_photon_floor, mean, r_factor);
 }
 
 void say_truth(const Scores& scores) {

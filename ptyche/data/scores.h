@@ -106,6 +106,11 @@ struct TrivialFit {
   double mean_pattern_r_factor = 0, mean_pattern_deviance_per_photon = 0;  ///< mean pattern
 };
 
+/// Whether R tells a good image from a bad one: not where photon noise alone leaves .8 and more of
+/// what the better of the two guesses leaves. With less than some photons in most pixels R prefers
+/// guesses that are too dark to the true model; the deviance never does.
+bool r_factor_tells(const DataFit& fit, const std::optional<TrivialFit>& guesses);
+
 /// What an iterative refinement of the network's image took and gave.
 struct RefinementGain {
   std::int64_t passes = 0;

@@ -183,8 +183,10 @@ std::optional<ReadoutNoise> noise_of(const RawScan& raw, const ReadOptions& opti
   if (options.domain == "amplitude" || raw.domain == Domain::amplitude) return std::nullopt;
   const bool whole = !raw.patterns.is_floating_point() || raw.narrowed != Narrowed::no;
   const bool may_be_roots = !whole && raw.domain == Domain::unknown && options.domain != "counts";
-  // Whole numbers of 0 and more that were said to be counts stay what they are.
-  const bool said = whole && options.domain == "counts";
+  // Whole numbers of 0 and more that were said to be counts stay what they are, and those of shadow
+  // images, whose transforms are empty nowhere.
+  const bool near_field = options.near_field || raw.geometry.near_field;
+  const bool said = whole && (options.domain == "counts" || near_field);
   if ((may_be_roots || said) && raw.patterns.min().to(at::kDouble).item<double>() >= 0)
     return std::nullopt;
   return readout_noise(raw.patterns, raw.mask, whole);

@@ -131,8 +131,8 @@ std::vector<Field> fields(ReadOptions& options) {
        .range = {0}},
       {.name = "near-field",
        .target = &options.near_field,
-       .help = "near-field geometry: the sample's shadow at the detector, not its far field (solve "
-               "only)"},
+       .help = "near-field geometry: the sample's shadow at the detector, not its far field (by "
+               "solvers only)"},
       {.name = "source-distance",
        .target = &options.source_distance_m,
        .unit = "m",

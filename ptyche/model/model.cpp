@@ -207,8 +207,8 @@ Model on_device(const Model& model, at::Device device) {
 
 void require_far_field(const Scan& scan) {
   require(!scan.geometry().near_field,
-          "{}: networks know the far field only; `ptyche solve --solver ml:100` takes near-field "
-          "scans",
+          "{}: networks know the far field only; `ptyche reconstruct` without --train takes "
+          "near-field scans",
           scan.source());
 }
 

@@ -47,9 +47,10 @@ void judge_diffraction(Diagnosis& diagnosis, const Scan& scan, const Patterns& p
   judge_frames(diagnosis, scan, patterns, diagnosis.has("centre: drifts"));
   if (diagnosis.is_final()) return;
   judge_limits(diagnosis, patterns);
-  if (!uneven) judge_centre(diagnosis, patterns, scan.probe(), given, options);
+  const bool no_middle = diagnosis.has("patterns: near field");
+  if (!uneven && !no_middle) judge_centre(diagnosis, patterns, scan.probe(), given, options);
   if (diagnosis.is_final()) return;
-  judge_neighbours(diagnosis, patterns, scan.probe(), given, options);
+  judge_neighbours(diagnosis, scan, patterns, options);
   judge_beam(diagnosis);
 }
 
@@ -60,15 +61,18 @@ Diagnosis examine(const Scan& scan, const ExamineOptions& options) {
   if (scan.probe_given() && !scan.geometry().near_field)
     judge_probe_place(diagnosis, scan.probe(), options);
   if (diagnosis.is_final()) return diagnosis;
-  judge_places(diagnosis, scan, scan.probe_given(), options);
+  const Patterns patterns = patterns_of(scan);
+  if (scan.pattern_size() >= kSmallestPattern) judge_near_field(diagnosis, scan, patterns);
+  if (!diagnosis.is_final()) judge_places(diagnosis, scan, scan.probe_given(), options);
   if (!diagnosis.is_final()) judge_repeats(diagnosis, scan);
   if (diagnosis.is_final()) return diagnosis;
-  const Patterns patterns = patterns_of(scan);
   judge_mask(diagnosis, scan, patterns, options);
   if (!diagnosis.is_final()) judge_transform(diagnosis, patterns, options);
   if (diagnosis.is_final()) return diagnosis;
   if (scan.geometry().near_field || scan.pattern_size() < kSmallestPattern) {
     judge_limits(diagnosis, patterns);
+    if (scan.geometry().near_field && !diagnosis.is_final())
+      judge_near_positions(diagnosis, scan, patterns, options);
     return diagnosis;
   }
   judge_diffraction(diagnosis, scan, patterns, options);

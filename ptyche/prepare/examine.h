@@ -8,11 +8,12 @@
 
 namespace ptyche {
 
-/// All tests that need no solve, in the order in which they are to be believed: what comes first
-/// can cause what comes later, so that it ends with the first finding that can be mended or that
-/// refuses the scan. Looks at some hundred patterns of a large scan; held-out ones are among them.
-/// Of a near-field scan, and of patterns below 32 x 32, only positions, frames, mask and values are
-/// examined.
+/// All tests that need no solve, but that a wrong scale is borne out by three short ones, in the
+/// order in which they are to be believed: what comes first can cause what comes later, so that it
+/// ends with the first finding that can be mended or that refuses the scan. Looks at some hundred
+/// patterns of a large scan; held-out ones are among them. Of a near-field scan, and of patterns
+/// below 32 x 32, only positions, frames, mask and values are examined; a scan that is not said to
+/// be of the near field and looks like one is refused.
 ///
 /// What cannot be told, by anyone: both axes flipped from the wrong sign of the defocus (conj P(-r)
 /// and conj O(-r) give the same patterns), an order shifted by one on an exact raster, a linear

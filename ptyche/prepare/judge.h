@@ -2,6 +2,8 @@
 // numbers by which. Their thresholds stand with what was measured, good scans | faults.
 #pragma once
 
+#include <string>
+
 #include "ptyche/prepare/findings.h"
 #include "ptyche/prepare/likeness.h"
 #include "ptyche/prepare/patterns.h"
@@ -14,6 +16,18 @@ namespace ptyche {
 ///   probe_given  by the file; else the pattern's size stands for the probe's
 void judge_places(Diagnosis& diagnosis, const Scan& scan, bool probe_given,
                   const ExamineOptions& options);
+
+// Near field.
+
+/// "patterns: near field", refused, of a scan that is not said to be one: light all over the
+/// detector and shadows that move too slowly for a far field, or steps wider than its window;
+/// "patterns: near field?", a warning, where the detector is near and no shadow can be followed.
+void judge_near_field(Diagnosis& diagnosis, const Scan& scan, const Patterns& patterns);
+
+/// Of a near-field scan: "near field: scale", refused, where its shadows move otherwise than the
+/// positions; "positions: ..." where these are flipped or exchanged, the sign being known.
+void judge_near_positions(Diagnosis& diagnosis, const Scan& scan, const Patterns& patterns,
+                          const ExamineOptions& options);
 
 // Values.
 
@@ -69,9 +83,18 @@ void judge_centre(Diagnosis& diagnosis, const Patterns& patterns, const at::Tens
 /// "positions: ..." (orientation, scale) and "probe: not curved" by the shadows (likeness.h),
 /// "order:
 /// ..." by how alike neighbours are.
-///   probe_given  by the file; else signs cannot be told
-void judge_neighbours(Diagnosis& diagnosis, const Patterns& patterns, const at::Tensor& probe,
-                      bool probe_given, const ExamineOptions& options);
+/// Without a probe of the file signs cannot be told, nor the scale, which short solves must bear
+/// out.
+void judge_neighbours(Diagnosis& diagnosis, const Scan& scan, const Patterns& patterns,
+                      const ExamineOptions& options);
+
+/// What positions of an orientation have suffered, empty for none, and what turns them back.
+///   reversed  the gain's sign is against that of the light
+struct NamedTurn {
+  std::string what;
+  TurnPositions back;
+};
+NamedTurn turn_back(Orientation orientation, bool reversed);
 
 /// The strongest shadow, whether it counts, and whether the probe's own is strong.
 struct SeenShadow {

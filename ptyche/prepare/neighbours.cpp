@@ -5,6 +5,7 @@
 #include "ptyche/data/array.h"
 #include "ptyche/prepare/judge.h"
 #include "ptyche/prepare/likeness.h"
+#include "ptyche/prepare/position_search.h"
 
 namespace ptyche {
 namespace {
@@ -108,11 +109,11 @@ void judge_orientation(Diagnosis& diagnosis, const Evidence& evidence, bool prob
       turn_positions(best.orientation, reversed), options, {"flip-x", "flip-y", "swap-xy"});
 }
 
-void judge_scale(Diagnosis& diagnosis, const Evidence& evidence) {
+void judge_scale(Diagnosis& diagnosis, const Evidence& evidence, const Scan& scan) {
   const double ratio = std::abs(evidence.ratio);
   if (ratio == 0 || (ratio > kGainLow && ratio < kGainHigh)) return;
   if (evidence.found[0].strength < kSeen || ratio < kGainLeast || ratio > kGainMost ||
-      diagnosis.numbers["step_over_probe"] > kScaleStep)
+      diagnosis.numbers["step_over_probe"] > kScaleStep || !bears_out_scale(scan, ratio))
     return;
   diagnosis.say(
       Level::warn, "positions: scale, or the defocus",
@@ -160,8 +161,9 @@ Evidence evidence_of(const Likeness& likeness, const Patterns& patterns, const a
   return evidence;
 }
 
-void judge_shadows(Diagnosis& diagnosis, const Evidence& evidence, bool probe_given,
+void judge_shadows(Diagnosis& diagnosis, const Evidence& evidence, const Scan& scan,
                    const ExamineOptions& options) {
+  const bool probe_given = scan.probe_given();
   if (!evidence.seen) return;
   const double gain = std::abs(evidence.found[0].gain);
   const bool in_focus =
@@ -174,18 +176,23 @@ void judge_shadows(Diagnosis& diagnosis, const Evidence& evidence, bool probe_gi
                     "not this scan's",
                     gain));
   judge_orientation(diagnosis, evidence, probe_given, options);
-  judge_scale(diagnosis, evidence);
+  judge_scale(diagnosis, evidence, scan);
 }
 
 }  // namespace
 
-void judge_neighbours(Diagnosis& diagnosis, const Patterns& patterns, const at::Tensor& probe,
-                      bool probe_given, const ExamineOptions& options) {
+NamedTurn turn_back(Orientation orientation, bool reversed) {
+  const Turn turn = turn_of(orientation);
+  return {reversed ? turn.reversed : turn.as_probe, turn_positions(orientation, reversed)};
+}
+
+void judge_neighbours(Diagnosis& diagnosis, const Scan& scan, const Patterns& patterns,
+                      const ExamineOptions& options) {
   if (patterns.size() < kFewestPatterns) return;
   const Likeness likeness = likeness_of(patterns.counts, patterns.mask);
-  const Evidence evidence = evidence_of(likeness, patterns, probe, probe_given);
+  const Evidence evidence = evidence_of(likeness, patterns, scan.probe(), scan.probe_given());
   keep_numbers(diagnosis, evidence);
-  judge_shadows(diagnosis, evidence, probe_given, options);
+  judge_shadows(diagnosis, evidence, scan, options);
   if (diagnosis.is_final()) return;
   judge_order(diagnosis, likeness, patterns,
               {evidence.found[0], evidence.seen, evidence.own_strong}, options);

@@ -19,6 +19,10 @@ constexpr std::int64_t kTrialPatterns = 100;
 constexpr const char* kTrialChain = "rpie:10,lbfgs:15";
 constexpr const char* kScaleChain = "dm:15,lbfgs:25";
 constexpr double kScales[] = {1 / 1.5, 1 / 1.3, 1.3, 1.5};
+// Shadows say .65 .. 1.17 of the right scale. What the file's probe explains, held as it is, beyond
+// what it does with the positions as given: right ones -.04 and less | 1.5, 2 and .5 times .13 and
+// more.
+constexpr double kGainIsLow = 1.3, kMoreAtScale = 0.05;
 constexpr double kFarLess = 0.5;  // left by it, over what the given positions leave at best
 // Gain over what is explained beyond the noise, which is chance: crystals in focus at their right
 // positions .14 over .03, .13 over .04, .12 over .02 | positions x 1.3 .35 over .02.
@@ -98,13 +102,16 @@ std::vector<PositionTrial> beside(double scale) {
 }
 
 /// Without those that diverge, but for the positions as given.
-std::vector<PositionTrial> solved(const Scan& part, std::vector<PositionTrial> all) {
+std::vector<PositionTrial> solved(const Scan& part, std::vector<PositionTrial> all,
+                                  bool fixed_probe = false) {
   const CatchInterrupts catching;
   std::vector<std::optional<ShortSolve>> solves(all.size());
   side_by_side(static_cast<std::int64_t>(all.size()), [&](std::int64_t i) {
     const auto place = static_cast<std::size_t>(i);
     const Scan changed = all[place].change ? mended(part, *all[place].change, {}) : part;
-    solves[place] = solve_shortly(changed, part.probe(), chain_from(kTrialChain));
+    solves[place] =
+        solve_shortly(changed, part.probe(),
+                      SolverOptions{.chain = chain_from(kTrialChain), .fixed_probe = fixed_probe});
   });
   if (interrupted()) throw Interrupted("stopped while positions were tried");
   std::vector<PositionTrial> good;
@@ -135,6 +142,18 @@ std::vector<PositionTrial> try_positions(const Scan& scan) {
     more = {twin_of(best)};
   for (PositionTrial& each : solved(part, std::move(more))) all.push_back(std::move(each));
   return all;
+}
+
+bool bears_out_scale(const Scan& scan, double scale) {
+  const std::vector<PositionTrial> all =
+      solved(middle_of(scan, kTrialPatterns),
+             {{"as given", std::nullopt, {}},
+              {"scaled", scaled(scale), {}},
+              {"scaled further", scaled(kGainIsLow * scale), {}}},
+             /*fixed_probe=*/true);
+  return std::ranges::any_of(all, [&](const PositionTrial& each) {
+    return explained(each) > explained(all[0]) + kMoreAtScale;
+  });
 }
 
 std::vector<PositionTrial> search_at_positions(const Scan& scan, const HeldOutFit& given) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <functional>
 #include <optional>
 #include <utility>
@@ -178,8 +179,10 @@ void add_fit(std::vector<NamedNumber>& numbers, const Scores& scores) {
     return scores.trivial ? fmt::format("{}, {} {:.3g}", noise, guess, (*scores.trivial).*of_guess)
                           : noise;
   };
+  const bool tells = r_factor_tells(*fit, scores.trivial);
   add(numbers, true, "R-factor of " + patterns, fmt::format("{:.3g}", fit->r_factor),
-      beside(fit->r_factor_floor, "mean amplitude", &TrivialFit::r_factor));
+      beside(fit->r_factor_floor, "mean amplitude", &TrivialFit::r_factor) +
+          (tells ? "" : ": tells nothing with so few photons"));
   add(numbers, true, "Poisson deviance of " + patterns,
       fmt::format("{:.3g} per photon", fit->deviance_per_photon),
       beside(fit->deviance_per_photon_floor, "mean pattern",
@@ -419,24 +422,44 @@ std::string trust_text(const Trust& trust) {
   return first_line(trust) + "." + (trust.reason.empty() ? "" : " " + trust.reason + ".");
 }
 
+namespace {
+
+std::string predicted(const DataFit& fit) {
+  return fmt::format("The image predicts {} held-out pattern{} with", fit.frames,
+                     fit.frames == 1 ? "" : "s");
+}
+
+std::string headline_by_r_factor(const DataFit& fit, const std::optional<TrivialFit>& guesses) {
+  std::string text = fmt::format("{} an R-factor of {:.3g}; photon noise alone would leave {:.3g}",
+                                 predicted(fit), fit.r_factor, fit.r_factor_floor);
+  if (guesses)
+    text += fmt::format(", and one guess for all patterns (their mean amplitude) gives {:.3g}",
+                        guesses->r_factor);
+  return text +
+         fmt::format(
+             ". Poisson deviance per photon: {:.3g}, of noise alone {:.3g}. Lower is better.",
+             fit.deviance_per_photon, fit.deviance_per_photon_floor);
+}
+
+std::string headline_by_deviance(const DataFit& fit, const TrivialFit& guesses) {
+  return fmt::format(
+      "{} a Poisson deviance of {:.3g} per photon; photon noise alone would leave {:.3g}, and one "
+      "guess for all patterns (their mean) gives {:.3g}. Lower is better. With so few photons the "
+      "R-factor tells nothing: noise alone would leave {:.3g} of it, one guess for all {:.3g}.",
+      predicted(fit), fit.deviance_per_photon, fit.deviance_per_photon_floor,
+      guesses.mean_pattern_deviance_per_photon, fit.r_factor_floor,
+      std::min(guesses.r_factor, guesses.mean_pattern_r_factor));
+}
+
+}  // namespace
+
 std::string headline(const Scores& scores) {
   if (!scores.held_out)
     return "No pattern was held out, so nothing here tells how well the image predicts patterns "
            "that it has not seen.";
   const DataFit& fit = *scores.held_out;
-  std::string text = fmt::format(
-      "The image predicts {} held-out pattern{} with an R-factor of {:.3g}; photon noise alone "
-      "would "
-      "leave "
-      "{:.3g}",
-      fit.frames, fit.frames == 1 ? "" : "s", fit.r_factor, fit.r_factor_floor);
-  if (scores.trivial)
-    text += fmt::format(", and one guess for all patterns (their mean amplitude) gives {:.3g}",
-                        scores.trivial->r_factor);
-  return text +
-         fmt::format(
-             ". Poisson deviance per photon: {:.3g}, of noise alone {:.3g}. Lower is better.",
-             fit.deviance_per_photon, fit.deviance_per_photon_floor);
+  return r_factor_tells(fit, scores.trivial) ? headline_by_r_factor(fit, scores.trivial)
+                                             : headline_by_deviance(fit, *scores.trivial);
 }
 
 bool write_report(const std::filesystem::path& folder, const Reconstruction& image,

@@ -72,6 +72,8 @@ class _Reconstruct(Protocol):
     energy: photon energy; 0 = from the file (0.., eV, default 0.0)
     distance: sample to detector; 0 = from the file (0.., m, default 0.0)
     detector_pixel: detector pixel pitch; 0 = from the file (0.., m, default 0.0)
+    near_field: near-field geometry: the sample's shadow at the detector, not its far field (by solvers only) (default False)
+    source_distance: near field: focus to sample; 0 = from the file, or parallel light (0.., m, default 0.0)
     flip_x: mirrored columns of the positions (default False)
     flip_y: mirrored rows of the positions (default False)
     swap_xy: exchanged rows and columns of the positions (default False)
@@ -157,6 +159,8 @@ class _Reconstruct(Protocol):
         energy: SupportsFloat | str | None = ...,
         distance: SupportsFloat | str | None = ...,
         detector_pixel: SupportsFloat | str | None = ...,
+        near_field: bool | None = ...,
+        source_distance: SupportsFloat | str | None = ...,
         flip_x: bool | None = ...,
         flip_y: bool | None = ...,
         swap_xy: bool | None = ...,
@@ -243,6 +247,8 @@ class _Reconstruct(Protocol):
         energy: SupportsFloat | str | None = ...,
         distance: SupportsFloat | str | None = ...,
         detector_pixel: SupportsFloat | str | None = ...,
+        near_field: bool | None = ...,
+        source_distance: SupportsFloat | str | None = ...,
         flip_x: bool | None = ...,
         flip_y: bool | None = ...,
         swap_xy: bool | None = ...,
@@ -362,7 +368,7 @@ class _Solve(Protocol):
     energy: photon energy; 0 = from the file (0.., eV, default 0.0)
     distance: sample to detector; 0 = from the file (0.., m, default 0.0)
     detector_pixel: detector pixel pitch; 0 = from the file (0.., m, default 0.0)
-    near_field: near-field geometry: the sample's shadow at the detector, not its far field (solve only) (default False)
+    near_field: near-field geometry: the sample's shadow at the detector, not its far field (by solvers only) (default False)
     source_distance: near field: focus to sample; 0 = from the file, or parallel light (0.., m, default 0.0)
     flip_x: mirrored columns of the positions (default False)
     flip_y: mirrored rows of the positions (default False)
@@ -1438,7 +1444,7 @@ class _Evaluate(Protocol):
     energy: photon energy; 0 = from the file (0.., eV, default 0.0)
     distance: sample to detector; 0 = from the file (0.., m, default 0.0)
     detector_pixel: detector pixel pitch; 0 = from the file (0.., m, default 0.0)
-    near_field: near-field geometry: the sample's shadow at the detector, not its far field (solve only) (default False)
+    near_field: near-field geometry: the sample's shadow at the detector, not its far field (by solvers only) (default False)
     source_distance: near field: focus to sample; 0 = from the file, or parallel light (0.., m, default 0.0)
     flip_x: mirrored columns of the positions (default False)
     flip_y: mirrored rows of the positions (default False)
@@ -1747,7 +1753,7 @@ class _Info(Protocol):
     energy: photon energy; 0 = from the file (0.., eV, default 0.0)
     distance: sample to detector; 0 = from the file (0.., m, default 0.0)
     detector_pixel: detector pixel pitch; 0 = from the file (0.., m, default 0.0)
-    near_field: near-field geometry: the sample's shadow at the detector, not its far field (solve only) (default False)
+    near_field: near-field geometry: the sample's shadow at the detector, not its far field (by solvers only) (default False)
     source_distance: near field: focus to sample; 0 = from the file, or parallel light (0.., m, default 0.0)
     flip_x: mirrored columns of the positions (default False)
     flip_y: mirrored rows of the positions (default False)
@@ -1938,7 +1944,7 @@ class _Convert(Protocol):
     energy: photon energy; 0 = from the file (0.., eV, default 0.0)
     distance: sample to detector; 0 = from the file (0.., m, default 0.0)
     detector_pixel: detector pixel pitch; 0 = from the file (0.., m, default 0.0)
-    near_field: near-field geometry: the sample's shadow at the detector, not its far field (solve only) (default False)
+    near_field: near-field geometry: the sample's shadow at the detector, not its far field (by solvers only) (default False)
     source_distance: near field: focus to sample; 0 = from the file, or parallel light (0.., m, default 0.0)
     flip_x: mirrored columns of the positions (default False)
     flip_y: mirrored rows of the positions (default False)

@@ -8,12 +8,15 @@ from typing import Any
 import numpy as np
 
 SHOWN = ("verdict", "verdict.expected_error", "held_out.deviance_per_photon",
-         "held_out.deviance_per_photon_floor", "held_out.r_factor", "truth.nrmse_contrast", "seconds")
+         "held_out.deviance_per_photon_floor", "held_out.mean_pattern_deviance_per_photon",
+         "held_out.r_factor", "truth.nrmse_contrast", "seconds")
 
 
 def table(scores: Mapping[str, Any]) -> str:
     """The scores that a person asks for first; all where there are none of these."""
     chosen = {name: scores[name] for name in SHOWN if name in scores}
+    if scores.get("held_out.r_factor_tells") == 0:
+        chosen.pop("held_out.r_factor", None)
     rows = "".join(f"<tr><td>{html.escape(name)}</td><td>{html.escape(_cell(value))}</td></tr>"
                    for name, value in (chosen or dict(scores)).items())
     return f"<table>{rows}</table>"

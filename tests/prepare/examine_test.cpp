@@ -3,8 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <functional>
 
+#include "ptyche/core/random.h"
+#include "ptyche/data/array.h"
 #include "tests/prepare/faulty_scans.h"
 
 namespace ptyche {
@@ -229,6 +232,29 @@ TEST(Examine, OfALargeScanLooksAtAPartThatLiesTogether) {
   large.frames = 900;
   large.scan = "fermat";
   EXPECT_EQ(causes_above_a_note(examine(simulate(large))), "");
+}
+
+/// Phases of a radian that hardly change within the probe.
+at::Tensor smooth_object() {
+  RandomStream stream(7, Purpose::object);
+  at::Tensor noise = at::empty_like(at::real(good_scan().truth()), at::kDouble);
+  for (double *value = noise.mutable_data_ptr<double>(), *end = value + noise.numel(); value != end;
+       ++value)
+    *value = stream.normal();
+  const at::Tensor smooth = gaussian_filter(noise, 10);
+  const at::Tensor phase = smooth / smooth.std();
+  return at::polar(at::ones_like(phase), phase).to(at::kComplexFloat);
+}
+
+TEST(Examine, BelievesShadowsOfASmoothSampleOnlyWhereTheProbeExplainsMoreAtTheirScale) {
+  const Scan right = measured(lens_of(19, 19), smooth_object());
+  Diagnosis of_right = examine(right);
+  EXPECT_LT(std::abs(of_right.numbers["gain_ratio"]), 0.6);  // taken for positions too far apart
+  EXPECT_FALSE(of_right.has("positions: scale")) << causes_above_a_note(of_right);
+  const Scan usual = measured(lens_of(19, 19), good_scan().truth());
+  for (const double scale : {0.5, 1., 2.})
+    EXPECT_EQ(examine(turned(usual, scale, 0, 0, scale)).has("positions: scale"), scale != 1)
+        << scale;
 }
 
 }  // namespace

@@ -1,8 +1,10 @@
 // Simulated scans and what can be wrong with them.
 #pragma once
 
+#include <cmath>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "ptyche/data/probe.h"
 #include "ptyche/prepare/findings.h"
@@ -53,6 +55,36 @@ inline Scan turned(const Scan& scan, double row_row, double row_col, double col_
       (at::stack({row_row * row + row_col * col, col_row * row + col_col * col}, 1) + mean)
           .contiguous();
   return Scan(fields);
+}
+
+/// A lens of `radius` detector pixels whose light is `wide` object pixels wide at the sample, and
+/// in focus far away: (1, 64, 64) complex64.
+inline at::Tensor lens_of(double radius, double wide) {
+  const at::Tensor axis = at::arange(64, at::kDouble) - 32;
+  const at::Tensor square = axis.square().unsqueeze(1) + axis.square();
+  const at::Tensor lens = at::polar(square.lt(radius * radius).to(at::kDouble),
+                                    M_PI * wide / (2 * radius * 64) * square);
+  return at::fft_fftshift(at::fft_ifft2(at::fft_ifftshift(lens)))
+      .unsqueeze(0)
+      .to(at::kComplexFloat);
+}
+
+/// What `probe` (1, N, N) sees of `object` at whole pixels, without noise, some 1e5 counts each, as
+/// the usual scan lies.
+inline Scan measured(const at::Tensor& probe, const at::Tensor& object) {
+  ScanFields fields = fields_of(good_scan());
+  const std::int64_t size = probe.size(-1);
+  fields.positions = fields.positions.round();
+  const at::Tensor first = (fields.positions - static_cast<double>(size / 2)).to(at::kLong);
+  std::vector<at::Tensor> patterns;
+  for (std::int64_t k = 0; k < first.size(0); ++k) {
+    const auto row = first[k][0].item<std::int64_t>(), col = first[k][1].item<std::int64_t>();
+    const at::Tensor exit = probe[0] * object.narrow(0, row, size).narrow(1, col, size);
+    patterns.push_back(at::fft_fftshift(at::fft_fft2(exit).abs().square()));
+  }
+  fields.counts = (1e5 * at::stack(patterns) / patterns[0].sum()).round().to(at::kFloat);
+  fields.probe = calibrate_probe(probe, fields.counts, fields.mask, at::arange(first.size(0)), 0);
+  return Scan(std::move(fields));
 }
 
 inline std::string causes_above_a_note(const Diagnosis& diagnosis) {

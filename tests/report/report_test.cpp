@@ -249,5 +249,16 @@ TEST(Headline, NamesTheScoreItsFloorAndTheTrivialGuess) {
     EXPECT_NE(text.find(number), std::string::npos) << number;
 }
 
+TEST(Headline, SpeaksOfTheDevianceWhereNoiseLeavesMoreOfRThanOneGuess) {
+  Scores scores = sample_scores();
+  scores.held_out = DataFit{5, 0.245, 0.2451, 0.312, 0.3091};
+  scores.trivial = TrivialFit{0.107, 0.52, 0.131, 0.482};
+  const std::string text = headline(scores);
+  EXPECT_NE(text.find("held-out patterns with a Poisson deviance of 0.312"), std::string::npos);
+  for (const char* number : {"0.309", "0.482", "0.107"})
+    EXPECT_NE(text.find(number), std::string::npos) << number;
+  EXPECT_EQ(text.find("with an R-factor"), std::string::npos) << text;
+}
+
 }  // namespace
 }  // namespace ptyche
