@@ -181,21 +181,6 @@ std::vector<NamedScore> named_agreement(const Comparison& comparison,
 
 namespace {
 
-// Noise's R over that of the better guess. 36 sets of patterns, .03 to 1000 counts a pixel: up to
-// .77 the true model times any factor has an R smaller by 3 % at most | .93 by 14 %, from 1 on one
-// guess for all beats the true model.
-constexpr double kMostOfNoise = 0.8;
-
-}  // namespace
-
-bool r_factor_tells(const DataFit& fit, const std::optional<TrivialFit>& guesses) {
-  if (!guesses) return true;
-  const double guess = std::min(guesses->r_factor, guesses->mean_pattern_r_factor);
-  return fit.r_factor_floor < kMostOfNoise * guess;
-}
-
-namespace {
-
 using List = std::vector<NamedScore>;
 
 /// What a guess gets for the score before it.

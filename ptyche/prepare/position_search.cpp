@@ -20,8 +20,9 @@ constexpr const char* kTrialChain = "rpie:10,lbfgs:15";
 constexpr const char* kScaleChain = "dm:15,lbfgs:25";
 constexpr double kScales[] = {1 / 1.5, 1 / 1.3, 1.3, 1.5};
 // Shadows say .65 .. 1.17 of the right scale. What the file's probe explains, held as it is, beyond
-// what it does with the positions as given: right ones -.04 and less | 1.5, 2 and .5 times .13 and
-// more.
+// what it does with the positions as given: right ones -.04 and less, of 9 rad and more, which so
+// short a solve cannot unwrap, to .29, of which .58 is still left (kFarLess) | 1.5, 2 and .5 times
+// .13 and more, most leave a tenth, and others explain nothing as given.
 constexpr double kGainIsLow = 1.3, kMoreAtScale = 0.05;
 constexpr double kFarLess = 0.5;  // left by it, over what the given positions leave at best
 // Gain over what is explained beyond the noise, which is chance: crystals in focus at their right
@@ -151,8 +152,10 @@ bool bears_out_scale(const Scan& scan, double scale) {
               {"scaled", scaled(scale), {}},
               {"scaled further", scaled(kGainIsLow * scale), {}}},
              /*fixed_probe=*/true);
+  const double given = explained(all[0]);
   return std::ranges::any_of(all, [&](const PositionTrial& each) {
-    return explained(each) > explained(all[0]) + kMoreAtScale;
+    const bool far_less = given <= 0 || 1 - explained(each) < kFarLess * (1 - given);
+    return explained(each) > given + kMoreAtScale && far_less;
   });
 }
 

@@ -32,9 +32,9 @@ struct PositionTrial {
 std::vector<PositionTrial> try_positions(const Scan& scan);
 
 /// Whether the file's probe, held as it is, explains the patterns around the middle better with the
-/// positions `scale` or 1.3 times `scale` times as far apart than with them as given: three short
-/// solves. Samples that are smooth, or that repeat themselves, have shadows whose likeness says
-/// another scale than the right one. Throws Interrupted after Ctrl-C.
+/// positions `scale` or 1.3 times `scale` times as far apart, and leaves half as much, than with
+/// them as given: three short solves. Samples that are smooth, or that repeat themselves, have
+/// shadows whose likeness says another scale than the right one. Throws Interrupted after Ctrl-C.
 bool bears_out_scale(const Scan& scan, double scale);
 
 /// Explained, beyond what the next best explains.
