@@ -199,18 +199,36 @@ SortedPoints sorted_by_row(const at::Tensor& positions) {
   return sorted;
 }
 
-/// Squared, to the nearest other point: neighbours by row are looked at until their rows alone are
-/// farther than that.
-double nearest_square(const std::vector<std::array<double, 2>>& points, std::size_t own) {
-  double nearest = INFINITY;
+/// Places whose distance is less than this share of that to the next one are one place that was
+/// exposed several times, at most kExposures, as an encoder tells it.
+constexpr double kOnePlace = 0.1;
+constexpr std::size_t kExposures = 8;
+
+/// Squared distances of one position to the nearest other one, and to the nearest that is no
+/// exposure of the same place; 0 where there is none.
+struct NearestSquares {
+  double other = 0, beyond = 0;
+};
+
+/// Neighbours by row are looked at until their rows alone are farther than the last that counts.
+NearestSquares nearest_squares(const std::vector<std::array<double, 2>>& points, std::size_t own) {
+  std::array<double, kExposures + 1> nearest;  // ascending
+  nearest.fill(INFINITY);
   const auto look = [&](std::size_t other) {
     const double rows = points[other][0] - points[own][0], cols = points[other][1] - points[own][1];
-    nearest = std::min(nearest, rows * rows + cols * cols);
-    return rows * rows < nearest;
+    const double square = rows * rows + cols * cols;
+    if (square > 0 && square < nearest.back()) {
+      nearest.back() = square;
+      for (std::size_t i = kExposures; i > 0 && nearest[i] < nearest[i - 1]; --i)
+        std::swap(nearest[i], nearest[i - 1]);
+    }
+    return rows * rows < nearest.back();
   };
   for (std::size_t other = own; other > 0 && look(other - 1);) --other;
   for (std::size_t other = own + 1; other < points.size() && look(other);) ++other;
-  return nearest;
+  for (std::size_t i = 1; i <= kExposures && std::isfinite(nearest[i]); ++i)
+    if (nearest[i - 1] < kOnePlace * kOnePlace * nearest[i]) return {nearest[0], nearest[i]};
+  return {std::isfinite(nearest[0]) ? nearest[0] : 0, 0};
 }
 
 }  // namespace
@@ -219,11 +237,15 @@ double median_step_px(const at::Tensor& positions) {
   const std::int64_t count = positions.size(0), asked = std::min(count, kAsked);
   if (count < 2) return 0;
   const SortedPoints sorted = sorted_by_row(positions);
-  at::Tensor nearest = at::empty({asked}, at::kDouble);
-  for (std::int64_t i = 0; i < asked; ++i)
-    nearest.mutable_data_ptr<double>()[i] = std::sqrt(
-        nearest_square(sorted.points, sorted.rank[static_cast<std::size_t>(i * count / asked)]));
-  return nearest.median().item<double>();
+  std::vector<double> nearest, other_places;
+  for (std::int64_t i = 0; i < asked; ++i) {
+    const NearestSquares squares =
+        nearest_squares(sorted.points, sorted.rank[static_cast<std::size_t>(i * count / asked)]);
+    nearest.push_back(std::sqrt(squares.other));
+    if (squares.beyond > 0) other_places.push_back(std::sqrt(squares.beyond));
+  }
+  const bool exposed_often = 2 * other_places.size() > nearest.size();
+  return at::tensor(exposed_often ? other_places : nearest, at::kDouble).median().item<double>();
 }
 
 int only_power_of_ten(double step, double diameter) {

@@ -76,8 +76,8 @@ at::Tensor twin_of_probe(const at::Tensor& probe);
 double likeness_to_twin(const at::Tensor& probe);
 inline constexpr double kOwnTwin = 0.8;
 
-/// Median distance in pixels from a position to its nearest neighbour; of more than 2000 positions,
-/// 2000 that are spread evenly over the list are asked for theirs. 0 for fewer than two.
+/// Median distance in pixels from a place to the nearest other one (several exposures of a place
+/// are one), asked of at most 2000 positions all over the list. 0 where all are at one place.
 ///   positions  (n, 2) float64
 double median_step_px(const at::Tensor& positions);
 

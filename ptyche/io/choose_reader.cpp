@@ -168,7 +168,8 @@ at::Tensor positions_of_raster(const ReadOptions& options, RawScan& raw) {
           "expected --scan-step, the way from one pattern to the next, with a raster of {} x {}",
           raster.rows, raster.cols);
   if (options.flyback > 0) drop_flyback(raw, raster, options.flyback);
-  require(may_belong(raster.rows * raster.cols, raw.frames()),
+  require(may_belong(raster.rows * raster.cols, raw.frames()) ||
+              exposures_of(raster.rows * raster.cols, raw.frames()) > 0,
           "--scan-shape: expected as many points as there are patterns, {}, found {} x {}",
           raw.frames(), raster.rows, raster.cols);
   raw.positions_in_metres = true;
@@ -185,10 +186,23 @@ void refuse_raster_options(const ReadOptions& options, const RawScan& raw) {
       "written positions ({}); auto finds how they lie, --swap-xy, --flip-x and --flip-y turn "
       "them",
       options.scan_rotation, raw.positions_name);
-  require(options.flyback == 0,
-          "--flyback: it goes with --scan-step; the scan has written positions ({}), and --frames "
-          "takes some of the patterns",
-          raw.positions_name);
+}
+
+/// Beside written positions: what the patterns are more than these are the last of each row.
+void drop_flyback(RawScan& raw, std::int64_t flyback) {
+  const std::int64_t frames = raw.frames(), positions = raw.positions.size(0);
+  const std::int64_t rows = (frames - positions) / flyback;
+  require(
+      rows > 0 && rows * flyback == frames - positions && positions % rows == 0,
+      "--flyback {}: expected {} positions and {} patterns more at the end of each row, found {} "
+      "patterns",
+      flyback, positions, flyback, frames);
+  const at::Tensor of_all = raw.positions, true_positions = raw.true_positions;
+  const at::Tensor numbers = at::arange(frames, at::kLong).view({rows, -1});
+  raw.keep(numbers.narrow(1, 0, positions / rows).reshape(-1));
+  raw.positions = of_all;
+  raw.true_positions = true_positions;
+  note("{} patterns at the end of each of {} rows are left out", flyback, rows);
 }
 
 }  // namespace
@@ -224,6 +238,7 @@ void settle_places(RawScan& raw, const ReadOptions& options) {
     raw.positions = positions_of_raster(options, raw);
   else
     refuse_raster_options(options, raw);
+  if (raw.positions.defined() && !raster && options.flyback > 0) drop_flyback(raw, options.flyback);
   if (raw.positions.defined()) return;
   std::string text = raw.missing_positions;
   if (!text.empty()) text += ": ";

@@ -13,6 +13,7 @@
 #include "ptyche/core/files.h"
 #include "ptyche/core/progress.h"
 #include "ptyche/core/random.h"
+#include "ptyche/io/invalid_pixels.h"
 #include "ptyche/io/pattern_values.h"
 #include "ptyche/io/readout_noise.h"
 
@@ -241,6 +242,7 @@ Counts take_counts(RawScan& raw, const ReadOptions& options, const ReadingTogeth
     return {of_one_type(together, std::exchange(raw.patterns, at::Tensor()).contiguous()), true};
   }
   mask_blind_pixels(raw, together);
+  settle_invalid_pixels(raw, together);
   take_out_noise(raw, options, together);
   clip_negative(raw);
   raw.patterns = raw.patterns.contiguous();
@@ -278,7 +280,6 @@ Counts take_counts(RawScan& raw, const ReadOptions& options, const ReadingTogeth
 
 namespace {
 
-constexpr double kDarkBelow = 0.05;     ///< of the median counts
 constexpr double kSaturatedAbove = 20;  ///< times the median counts
 constexpr double kSamePosition_px = 1e-6;
 
@@ -301,7 +302,7 @@ std::string first_ten(const std::vector<std::int64_t>& frames) {
 
 /// Flags of the patterns that are left out, with the one warning that lists them.
 at::Tensor rejected_frames(const FrameSums& sums, double ceiling, std::int64_t pixels) {
-  const double median = at::quantile(sums.counts, 0.5).item<double>();
+  const double median = usual_sum(sums.counts);
   const double brightest = sums.counts.max().item<double>();
   require(
       brightest > 0,

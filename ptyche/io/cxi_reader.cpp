@@ -165,6 +165,22 @@ double photon_energy_of(const ArrayFile& file) {
   return 0;
 }
 
+/// All that the first dataset of energies or wavelengths holds, in eV.
+at::Tensor energies_of(const ArrayFile& file) {
+  for (const std::string& path : kEnergies) {
+    if (path == cxi::kSourceEnergy)
+      if (const auto waves = first_there(file, kWavelengths))
+        return photon_energy_ev(unit_of(file, *waves, Measure::wavelength)) /
+               file.read(*waves).values.to(at::kDouble);
+    if (!file.has(path)) continue;
+    const at::Tensor energies = file.read(path).values;
+    const auto first = plausible_ev(file, path);
+    if (first && energies.numel() > 0)
+      return energies.to(at::kDouble) * (*first / first_number(file, path));
+  }
+  return {};
+}
+
 void read_our_geometry(const Hdf5File& file, Geometry& geometry) {
   geometry.object_pixel_m = file.number(cxi::kOurs, "object_pixel_m").value_or(0);
   geometry.near_field = file.number(cxi::kOurs, "near_field").value_or(0) != 0;
@@ -297,6 +313,7 @@ RawScan read_cxi_scan(const std::filesystem::path& path) {
   raw.geometry = cxi_geometry(*file);
   if (file->has(cxi::kOurs))
     read_our_geometry(Hdf5File::open(path, SealCheck::later), raw.geometry);
+  raw.split_by_energy(energies_of(*file));
   read_places(*file, raw);
   read_detector(*file, raw);
   read_probe_of(*file, raw);

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <vector>
 
@@ -12,7 +11,6 @@
 #include "ptyche/core/progress.h"
 #include "ptyche/io/detector_frame.h"
 #include "ptyche/io/narrow_patterns.h"
-#include "ptyche/io/raster.h"
 
 namespace ptyche {
 
@@ -36,78 +34,6 @@ void settle_centre(RawScan& raw, const ReadOptions& options) {
 }
 
 // Some of the patterns.
-
-namespace {
-
-std::int64_t frame_number(const std::string& word, std::int64_t otherwise, std::int64_t frames) {
-  if (word.empty()) return otherwise;
-  std::int64_t number = 0;
-  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
-  require(error == std::errc() && end == word.data() + word.size(),
-          "--frames: expected FIRST:END[:STEP], found {}", word);
-  return std::clamp<std::int64_t>(number < 0 ? number + frames : number, 0, frames);
-}
-
-at::Tensor numbers_of_frames(const std::string& text, std::int64_t all) {
-  const std::vector<std::string> words = split(text, ':');
-  require(words.size() == 2 || words.size() == 3, "--frames: expected FIRST:END[:STEP], found {}",
-          text);
-  const std::int64_t first = frame_number(words[0], 0, all), end = frame_number(words[1], all, all);
-  const std::int64_t step = words.size() == 3 ? frame_number(words[2], 1, all) : 1;
-  require(step >= 1 && first < end, "--frames {}: expected some of {} patterns, found none", text,
-          all);
-  return at::arange(first, end, step, at::kLong);
-}
-
-/// Nothing tells which belong to each other: one pattern too many may be the first or the last.
-[[noreturn]] void refuse_other_number(const RawScan& raw) {
-  const std::int64_t patterns = raw.frames(), positions = raw.positions.size(0);
-  std::string text = fmt::format("{}: expected as many positions as patterns, {}, found {}",
-                                 raw.positions_name, patterns, positions);
-  if (may_belong(positions, patterns))
-    text +=
-        patterns < positions
-            ? fmt::format("; --frames 0:{} takes the first {} of both", patterns, patterns)
-            : fmt::format("; --frames 0:{} takes the first {} patterns, --frames {}:{} the last",
-                          positions, positions, patterns - positions, patterns);
-  if (patterns == 2 * positions) text += ", --frames ::2 every other one";
-  if (raw.positions_name.starts_with("raster")) text += "; or is --scan-shape another one?";
-  throw InvalidInput(text);
-}
-
-/// Positions of the patterns `numbers`, where the file has more or fewer than patterns. Of fewer,
-/// all must be meant: part of the patterns would not say whether the first or the last are too
-/// many.
-at::Tensor positions_of_frames(const RawScan& raw, const at::Tensor& numbers) {
-  const std::int64_t positions = raw.positions.size(0), patterns = raw.frames();
-  if (!may_belong(positions, patterns)) refuse_other_number(raw);
-  require(patterns < positions || numbers.size(0) == positions,
-          "--frames: expected the {} of {} patterns that have a position ({}), found {}", positions,
-          patterns, raw.positions_name, numbers.size(0));
-  const bool all = numbers.size(0) == positions;
-  warn("{} patterns, {} positions ({}): {}, as --frames says", patterns, positions,
-       raw.positions_name,
-       all ? fmt::format("the first position is taken for that of pattern {}",
-                         numbers[0].item<std::int64_t>())
-           : "each pattern has the position of its number");
-  return all ? raw.positions : raw.positions.index_select(0, numbers);
-}
-
-}  // namespace
-
-void choose_patterns(RawScan& raw, const std::string& text) {
-  const std::int64_t all = raw.frames();
-  const bool one_each = raw.positions.size(0) == all;
-  if (text.empty() && !one_each) refuse_other_number(raw);
-  if (text.empty()) return;
-  const at::Tensor numbers = numbers_of_frames(text, all);
-  if (!one_each) {
-    raw.positions = positions_of_frames(raw, numbers);
-    raw.true_positions = at::Tensor();  // nothing says which of them belong to these patterns
-  }
-  raw.keep(numbers);
-  note("{} of {} patterns are taken", raw.frames(), all);
-}
 
 at::Tensor sampled_patterns(const RawScan& raw) {
   const std::int64_t all = raw.frames();

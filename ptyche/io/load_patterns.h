@@ -1,5 +1,4 @@
-// The patterns of a scan out of its file: only those that are wanted, of each only the part that is
-// kept.
+// The patterns of a scan out of its file: of each only the part that is kept.
 #pragma once
 
 #include "ptyche/io/read_scan.h"
@@ -11,14 +10,6 @@ namespace ptyche {
 /// detector, more than a pixel (rounding) from its middle. raw.centre_row and _col are -1 then
 /// where it does not. Says so in a line.
 void settle_centre(RawScan& raw, const ReadOptions& options);
-
-/// `--frames`: FIRST:END[:STEP] of the patterns, counted from 0; negative numbers count from the
-/// end. Where positions are not as many as patterns (a scan that ended early, a detector that was
-/// triggered once too often), all of them belong to the patterns that are taken if these are as
-/// many; where they are more, else those of the same numbers; a warning says so. Throws
-/// InvalidInput for another text, where none is left, and where positions are not as many and
-/// `frames` does not tell which ones are meant.
-void choose_patterns(RawScan& raw, const std::string& frames);
 
 /// Reads raw.stack into raw.patterns (nothing is done where they are read): with `--crop` no more
 /// of each than a window of crop + 2 pixels around the zero frequency, which crop_detector cuts to

@@ -319,6 +319,18 @@ at::Tensor frame_sums(const at::Tensor& counts, const at::Tensor& mask, double c
   return sums;
 }
 
+double usual_sum(const at::Tensor& sums) {
+  // Of all patterns, that are so much brighter than half of them: more than are overfull.
+  constexpr double kBrighterThanNoise = 20, kMeasured = 0.1;
+  const at::Tensor lit = sums.masked_select(sums.gt(0));
+  if (lit.size(0) == 0) return 0;
+  const double median = at::quantile(lit, 0.5).item<double>();
+  const at::Tensor above = lit.masked_select(lit.gt(kBrighterThanNoise * median));
+  const bool measured =
+      static_cast<double>(above.size(0)) > kMeasured * static_cast<double>(lit.size(0));
+  return measured ? at::quantile(above, 0.5).item<double>() : median;
+}
+
 bool are_squares_of_counts(const at::Tensor& values) {
   constexpr double kShare = 0.999;
   constexpr std::int64_t kFewest = 50;

@@ -36,6 +36,12 @@ struct ValueSurvey {
 /// taken for amplitudes.
 bool are_squares_of_counts(const at::Tensor& values);
 
+/// The median of the sums (n) float64 of patterns that have light; 0 where none has. A scan that
+/// ended early may hold more without: zeros, or a detector's noise, far below the others.
+double usual_sum(const at::Tensor& sums);
+/// Below this share of the usual sum a pattern is dark.
+inline constexpr double kDarkBelow = 0.05;
+
 /// Counts that were stored in too few bits.
 struct WrappedValues {
   double period = 256;     ///< 2^8, 2^10, 2^12, 2^14 or 2^16

@@ -36,9 +36,12 @@ void choose_scan(RawScan& raw, std::int64_t scan_index) {
   }
   const at::Tensor numbers = std::get<0>(at::_unique(raw.scan_index.contiguous()));
   require(scan_index >= 0 || numbers.size(0) == 1,
-          "scan_index: expected one scan, found {}: {}; --scan-index K takes one of them",
-          numbers.size(0), numbers_in_words(numbers));
+          "{}: expected one scan, found {}: {}; --scan-index K takes one of them",
+          raw.energies.defined() ? "energies" : "scan_index", numbers.size(0),
+          numbers_in_words(numbers));
   if (scan_index < 0) return;
+  if (raw.energies.defined() && raw.positions.size(0) * numbers.size(0) == raw.frames())
+    raw.positions = raw.positions.repeat({numbers.size(0), 1});  // those of each energy
   require(raw.positions.size(0) == raw.frames(),
           "{}: expected {} positions like patterns, found {}", raw.positions_name, raw.frames(),
           raw.positions.size(0));
@@ -49,6 +52,9 @@ void choose_scan(RawScan& raw, std::int64_t scan_index) {
     note("scan {}: {} of the file's {} patterns, counted from 0 among themselves", scan_index,
          chosen.size(0), raw.frames());
   raw.keep(chosen);
+  if (!raw.energies.defined()) return;
+  raw.geometry.energy_ev = raw.energies[scan_index].item<double>();
+  note("scan {}: at {:.6g} eV", scan_index, raw.geometry.energy_ev);
 }
 
 // Detector.
@@ -210,6 +216,21 @@ void crop_detector(RawScan& raw, const ReadOptions& options) {
 
 // Positions.
 
+void apply_geometry_options(Geometry& geometry, const ReadOptions& options, std::int64_t size) {
+  const bool changed = options.energy_ev > 0 || options.distance_m > 0 ||
+                       options.detector_pixel_m > 0 || options.source_distance_m > 0 ||
+                       (options.near_field && !geometry.near_field);
+  if (options.energy_ev > 0) geometry.energy_ev = options.energy_ev;
+  if (options.distance_m > 0) geometry.distance_m = options.distance_m;
+  if (options.detector_pixel_m > 0) geometry.detector_pixel_m = options.detector_pixel_m;
+  if (options.source_distance_m > 0) geometry.source_distance_m = options.source_distance_m;
+  geometry.near_field = geometry.near_field || options.near_field;
+  require(geometry.near_field || options.source_distance_m == 0,
+          "--source-distance: it goes with --near-field; in the far field it changes nothing");
+  const double computed = object_pixel_m(geometry, size);
+  if (computed > 0 && (changed || geometry.object_pixel_m <= 0)) geometry.object_pixel_m = computed;
+}
+
 namespace {
 
 /// A scan wider than this is in another unit: no object of that size could be held.
@@ -249,21 +270,6 @@ void apply_electrons(RawScan& raw, const ReadOptions& options) {
   geometry.object_pixel_m = object_pixel_m(geometry, raw.patterns.size(1));
   note("the bright disk of {:.3g} mrad has a radius of {:.1f} px: {:.3g} mrad per detector pixel",
        1e3 * options.semi_angle_rad, radius, 1e3 * geometry.detector_pixel_m);
-}
-
-void apply_geometry_options(Geometry& geometry, const ReadOptions& options, std::int64_t size) {
-  const bool changed = options.energy_ev > 0 || options.distance_m > 0 ||
-                       options.detector_pixel_m > 0 || options.source_distance_m > 0 ||
-                       (options.near_field && !geometry.near_field);
-  if (options.energy_ev > 0) geometry.energy_ev = options.energy_ev;
-  if (options.distance_m > 0) geometry.distance_m = options.distance_m;
-  if (options.detector_pixel_m > 0) geometry.detector_pixel_m = options.detector_pixel_m;
-  if (options.source_distance_m > 0) geometry.source_distance_m = options.source_distance_m;
-  geometry.near_field = geometry.near_field || options.near_field;
-  require(geometry.near_field || options.source_distance_m == 0,
-          "--source-distance: it goes with --near-field; in the far field it changes nothing");
-  const double computed = object_pixel_m(geometry, size);
-  if (computed > 0 && (changed || geometry.object_pixel_m <= 0)) geometry.object_pixel_m = computed;
 }
 
 /// The column's (1) or row's (0) positions mirrored about the middle of their range.

@@ -27,6 +27,11 @@ void choose_mask(RawScan& raw, const std::string& mask);
 /// pixels and stay. Throws InvalidInput for an odd or non-square result.
 void crop_detector(RawScan& raw, const ReadOptions& options);
 
+/// `--energy --distance --detector-pixel --near-field --source-distance` and the object pixel that
+/// follows from them for patterns of size x size. Throws InvalidInput for a source distance in the
+/// far field.
+void apply_geometry_options(Geometry& geometry, const ReadOptions& options, std::int64_t size);
+
 /// What a pixel of the object takes while it is reconstructed: image, coverage, the sums they come
 /// from, and a copy to go back to.
 inline constexpr std::int64_t kCanvasBytesPerPixel = 3 * (8 + 4) + 4;

@@ -51,6 +51,19 @@ bool may_belong(std::int64_t positions, std::int64_t patterns) {
   return positions <= kMost * patterns && positions % patterns != 0;
 }
 
+std::int64_t exposures_of(std::int64_t positions, std::int64_t patterns) {
+  const bool several = positions >= 2 && patterns > positions && patterns % positions == 0;
+  return several ? patterns / positions : 0;
+}
+
+namespace {
+
+bool may_have(std::int64_t positions, std::int64_t patterns) {
+  return may_belong(positions, patterns) || exposures_of(positions, patterns) > 0;
+}
+
+}  // namespace
+
 at::Tensor positions_of(const at::Tensor& y, const at::Tensor& x, std::int64_t n,
                         const std::string& name) {
   require(!x.is_complex() && !y.is_complex(), "{}: expected real numbers, found complex ones",
@@ -61,7 +74,7 @@ at::Tensor positions_of(const at::Tensor& y, const at::Tensor& x, std::int64_t n
     rows = rows.unsqueeze(1).expand({lines, points}).reshape(-1);
     cols = cols.unsqueeze(0).expand({lines, points}).reshape(-1);
   }
-  require(rows.size(0) == cols.size(0) && may_belong(rows.size(0), n),
+  require(rows.size(0) == cols.size(0) && may_have(rows.size(0), n),
           "{}: expected {} positions like patterns, or the axes of a raster of as many, found y {} "
           "and x {}",
           name, n, describe(y), describe(x));
@@ -75,7 +88,7 @@ at::Tensor vectors_of(const at::Tensor& array, std::int64_t n, const std::string
   const auto few = [](std::int64_t length) { return length == 2 || length == 3; };
   at::Tensor values = array.to(at::kDouble);
   const bool first = few(values.size(0)) && values.numel() == n * values.size(0);
-  const bool list = values.dim() == 2 && few(values.size(1)) && may_belong(values.size(0), n);
+  const bool list = values.dim() == 2 && few(values.size(1)) && may_have(values.size(0), n);
   const bool last =
       (few(values.size(-1)) && values.numel() == n * values.size(-1)) || (list && !first);
   require(last || first, "{}: expected ({}, 3) or (3, {}), one translation a pattern, found {}",

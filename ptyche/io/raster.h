@@ -25,16 +25,22 @@ at::Tensor raster_positions(const Raster& raster);
 /// of which are missing or too many: no axis of a raster, and no several readings of each pattern.
 bool may_belong(std::int64_t positions, std::int64_t patterns);
 
+/// Whether each position can be that of several exposures: so many patterns that --exposures sums;
+/// 0 = no.
+std::int64_t exposures_of(std::int64_t positions, std::int64_t patterns);
+
 /// (m, 2) float64 (row, col) of y and x. Each holds m numbers in any shape, or the two are the axes
 /// of a raster (y of its rows, x of its columns) with rows * columns = n, the number of patterns.
-/// Otherwise m may be another number that may_belong: choose_patterns says which belong together.
+/// Otherwise m may be another number that may_belong or has several exposures (exposures_of):
+/// choose_patterns says which belong together.
 /// Throws InvalidInput that begins with `name`.
 at::Tensor positions_of(const at::Tensor& y, const at::Tensor& x, std::int64_t n,
                         const std::string& name);
 
 /// An array with two or three numbers a pattern, (n, 3), (3, n), (rows, cols, 3), (n, 2) or (2, n),
 /// as (n, 2 or 3) float64. Where both ends fit, the last axis holds the numbers. A list (m, 2 or 3)
-/// may have another length that may_belong. Throws InvalidInput that begins with `name`.
+/// may have another length that may_belong or has several exposures (exposures_of). Throws
+/// InvalidInput that begins with `name`.
 at::Tensor vectors_of(const at::Tensor& array, std::int64_t n, const std::string& name);
 
 }  // namespace ptyche

@@ -57,8 +57,9 @@ std::vector<Field> fields(ReadOptions& options) {
        .range = {0}},
       {.name = "flyback",
        .target = &options.flyback,
-       .help = "patterns at the end of each row of the raster, recorded while the beam flew back: "
-               "left out. The shape may count them or not",
+       .help =
+           "patterns at the end of each row, recorded while the beam flew back, for which there "
+           "are no positions: left out. A raster's shape may count them or not",
        .range = {0, 1e6},
        .aliases = {"skip-columns"}},
       {.name = "scan-rotation",
@@ -97,8 +98,14 @@ std::vector<Field> fields(ReadOptions& options) {
        .range = {-1, 1e9}},
       {.name = "frames",
        .target = &options.frames,
-       .help = "range of the patterns that are used: FIRST:END[:STEP], counted from 0, END not "
-               "among them; where positions are not as many, those that have one"},
+       .help = "patterns that are used: FIRST:END[:STEP], counted from 0, END not among them, or "
+               "several such ranges (0:70,71:144); where positions are not as many, those that "
+               "have one"},
+      {.name = "exposures",
+       .target = &options.exposures,
+       .help =
+           "patterns that were taken at each position, one after the other: their sums are used",
+       .range = {1, 1e6}},
       {.name = "crop",
        .target = &options.crop,
        .unit = "px",

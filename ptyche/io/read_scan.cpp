@@ -10,11 +10,13 @@
 #include "ptyche/core/progress.h"
 #include "ptyche/data/probe.h"
 #include "ptyche/io/bin_patterns.h"
+#include "ptyche/io/choose_patterns.h"
 #include "ptyche/io/choose_reader.h"
 #include "ptyche/io/counts.h"
 #include "ptyche/io/detector_frame.h"
 #include "ptyche/io/load_patterns.h"
 #include "ptyche/io/pattern_values.h"
+#include "ptyche/io/placed_patterns.h"
 #include "ptyche/io/prepare.h"
 #include "ptyche/io/readers.h"
 #include "ptyche/io/readout_noise.h"
@@ -129,7 +131,9 @@ at::Tensor read_patterns(RawScan& raw, ReadOptions& options, Extent extent,
   require(raw.frames() >= 1, "{}: expected at least 1 pattern, found none", raw.patterns_name);
   settle_places(raw, options);
   choose_scan(raw, options.scan_index);
+  sum_exposures(raw, options);
   choose_patterns(raw, options.frames);
+  if (extent != Extent::part) leave_out_unplaced(raw, options);
   settle_centre(raw, options);
   settle_bins(raw, options);
   at::Tensor sample;

@@ -30,7 +30,8 @@ struct ReadOptions {
   std::string domain = "auto";      ///< auto | counts | amplitude
   std::string mask = "file";        ///< file | none | path of an .npy/.npz with (N, N) bool
   std::int64_t scan_index = -1;     ///< of several scans in one NPZ file; -1 = there is one
-  std::string frames;               ///< FIRST:END[:STEP]; empty = all
+  std::string frames;               ///< FIRST:END[:STEP], ...; empty = all
+  std::int64_t exposures = 1;       ///< patterns of each position that are summed
   std::int64_t crop = 0;            ///< keep the central crop x crop detector pixels; 0 = all
   std::int64_t bin = 1;             ///< sums of bin x bin detector pixels
   std::int64_t flyback = 0;         ///< patterns at the end of each row of a raster to leave out

@@ -169,6 +169,24 @@ void RawScan::take(std::unique_ptr<FrameStack> frames,
   ceiling = array.ceiling;
 }
 
+void RawScan::split_by_energy(const at::Tensor& energies_ev) {
+  constexpr double kOneEnergy = 1e-3;
+  if (!energies_ev.defined() || energies_ev.numel() < 2 || energies_ev.is_complex()) return;
+  const at::Tensor each = energies_ev.reshape(-1).to(at::kDouble);
+  const double least = each.min().item<double>(), most = each.max().item<double>();
+  if (!(least > 0) || most <= (1 + kOneEnergy) * least) return;
+  const std::vector<std::int64_t> lengths = stack ? stack->shape().raster : raster;
+  require(
+      lengths.size() == 2 && lengths[0] == each.size(0),
+      "{}: expected one energy, found {} from {:.6g} to {:.6g} eV: several scans; --frames takes "
+      "the patterns of one, --energy is theirs, --scan-index needs the energies as the first "
+      "axis of the patterns",
+      patterns_name, each.size(0), least, most);
+  energies = each;
+  scan_index = at::arange(each.size(0), at::kLong).repeat_interleave(lengths[1]);
+  raster.clear();
+}
+
 void RawScan::forget_truth(const std::string& reason) {
   if (truth.defined() || true_positions.defined()) note("the truth is left out: {}", reason);
   truth = true_positions = at::Tensor();

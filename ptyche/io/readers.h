@@ -49,6 +49,7 @@ struct RawScan {
   at::Tensor truth;           ///< (H, W) complex64 in the frame of the positions
   at::Tensor true_positions;  ///< (n, 2) float64 (row, col), in object pixels
   at::Tensor scan_index;      ///< (n) int64, which of several scans a pattern is of
+  at::Tensor energies;        ///< (k) float64 eV, of the scans 0 .. k - 1; undefined = one for all
   std::string patterns_name, positions_name, probe_name;  ///< the datasets, for messages
   double ceiling = 0;   ///< largest value of the patterns' integer type, see FileArray
   double nphotons = 0;  ///< mean counts a pattern that the file names; 0 = none
@@ -81,6 +82,11 @@ struct RawScan {
 
   /// The stack, or what stands for it where the array can only be read whole.
   void take(std::unique_ptr<FrameStack> frames, const std::function<FileArray()>& otherwise);
+
+  /// Several energies (k) eV are those of k scans, one behind the other, if patterns have k as
+  /// their first axis: scan_index and energies say so. Energies that differ by less than a
+  /// thousandth are one. Throws InvalidInput where it does not come out even.
+  void split_by_energy(const at::Tensor& energies_ev);
 
   /// Drops what is known of the true object and positions, and says why, where there is any.
   void forget_truth(const std::string& reason);

@@ -44,14 +44,39 @@ constexpr double kAsCounts[] = {0.5, 4};             // what a photon counts
 constexpr std::int64_t kLeastSide = 16;
 constexpr std::int64_t kBatch = 64;
 
-/// Evenly spread patterns, about `most`, fewer of large ones: (m, rows, cols) of `type`, hidden
-/// pixels 0.
+/// The light of each pattern in counted pixels, (n) float64.
+at::Tensor light_of(const at::Tensor& patterns, const at::Tensor& mask) {
+  const at::Tensor hidden = mask.logical_not();
+  std::vector<at::Tensor> sums;
+  for (std::int64_t first = 0; first < patterns.size(0); first += kBatch)
+    sums.push_back(patterns.slice(0, first, first + kBatch)
+                       .to(at::kDouble)
+                       .masked_fill(hidden, 0)
+                       .sum({1, 2}));
+  return at::cat(sums);
+}
+
+/// Evenly spread patterns, about `wanted`: those of them that have light, or all such where most of
+/// these have none.
+at::Tensor spread_patterns(const at::Tensor& patterns, const at::Tensor& mask,
+                           std::int64_t wanted) {
+  const auto every = [&](std::int64_t n) { return std::max<std::int64_t>(n / wanted, 1); };
+  const at::Tensor some = patterns.slice(0, 0, {}, every(patterns.size(0)));
+  const at::Tensor sums = light_of(some, mask);
+  if (sums.gt(kDarkBelow * usual_sum(sums)).all().item<bool>()) return some;
+  const at::Tensor all = light_of(patterns, mask);
+  const at::Tensor lit = at::nonzero(all.gt(kDarkBelow * usual_sum(all))).flatten();
+  if (lit.size(0) < kFewestPatterns) return some;
+  return patterns.index_select(0, lit.slice(0, 0, {}, every(lit.size(0))));
+}
+
+/// Evenly spread patterns with light, about `most`, fewer of large ones: (m, rows, cols) of `type`,
+/// hidden pixels 0.
 at::Tensor sample_of(const at::Tensor& patterns, const at::Tensor& mask,
                      std::int64_t most = kSample, at::ScalarType type = at::kDouble) {
   const std::int64_t pixels = std::max<std::int64_t>(mask.numel(), 1);
   const std::int64_t wanted = std::clamp(kSamplePixels / pixels, kFewestPatterns, most);
-  const std::int64_t every = std::max<std::int64_t>(patterns.size(0) / wanted, 1);
-  return patterns.slice(0, 0, {}, every).to(type).masked_fill(mask.logical_not(), 0);
+  return spread_patterns(patterns, mask, wanted).to(type).masked_fill(mask.logical_not(), 0);
 }
 
 double quantile_of(const at::Tensor& values, double share) {

@@ -15,16 +15,38 @@ namespace ptyche {
 namespace fs = std::filesystem;
 namespace {
 
-/// Axes named by `from` in the order of `to`; those that `to` lacks must have length 1.
-at::Tensor ordered(const at::Tensor& array, const std::string& from, const std::string& to,
+/// The axes of an array of another rank: programs leave axes of length 1 out at the slow end, where
+/// MATLAB has its last ones and NumPy its first; those of an image and of a raster stay.
+std::string axes_of_rank(std::string axes, std::int64_t rank) {
+  const auto may_go = [](char letter) {
+    return std::string("nlmo").find(letter) != std::string::npos;
+  };
+  while (static_cast<std::int64_t>(axes.size()) > rank) {
+    if (may_go(axes.front()))
+      axes.erase(axes.begin());
+    else if (may_go(axes.back()))
+      axes.pop_back();
+    else
+      break;
+  }
+  return axes;
+}
+
+/// Axes named by `from`, or as many of them as the array has, in the order of `to`; those that `to`
+/// lacks must have length 1.
+at::Tensor ordered(at::Tensor array, const std::string& from, const std::string& to,
                    const std::string& name) {
-  require(array.dim() == static_cast<std::int64_t>(from.size()),
+  const auto most = static_cast<std::int64_t>(from.size());
+  while (array.dim() > most && array.size(0) == 1) array = array[0];
+  while (array.dim() > most && array.size(-1) == 1) array = array.squeeze(-1);
+  const std::string axes = axes_of_rank(from, array.dim());
+  require(array.dim() == static_cast<std::int64_t>(axes.size()),
           "{}: expected {} axes ({}), found {}", name, from.size(), from, describe(array));
   std::vector<std::int64_t> order;
   for (const char letter : to)
-    if (const std::size_t at = from.find(letter); at != std::string::npos)
+    if (const std::size_t at = axes.find(letter); at != std::string::npos)
       order.push_back(static_cast<std::int64_t>(at));
-  require(order.size() == from.size(), "axes: expected letters of {}, found {}", to, from);
+  require(order.size() == axes.size(), "axes: expected letters of {}, found {}", to, from);
   return array.permute(order);
 }
 
@@ -45,8 +67,7 @@ at::Tensor as_patterns(const at::Tensor& array, const std::string& axes, const s
 
 /// (modes, N, N) of whatever a program keeps: of several coherent modes or slices the first.
 at::Tensor some_probe(at::Tensor probe, const std::string& axes, const std::string& name) {
-  if (!axes.empty() && probe.dim() == static_cast<std::int64_t>(axes.size()))
-    probe = ordered(probe, axes, "omrc", name);
+  if (!axes.empty()) probe = ordered(probe, axes, "omrc", name);
   while (probe.dim() > 3) probe = probe[0];
   return as_probe(probe, name);
 }
@@ -56,6 +77,40 @@ at::Tensor axis_values(const at::Tensor& values, std::int64_t length) {
   if (values.numel() != 2 || length == 2) return values;
   const at::Tensor two = values.reshape(-1).to(at::kDouble);
   return two[0] + at::arange(length, at::kDouble) * (two[1] - two[0]);
+}
+
+/// Pixels that differ by less are square.
+constexpr double kSquareWithin = 1e-3;
+
+/// A pixel's size: that of `place`, and of `other` where the file has it. One that holds two
+/// numbers holds both sides. Throws InvalidInput for oblong ones: every length would be that of one
+/// axis.
+double square_pixel(Sources& sources, const Place& place, const Place& other, Measure measure) {
+  std::vector<double> sides;
+  for (const Place* const each : {&place, &other}) {
+    const at::Tensor values = sources.values(*each, measure);
+    if (!values.defined() || values.is_complex()) continue;
+    const at::Tensor flat = values.reshape(-1).to(at::kDouble).abs();
+    const std::int64_t count = flat.size(0) == 2 ? 2 : std::min<std::int64_t>(flat.size(0), 1);
+    for (std::int64_t i = 0; i < count; ++i)
+      if (const double side = flat[i].item<double>(); std::isfinite(side) && side > 0)
+        sides.push_back(side);
+  }
+  if (sides.empty()) return 0;
+  const auto [least, most] = std::minmax_element(sides.begin(), sides.end());
+  require(*most <= (1 + kSquareWithin) * *least,
+          "{}: expected square pixels, found {:g} x {:g}: resample the patterns to square ones",
+          sources.find(place) ? sources.find(place)->name : sources.find(other)->name, *least,
+          *most);
+  return sides.front();
+}
+
+/// The step of an axis that is given by its values, or a step itself; 0 where there is none.
+double step_of_axis(Sources& sources, const Place& place, Measure measure) {
+  const at::Tensor values = sources.values(place, measure);
+  if (!values.defined() || values.numel() == 0) return 0;
+  const at::Tensor flat = values.reshape(-1).to(at::kDouble);
+  return std::abs((flat.size(0) > 1 ? flat[1] - flat[0] : flat[0]).item<double>());
 }
 
 /// A scan's reading, step by step.
@@ -114,21 +169,36 @@ class RecipeReading {
     geometry.energy_ev = number(recipe_.energy, Measure::energy);
     if (geometry.energy_ev <= 0)
       geometry.energy_ev = photon_energy_ev(number(recipe_.wavelength, Measure::wavelength));
+    raw_.split_by_energy(energies());
     geometry.distance_m = std::abs(number(recipe_.distance, Measure::length));
-    geometry.detector_pixel_m = number(recipe_.detector_pixel, Measure::length);
+    geometry.detector_pixel_m =
+        square_pixel(sources_, recipe_.detector_pixel, recipe_.detector_pixel_y, Measure::length);
     geometry.exposure_s = number(recipe_.exposure, Measure::time);
     geometry.semi_angle_rad = number(recipe_.semi_angle, Measure::angle);
-    geometry.object_pixel_m = number(recipe_.object_pixel, Measure::length);
+    geometry.object_pixel_m = square_pixel(sources_, recipe_.object_pixel, {}, Measure::length);
     if (geometry.object_pixel_m <= 0) geometry.object_pixel_m = reciprocal_object_pixel();
   }
 
-  /// 1 / (N * pixel); of an axis that is given by its values, their step.
+  /// As many as the file has.
+  at::Tensor energies() {
+    const at::Tensor energies = sources_.values(recipe_.energy, Measure::energy);
+    if (energies.defined()) return energies;
+    const at::Tensor wavelengths = sources_.values(recipe_.wavelength, Measure::wavelength);
+    return wavelengths.defined() ? photon_energy_ev(1) / wavelengths.to(at::kDouble) : at::Tensor();
+  }
+
+  /// 1 / (N * pixel).
   double reciprocal_object_pixel() {
-    const at::Tensor values = sources_.values(recipe_.reciprocal_pixel, Measure::reciprocal);
-    if (!values.defined() || values.numel() == 0) return 0;
-    const at::Tensor flat = values.reshape(-1).to(at::kDouble);
-    const double step = std::abs((flat.size(0) > 1 ? flat[1] - flat[0] : flat[0]).item<double>());
-    return step > 0 ? 1 / (step * static_cast<double>(raw_.cols())) : 0;
+    const double step = step_of_axis(sources_, recipe_.reciprocal_pixel, Measure::reciprocal);
+    const double down = step_of_axis(sources_, recipe_.reciprocal_pixel_y, Measure::reciprocal);
+    if (step <= 0) return 0;
+    require(
+        down <= 0 || std::abs(down / step - 1) <= kSquareWithin,
+        "{}: expected square detector pixels like {}, {:g} 1/m, found {:g}: resample the "
+        "patterns to square ones",
+        [&] { return sources_.find(recipe_.reciprocal_pixel_y)->name; },
+        [&] { return sources_.find(recipe_.reciprocal_pixel)->name; }, step, down);
+    return 1 / (step * static_cast<double>(raw_.cols()));
   }
 
   double number(const Place& place, Measure measure) {
@@ -298,8 +368,7 @@ class ObjectReading {
     at::Tensor object = complex_object();
     require(object.is_complex() && object.dim() >= 2 && object.numel() > 0,
             "{}: expected complex (rows, cols), found {}", name_, describe(object));
-    if (!recipe_.axes.empty() && object.dim() == static_cast<std::int64_t>(recipe_.axes.size()))
-      object = ordered(object, recipe_.axes, "mlrc", name_);
+    if (!recipe_.axes.empty()) object = ordered(object, recipe_.axes, "mlrc", name_);
     while (object.dim() > 3) object = object[0];
     if (object.dim() == 3) object = object.prod(0);
     image_.object = turned_whole(object.to(at::kComplexFloat));
@@ -317,7 +386,7 @@ class ObjectReading {
 
   void read_lengths() {
     Geometry& geometry = image_.geometry;
-    geometry.object_pixel_m = number(recipe_.object_pixel, Measure::length);
+    geometry.object_pixel_m = square_pixel(sources_, recipe_.object_pixel, {}, Measure::length);
     geometry.energy_ev = number(recipe_.energy, Measure::energy);
     if (geometry.energy_ev <= 0)
       geometry.energy_ev = photon_energy_ev(number(recipe_.wavelength, Measure::wavelength));

@@ -41,8 +41,9 @@ struct ScanRecipe {
   /// with one number the mean counts.
   Place pattern_index, position_index;
   Place energy, wavelength, distance, detector_pixel, object_pixel, exposure;
-  Place semi_angle;        ///< of a converging electron beam
-  Place reciprocal_pixel;  ///< detector pixel as 1/length
+  Place semi_angle;                            ///< of a converging electron beam
+  Place reciprocal_pixel;                      ///< detector pixel as 1/length
+  Place detector_pixel_y, reciprocal_pixel_y;  ///< along a column, where that stands apart
   Place centre_row, centre_col;
   Place mask;
   std::int64_t mask_good = 0;  ///< the value of a counted pixel: 0 (others bad) or 1

@@ -93,8 +93,10 @@ ScanRecipe scan_in(const toml::table& table) {
   keys.place("wavelength", scan.wavelength);
   keys.place("distance", scan.distance);
   keys.place("detector_pixel", scan.detector_pixel);
+  keys.place("detector_pixel_y", scan.detector_pixel_y);
   keys.place("object_pixel", scan.object_pixel);
   keys.place("reciprocal_pixel", scan.reciprocal_pixel);
+  keys.place("reciprocal_pixel_y", scan.reciprocal_pixel_y);
   keys.place("exposure", scan.exposure);
   keys.place("semi_angle", scan.semi_angle);
   keys.place("center_row", scan.centre_row);

@@ -1,9 +1,8 @@
 // Are the positions in object pixels at all.
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <map>
 
+#include "ptyche/data/far_patterns.h"
 #include "ptyche/data/probe.h"
 #include "ptyche/prepare/judge.h"
 
@@ -40,77 +39,29 @@ void say_unit(Diagnosis& diagnosis, double step, double span, double diameter,
                  ScalePositions{std::pow(10.0, power)}, options, {});
 }
 
-// Of frames that are left out because they lie alone: more is another fault than a few wrong
-// places.
-constexpr double kMostAlone = 0.1;
-
-/// Squares with sides of `reach` and the positions (row, col) in them.
-class Squares {
- public:
-  Squares(const at::Tensor& positions, double reach) : reach_(reach) {
-    const auto* place = positions.const_data_ptr<double>();
-    for (std::int64_t i = 0; i < positions.size(0); ++i)
-      places_[of(place[2 * i], place[2 * i + 1])].push_back({place[2 * i], place[2 * i + 1]});
-  }
-
-  /// How many places lie nearer than `reach` in rows and in columns, itself with them; at most 2.
-  int near(double row, double col) const {
-    const Square middle = of(row, col);
-    int count = 0;
-    for (double down = -1; down <= 1; ++down)
-      for (double across = -1; across <= 1; ++across) {
-        const auto square = places_.find({middle[0] + down, middle[1] + across});
-        if (square == places_.end()) continue;
-        for (const auto& other : square->second)
-          if (std::abs(other[0] - row) < reach_ && std::abs(other[1] - col) < reach_ && ++count > 1)
-            return count;
-      }
-    return count;
-  }
-
- private:
-  using Square = std::array<double, 2>;  // whole numbers
-  Square of(double row, double col) const {
-    return {std::floor(row / reach_), std::floor(col / reach_)};
-  }
-  double reach_;
-  std::map<Square, std::vector<std::array<double, 2>>> places_;
-};
-
-/// Frames (k) int64 whose pattern shares no object pixel with any other.
-at::Tensor frames_alone(const Scan& scan, const at::Tensor& frames) {
-  const at::Tensor positions =
-      scan.positions().index_select(0, frames).to(at::kDouble).contiguous();
-  const Squares squares(positions, static_cast<double>(scan.pattern_size()));
-  const auto* place = positions.const_data_ptr<double>();
-  std::vector<std::int64_t> alone;
-  for (std::int64_t i = 0; i < positions.size(0); ++i)
-    if (squares.near(place[2 * i], place[2 * i + 1]) < 2)
-      alone.push_back(frames[i].item<std::int64_t>());
-  return at::tensor(alone, at::kLong);
-}
-
-/// Leaves out the few that lie where no other pattern tells anything.
-void say_alone(Diagnosis& diagnosis, const Scan& scan) {
-  const at::Tensor frames = usable_frames(scan), alone = frames_alone(scan, frames);
-  const auto all = static_cast<double>(frames.size(0));
-  if (alone.numel() == 0 || static_cast<double>(alone.numel()) > kMostAlone * all) return;
-  const std::int64_t first = alone[0].item<std::int64_t>();
+/// Leaves out the few that lie where no other pattern, or only a few, tell anything.
+void say_far(Diagnosis& diagnosis, const Scan& scan) {
+  const at::Tensor frames = usable_frames(scan);
+  const at::Tensor which = far_patterns(parts_without_overlap(
+      scan.positions().index_select(0, frames), static_cast<double>(scan.pattern_size())));
+  if (which.numel() == 0) return;
+  const at::Tensor far = frames.index_select(0, which);
+  const std::int64_t first = far[0].item<std::int64_t>();
   diagnosis.mend(
       "positions: far away",
-      fmt::format("{} of {} patterns lie so far from all others that they share no pixel "
+      fmt::format("{} of {} patterns lie so far from most others that they share no pixel "
                   "of the object with them (pattern {} at row {:.6g}, column {:.6g}): they "
                   "are left out",
-                  alone.numel(), frames.size(0), first, scan.positions()[first][0].item<double>(),
+                  far.numel(), frames.size(0), first, scan.positions()[first][0].item<double>(),
                   scan.positions()[first][1].item<double>()),
-      RejectFrames{alone}, {}, {});
+      RejectFrames{far}, {}, {});
 }
 
 }  // namespace
 
 void judge_places(Diagnosis& diagnosis, const Scan& scan, bool probe_given,
                   const ExamineOptions& options) {
-  say_alone(diagnosis, scan);
+  say_far(diagnosis, scan);
   if (diagnosis.is_final()) return;
   const at::Tensor positions = scan.positions().index_select(0, usable_frames(scan));
   const double step = median_step_px(positions);

@@ -89,6 +89,59 @@ bool by_number(const std::string& a, const std::string& b) {
   return a.size() - i < b.size() - j;
 }
 
+namespace {
+
+/// A text's numbers, and what stands between them.
+struct Numbered {
+  std::vector<std::int64_t> numbers;
+  std::string rest;
+};
+
+Numbered numbered(const std::string& text) {
+  constexpr std::size_t kMostDigits = 15;
+  Numbered result;
+  for (std::size_t i = 0; i < text.size();) {
+    if (!is_digit_char(text[i])) {
+      result.rest += text[i++];
+      continue;
+    }
+    const std::string digits = digits_at(text, i);
+    result.numbers.push_back(digits.empty() || digits.size() > kMostDigits ? 0
+                                                                           : std::stoll(digits));
+    result.rest += '0';
+    while (i < text.size() && is_digit_char(text[i])) ++i;
+  }
+  return result;
+}
+
+}  // namespace
+
+std::vector<std::string> names_of(const std::vector<fs::path>& files) {
+  std::vector<std::string> names;
+  for (const fs::path& file : files) names.push_back(file.filename().string());
+  return names;
+}
+
+std::vector<std::int64_t> numbers_in(const std::vector<std::string>& texts) {
+  std::vector<Numbered> all;
+  for (const std::string& text : texts) all.push_back(numbered(text));
+  std::vector<std::size_t> differ;
+  for (std::size_t i = 0; !all.empty() && i < all.front().numbers.size(); ++i)
+    if (std::ranges::any_of(all, [&](const Numbered& one) {
+          return i >= one.numbers.size() || one.numbers[i] != all.front().numbers[i];
+        }))
+      differ.push_back(i);
+  if (differ.size() != 1) return {};
+  std::vector<std::int64_t> numbers;
+  for (const Numbered& one : all) {
+    if (one.rest != all.front().rest) return {};
+    const std::int64_t number = one.numbers[differ.front()];
+    if (!numbers.empty() && number <= numbers.back()) return {};
+    numbers.push_back(number);
+  }
+  return numbers;
+}
+
 bool fits_pattern(const std::string& text, const std::string& pattern) {
   // Where a letter does not fit, the last star takes one letter more: no more than their product.
   std::size_t i = 0, j = 0, star = std::string::npos, taken = 0;

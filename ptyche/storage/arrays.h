@@ -70,6 +70,13 @@ std::unique_ptr<ArrayFile> open_empad(const std::filesystem::path& file);
 /// Texts in the order of the numbers in them: "a2" before "a10".
 bool by_number(const std::string& a, const std::string& b);
 
+/// The files' names, without their folders.
+std::vector<std::string> names_of(const std::vector<std::filesystem::path>& files);
+
+/// Of texts in that order the numbers by which alone they differ, ascending; empty where they
+/// differ by more, or do not ascend.
+std::vector<std::int64_t> numbers_in(const std::vector<std::string>& texts);
+
 /// Whether `text` fits `pattern`, in which '*' stands for any text.
 bool fits_pattern(const std::string& text, const std::string& pattern);
 

@@ -1,5 +1,6 @@
 // HDF5 files and those of MATLAB 7.3 as named arrays.
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "ptyche/core/error.h"
@@ -163,6 +164,7 @@ class Hdf5Arrays : public ArrayFile {
       parts.push_back(file_.frames(one));
       if (!parts.back()) return nullptr;
     }
+    if (parts.size() > 1) number_parts(paths, parts);
     return parts.empty() ? nullptr : joined_stack(std::move(parts), paths);
   }
 
@@ -204,6 +206,27 @@ class Hdf5Arrays : public ArrayFile {
     if (path.size() > 1 && path.front() == '/') path.erase(0, 1);
     if (path.empty()) path = "/";
     return {path, at == std::string::npos ? "" : name.substr(at + 1)};
+  }
+
+  /// A detector's files say which of its images they hold, or their names do where each holds as
+  /// many as the first; both count from 1.
+  void number_parts(const std::vector<std::string>& paths,
+                    std::vector<std::unique_ptr<FrameStack>>& parts) const {
+    const std::vector<std::int64_t> files = numbers_in(paths);
+    const std::int64_t each = parts.front()->frames();
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      const std::int64_t count = parts[i]->frames();
+      const bool stated = attribute_of(file_, paths[i], "image_nr_low").has_value();
+      const bool like_first = i + 1 == parts.size() ? count <= each : count == each;
+      if (!stated && (files.empty() || !like_first)) return;
+      const std::int64_t first = stated ? attribute_numbers(file_, paths[i], "image_nr_low")
+                                              .reshape(-1)[0]
+                                              .item<std::int64_t>()
+                                        : (files[i] - 1) * each + 1;
+      std::vector<std::int64_t> numbers(static_cast<std::size_t>(count));
+      std::iota(numbers.begin(), numbers.end(), first);
+      parts[i]->number(std::move(numbers));
+    }
   }
 
   /// Of a pattern the first that fits; empty where none does.

@@ -138,10 +138,11 @@ class MibFrames : public ArrayFile {
   std::unique_ptr<FrameStack> frames(const std::string&) const override {
     if (series_.files.size() == 1) return frames_of_mib(series_.files.front());
     std::vector<std::unique_ptr<FrameStack>> parts;
-    std::vector<std::string> names;
-    for (const fs::path& file : series_.files) {
-      names.push_back(file.filename().string());
-      parts.push_back(with_context(names.back(), [&] { return frames_of_mib(file); }));
+    const std::vector<std::string> names = names_of(series_.files);
+    const std::vector<std::int64_t> numbers = numbers_in(names);
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      parts.push_back(with_context(names[i], [&] { return frames_of_mib(series_.files[i]); }));
+      if (!numbers.empty() && parts.back()->frames() == 1) parts.back()->number({numbers[i]});
     }
     return joined_stack(std::move(parts), names);
   }

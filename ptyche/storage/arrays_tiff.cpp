@@ -127,6 +127,7 @@ class TiffStack : public FrameStack {
     shape_.cols = page_.cols;
     shape_.type = type_of_page(page_);
     shape_.unsigned_bits = page_.format == SAMPLEFORMAT_UINT && page_.bits > 8;
+    if (pages_ == 1) shape_.numbers = numbers_in(names_of(files_));
   }
 
   void read(std::int64_t first, const Window& window, at::Tensor to) const override {

@@ -10,6 +10,7 @@
 #include <atomic>
 #include <bit>
 #include <cerrno>
+#include <cmath>
 #include <cstring>
 #include <utility>
 
@@ -195,6 +196,58 @@ class TransposedStack : public FrameStack {
   std::unique_ptr<FrameStack> stack_;
 };
 
+class SummedStack : public FrameStack {
+ public:
+  SummedStack(std::shared_ptr<const FrameStack> stack, std::int64_t count, bool sweeps)
+      : FrameStack(summed(stack->shape(), count)),
+        stack_(std::move(stack)),
+        count_(count),
+        sweeps_(sweeps) {}
+
+  void read(std::int64_t first, const Window& window, at::Tensor to) const override {
+    const StackShape& own = stack_->shape();
+    const std::int64_t step = frames_in(16 * kPieceBytes, count_ * own.frame_bytes());
+    for (std::int64_t done = 0; done < to.size(0); done += step) {
+      at::Tensor part = to.narrow(0, done, std::min(step, to.size(0) - done));
+      at::Tensor each = at::empty({count_, part.size(0), window.rows(), window.cols()}, own.type);
+      for (std::int64_t i = 0; sweeps_ && i < count_; ++i)
+        stack_->read(i * shape_.frames + first + done, window, each[i]);
+      if (!sweeps_) {
+        each = each.view({part.size(0), count_, window.rows(), window.cols()});
+        stack_->read(count_ * (first + done), window, each.flatten(0, 1));
+      }
+      part.copy_(sum_of(own.unsigned_bits ? from_unsigned_bits(each) : each));
+    }
+  }
+  bool in_order_only() const override { return stack_->in_order_only(); }
+
+ private:
+  static StackShape summed(StackShape shape, std::int64_t count) {
+    require(count > 0 && shape.frames % count == 0, "expected a multiple of {} frames, found {}",
+            count, shape.frames);
+    shape.frames /= count;
+    const bool wide = shape.item_bytes() > 4 || (shape.item_bytes() == 4 && shape.unsigned_bits);
+    if (!at::isFloatingType(shape.type)) shape.type = wide ? at::kLong : at::kInt;
+    if (shape.ceiling > 0) shape.ceiling = std::ldexp(1.0, wide ? 32 : 31) - 1;
+    shape.unsigned_bits = shape.last_axis = false;
+    shape.raster.clear();
+    shape.numbers.clear();
+    return shape;
+  }
+
+  at::Tensor sum_of(const at::Tensor& each) const {
+    const std::int64_t axis = sweeps_ ? 0 : 1;
+    const at::Tensor sum = each.sum(axis, false, shape_.type);
+    const double ceiling = stack_->shape().ceiling;
+    if (ceiling <= 0 || each.max().to(at::kDouble).item<double>() < ceiling) return sum;
+    return sum.masked_fill(each.eq(ceiling).any(axis), shape_.ceiling);
+  }
+
+  std::shared_ptr<const FrameStack> stack_;
+  std::int64_t count_;
+  bool sweeps_;
+};
+
 /// Calls `work` for all pieces: on all cores, or one after another where the bytes come in order.
 void for_pieces(const ByteReader& bytes, std::int64_t count,
                 const std::function<void(std::int64_t)>& work) {
@@ -357,7 +410,13 @@ class JoinedStack : public FrameStack {
   static StackShape sum_of(const std::vector<std::unique_ptr<FrameStack>>& parts) {
     StackShape shape = parts.front()->shape();
     shape.frames = 0;
-    for (const auto& part : parts) shape.frames += part->frames();
+    shape.numbers.clear();
+    for (const auto& part : parts) {
+      const std::vector<std::int64_t>& numbers = part->shape().numbers;
+      shape.frames += part->frames();
+      shape.numbers.insert(shape.numbers.end(), numbers.begin(), numbers.end());
+    }
+    if (static_cast<std::int64_t>(shape.numbers.size()) != shape.frames) shape.numbers.clear();
     if (parts.size() > 1) shape.raster.clear();
     return shape;
   }
@@ -388,6 +447,11 @@ std::unique_ptr<FrameStack> part_of_stack(std::shared_ptr<FrameStack> stack, std
 
 std::unique_ptr<FrameStack> transposed_stack(std::unique_ptr<FrameStack> stack) {
   return std::make_unique<TransposedStack>(std::move(stack));
+}
+
+std::unique_ptr<FrameStack> summed_stack(std::shared_ptr<const FrameStack> stack,
+                                         std::int64_t count, bool sweeps) {
+  return std::make_unique<SummedStack>(std::move(stack), count, sweeps);
 }
 
 std::unique_ptr<FrameStack> plain_stack(const StackShape& shape, const PlainFrames& where) {

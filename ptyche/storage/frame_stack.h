@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "ptyche/data/array.h"
@@ -23,6 +24,8 @@ struct StackShape {
   double ceiling = 0;                     ///< see FileArray
   std::vector<std::int64_t> raster = {};  ///< of an array of rank 4, its first two lengths
   bool last_axis = false;  ///< the file's last axis counts the frames, as MATLAB has it
+  /// What the files of a series number their frames; empty where nothing does.
+  std::vector<std::int64_t> numbers = {};
 
   std::int64_t item_bytes() const { return static_cast<std::int64_t>(at::elementSize(type)); }
   std::int64_t frame_bytes() const { return rows * cols * item_bytes(); }
@@ -34,6 +37,8 @@ class FrameStack {
   virtual ~FrameStack() = default;
   const StackShape& shape() const { return shape_; }
   std::int64_t frames() const { return shape_.frames; }
+  /// Says what its files number the frames.
+  void number(std::vector<std::int64_t> numbers) { shape_.numbers = std::move(numbers); }
 
   /// Frames first, first + 1, ... of the window (inside the frame), bit for bit, to a contiguous
   /// tensor (count, window's rows, window's columns) of shape().type. On all cores where the file
@@ -79,6 +84,12 @@ std::vector<Run> checked_runs(const FrameStack& stack, const at::Tensor& ascendi
 
 /// Each frame with rows and columns exchanged.
 std::unique_ptr<FrameStack> transposed_stack(std::unique_ptr<FrameStack> stack);
+
+/// The sums of `count` frames each (a divisor of all): neighbours, or with `sweeps` those that are
+/// a count-th of all frames apart. Where one of them stands at the stack's ceiling so does the sum
+/// at its own.
+std::unique_ptr<FrameStack> summed_stack(std::shared_ptr<const FrameStack> stack,
+                                         std::int64_t count, bool sweeps);
 
 /// Frames first, .., first + count - 1 of a stack; `name` stands before what reading them throws.
 /// Throws InvalidInput where it has not as many.

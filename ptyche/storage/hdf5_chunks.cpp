@@ -31,8 +31,9 @@ struct Storage {
   std::shared_ptr<const SharedFile> file;
   Lengths shape, chunk;         ///< chunk: of a contiguous dataset its shape
   std::vector<Filter> filters;  ///< in the order in which they packed
-  std::int64_t element_bytes = 0, base = 0;
-  std::int64_t contiguous_at = -1;
+  std::int64_t element_bytes = 0;
+  std::int64_t base = 0;            ///< byte of the file at which the addresses of chunks begin
+  std::int64_t contiguous_at = -1;  ///< byte of the file
   Bytes fill;
 
   std::int64_t images() const { return product(shape, 0, shape.size() - 2); }
@@ -96,7 +97,7 @@ bool place_chunks(hid_t properties, Storage& storage) {
 }
 
 bool place_contiguous(hid_t dataset, Storage& storage) {
-  const haddr_t at = H5Dget_offset(dataset);
+  const haddr_t at = H5Dget_offset(dataset);  // a user block is in it, other than in a chunk's
   if (at == HADDR_UNDEF) return false;
   storage.contiguous_at = static_cast<std::int64_t>(at);
   storage.chunk = storage.shape;
@@ -399,8 +400,7 @@ void read_chunks(const std::vector<ChunkPlace>& places, const Storage& storage,
 }
 
 std::unique_ptr<FrameStack> stack_in(const Storage& storage, const StackShape& shape) {
-  return plain_stack(
-      shape, {storage.file, storage.contiguous_at + storage.base, shape.frame_bytes(), false});
+  return plain_stack(shape, {storage.file, storage.contiguous_at, shape.frame_bytes(), false});
 }
 
 bool read_contiguous(const Storage& storage, const ImageBlock& block, at::ScalarType type,

@@ -14,6 +14,8 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
+from . import errors
+
 CHUNK = 64 << 20
 CPU = 1  # DLPack's number
 ALIGNMENT = 64  # of arrays in an archive, so that they can be used where they lie
@@ -31,10 +33,28 @@ def is_array(value: Any) -> bool:
         isinstance(value, (list, tuple)))
 
 
-def as_numpy(value: Any) -> npt.NDArray[Any]:
-    """Without a copy where it lies in the CPU's memory: NumPy, PyTorch, JAX, CuPy, ..."""
-    if isinstance(value, np.ndarray):
+def without_mask(value: Any, role: str, fill: Any) -> Any:
+    """A masked array (numpy.ma) as a plain one with `fill` where it is masked; anything else as it is."""
+    masked: Any = np.ma
+    if not masked.isMaskedArray(value):
         return value
+    if fill is None and masked.is_masked(value):
+        raise errors.InvalidInput(
+            f"{role}: expected an array without masked values, found {masked.count_masked(value)} "
+            f"(numpy.ma); .filled(0) sets them to 0")
+    if not masked.is_masked(value):
+        return masked.getdata(value)
+    # A type that has the fill value, and holds counts as they are.
+    fits = np.result_type(value.dtype, np.float32) if isinstance(fill, float) else value.dtype
+    return value.astype(fits).filled(fill)
+
+
+def as_numpy(value: Any, role: str = "array") -> npt.NDArray[Any]:
+    """Without a copy where it lies in the CPU's memory: NumPy, PyTorch, JAX, CuPy, ... Masked values
+    (numpy.ma) are refused: whoever can use a mask takes it off before."""
+    if isinstance(value, np.ndarray):
+        plain: npt.NDArray[Any] = without_mask(value, role, None)
+        return plain
     if hasattr(value, "detach"):  # torch: one that wants a gradient is not given out
         value = value.detach()
     if hasattr(value, "__dlpack_device__"):

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from . import _show, errors
 from ._folder import Folder
-from ._memory import MemoryFile, as_numpy
+from ._memory import MemoryFile, as_numpy, without_mask
 from ._program import Words, command, has_option, keyword_of, program
 
 USED, HELD_OUT = 0, 1  # frame_use
@@ -28,7 +28,9 @@ class Scan:
     """Patterns and their positions: a file (`ptyche.read`), or arrays, which are copied once, into memory
     that the program reads as a file.
 
-    counts            (n, N, N): photon counts, or amplitudes with domain="amplitude"
+    counts            (n, N, N): photon counts, or amplitudes with domain="amplitude"; of a masked array
+                      (numpy.ma) pixels that are masked in all patterns are not counted, others are
+                      taken for missing in their pattern, and masked positions for not known
     positions         (n, 2): row and column of the object pixel under the probe's centre
     positions_m       (n, 2) in metres instead; needs energy_eV, distance_m and detector_pixel_m
     probe             (N, N) or (modes, N, N), complex; without it one is found
@@ -43,6 +45,7 @@ class Scan:
                  detector_pixel_m: float | None = None, **options: Any) -> None:
         lengths = {"energy": energy_eV, "distance": distance_m, "detector_pixel": detector_pixel_m}
         options |= {name: value for name, value in lengths.items() if value is not None}
+        counts, mask = _masked_counts(counts, mask)
         patterns, points = as_numpy(counts), _positions(positions, positions_m)
         if patterns.ndim != 3 or len(patterns) != len(points):
             raise errors.InvalidInput(
@@ -51,11 +54,11 @@ class Scan:
         row, col = np.ascontiguousarray(points.T)
         arrays = {"diffraction": patterns, "ycoords": row, "xcoords": col}
         if mask is not None:
-            arrays["mask"] = as_numpy(mask).astype(bool)
+            arrays["mask"] = as_numpy(without_mask(mask, "mask", False)).astype(bool)
         if truth is not None:
-            arrays["objectGuess"] = as_numpy(truth)
+            arrays["objectGuess"] = as_numpy(truth, "truth")
         self._probe = None if probe is None else MemoryFile.of_array(
-            as_numpy(probe).astype(np.complex64))
+            as_numpy(probe, "probe").astype(np.complex64))
         self._in_metres = positions_m is not None
         if self._in_metres:
             options.setdefault("patterns", "diffraction")
@@ -119,11 +122,31 @@ class Scan:
         return f"<ptyche.Scan {what}{_listed(self.options)}>"
 
 
+def _masked_counts(counts: Any, mask: Any) -> tuple[Any, Any]:
+    """Counts and mask, with what numpy.ma masks in all patterns in the mask and NaN elsewhere."""
+    masked: Any = np.ma
+    if not masked.is_masked(counts):
+        return counts, mask
+    always = masked.getmaskarray(counts).all(axis=0)
+    if mask is not None and np.shape(mask) == always.shape:
+        always |= ~as_numpy(without_mask(mask, "mask", False)).astype(bool)
+    elif mask is not None:
+        return without_mask(counts, "counts", np.nan), mask
+    hidden = masked.getmaskarray(counts) & ~always
+    plain = masked.getdata(counts)
+    if not hidden.any():
+        return plain, ~always
+    plain = plain.astype(np.result_type(plain.dtype, np.float32))
+    plain[hidden] = np.nan
+    return plain, ~always
+
+
 def _positions(pixels: Any, metres: Any) -> npt.NDArray[np.float64]:
     if (pixels is None) == (metres is None):
         raise errors.InvalidInput("a scan of arrays: expected positions or positions_m, found "
                                   f"{'none' if pixels is None else 'both'}")
-    points = np.asarray(as_numpy(metres if pixels is None else pixels), dtype=np.float64)
+    points = np.asarray(as_numpy(without_mask(metres if pixels is None else pixels, "positions", np.nan)),
+                        dtype=np.float64)
     if points.ndim != 2 or points.shape[1] != 2:
         raise errors.InvalidInput(f"positions: expected (n, 2), row and column, found {points.shape}")
     return points

@@ -286,7 +286,8 @@ TEST(RasterOptions, AreRefusedBesideWrittenPositions) {
   EXPECT_TRUE(contains(message_of([&] { read_scan(options); }), "--scan-rotation 12: it turns"));
   options.scan_rotation = "0";
   options.flyback = 2;
-  EXPECT_TRUE(contains(message_of([&] { read_scan(options); }), "--flyback: it goes with"));
+  EXPECT_TRUE(
+      contains(message_of([&] { read_scan(options); }), "--flyback 2: expected 12 positions"));
 }
 
 TEST(Convert, KeepsTheAngleOfAnElectronBeamInEveryLayoutWithLengths) {

@@ -3,6 +3,7 @@ import inspect
 import json
 import pathlib
 import pickle
+import re
 import shutil
 import subprocess
 
@@ -334,3 +335,21 @@ def test_another_version_of_the_program_is_refused(tmp_path, monkeypatch):
     with pytest.raises(ptyche.Error, match="layout 99, expected 1"):
         ptyche.description()
     assert _verbs.names.__doc__ and pathlib.Path(other).exists()
+
+
+def test_masked_arrays_are_used_or_refused(arrays):
+    counts, positions, probe = arrays
+    always, sometimes = np.zeros(counts.shape, bool), np.zeros(counts.shape, bool)
+    always[:, 3:5, 7] = True
+    sometimes[4, 10:14, 10:14] = True
+    spoilt = np.where(always | sometimes, 60000, counts).astype(counts.dtype)
+    for mask in (None, np.ones(counts.shape[1:], bool)):
+        facts = ptyche.Scan(np.ma.masked_array(spoilt, always), positions, probe=probe, mask=mask).info()
+        assert re.search(r"masked pixels +2\n", facts) and "60000" not in facts
+    scan = ptyche.Scan(np.ma.masked_array(spoilt, always | sometimes), positions, probe=probe)
+    assert "60000" not in scan.info(full=True)
+    places = np.ma.masked_array(positions, np.zeros(positions.shape, bool))
+    places[7, 1] = np.ma.masked
+    assert re.search(rf"patterns +{len(counts) - 1} of", ptyche.Scan(counts, places, probe=probe).info())
+    with pytest.raises(ptyche.InvalidInput, match="probe: expected an array without masked values"):
+        ptyche.Scan(counts, positions, probe=np.ma.masked_less(np.abs(probe), 1))
