@@ -12,6 +12,8 @@
 #include "ptyche/core/progress.h"
 #include "ptyche/data/array.h"
 #include "ptyche/data/probe.h"
+#include "ptyche/io/bright_disk.h"
+#include "ptyche/io/disk_parts.h"
 #include "ptyche/io/units.h"
 #include "ptyche/storage/file_array.h"
 #include "ptyche/storage/numpy.h"
@@ -235,17 +237,52 @@ namespace {
 
 /// A scan wider than this is in another unit: no object of that size could be held.
 constexpr double kWidestScan_px = 1e5;
-constexpr std::int64_t kPatternsOfTheDisk = 200;
-constexpr double kSmallestDisk_px = 2;  // a radius of fewer says nothing about an angle
+/// By so much may a pixel's angle differ from what the bright disk says: camera lengths are
+/// nominal.
+constexpr double kAngleAgrees = 0.05;
 
-/// Radius in pixels of the disk that the mean of the patterns (n, N, N) lights: its pixels above
-/// half of the level that a twentieth of them exceeds.
-double bright_disk_radius(const at::Tensor& patterns, const at::Tensor& mask) {
-  const std::int64_t every = std::max<std::int64_t>(1, patterns.size(0) / kPatternsOfTheDisk);
-  const at::Tensor mean = patterns.slice(0, 0, {}, every).to(at::kDouble).mean(0);
-  const at::Tensor values = std::get<0>(mean.masked_select(mask).sort(0, /*descending=*/true));
-  const auto level = values[values.size(0) / 20].item<double>();
-  return std::sqrt(values.gt(level / 2).sum().item<double>() / std::numbers::pi);
+BrightDisk measured_disk(const RawScan& raw, const ReadOptions& options) {
+  const bool amplitudes = options.domain == "amplitude" ||
+                          (options.domain == "auto" && raw.domain == Domain::amplitude);
+  const PatternValues values{.roots = amplitudes && raw.narrowed != Narrowed::squares,
+                             .ceiling = raw.ceiling};
+  return bright_disk_of(disk_parts(raw.patterns, raw.mask, raw.positions, values));
+}
+
+/// Angle of a detector pixel by what file and options say of the detector; 0 = they do not.
+double pixel_angle_rad(const Geometry& geometry, const ReadOptions& options, std::int64_t size) {
+  const double distance = options.distance_m > 0 ? options.distance_m : geometry.distance_m;
+  const double pixel =
+      options.detector_pixel_m > 0 ? options.detector_pixel_m : geometry.detector_pixel_m;
+  if (distance > 0 && pixel > 0) return pixel / distance;
+  const double wavelength = wavelength_m(geometry);
+  return geometry.has_object_pixel() && wavelength > 0
+             ? wavelength / (static_cast<double>(size) * geometry.object_pixel_m)
+             : 0;
+}
+
+void warn_of_another_angle(const BrightDisk& disk, double angle, const ReadOptions& options) {
+  const double radius = disk.edge.circle.radius, by_disk = options.semi_angle_rad / radius;
+  if (!disk.doubt.empty() || std::abs(angle / by_disk - 1) <= kAngleAgrees) return;
+  const bool said = options.distance_m > 0 || options.detector_pixel_m > 0;
+  warn(
+      "the bright disk has a radius of {:.1f} px: with --semi-angle {:.3g} mrad {:.3g} mrad per "
+      "detector pixel, but {} {:.3g}, which is used: the angle would be {:.3g} mrad; --distance 1m "
+      "--detector-pixel {:.4g}mm go with --semi-angle",
+      radius, 1e3 * options.semi_angle_rad, 1e3 * by_disk,
+      said ? "--distance and --detector-pixel say" : "the file says", 1e3 * angle,
+      1e3 * angle * radius, 1e3 * by_disk);
+}
+
+void require_certain(const BrightDisk& disk, const ReadOptions& options) {
+  const Circle& circle = disk.edge.circle;
+  require(
+      disk.doubt.empty(),
+      "--semi-angle: expected patterns with a bright disk whose radius is certain, found {:.1f} "
+      "px around pixel {:.1f},{:.1f}: {}; if it is right, type --distance 1m --detector-pixel "
+      "{:.4g}mm, else {:.4g}mm over the radius in pixels",
+      circle.radius, circle.row, circle.col, disk.doubt,
+      1e3 * options.semi_angle_rad / std::max(circle.radius, 1.0), 1e3 * options.semi_angle_rad);
 }
 
 /// What an electron microscope's numbers say: the wavelength, and the angle of a detector pixel as
@@ -256,20 +293,22 @@ void apply_electrons(RawScan& raw, const ReadOptions& options) {
     geometry.energy_ev = photon_energy_ev(electron_wavelength_m(options.voltage_v));
   if (options.semi_angle_rad <= 0) return;
   geometry.semi_angle_rad = options.semi_angle_rad;
-  const bool known = (geometry.distance_m > 0 || options.distance_m > 0) &&
-                     (geometry.detector_pixel_m > 0 || options.detector_pixel_m > 0);
-  if (known || geometry.has_object_pixel()) return;
-  const double radius = bright_disk_radius(raw.patterns, raw.mask);
-  require(radius >= kSmallestDisk_px,
-          "--semi-angle: expected patterns with a bright disk of at least {} px of radius, found "
-          "{:.1f}; "
-          "--distance and --detector-pixel say what a pixel is",
-          kSmallestDisk_px, radius);
+  const std::int64_t size = raw.patterns.size(1);
+  const double angle = pixel_angle_rad(geometry, options, size);
+  if (angle <= 0 && geometry.has_object_pixel()) return;
+  const BrightDisk disk = measured_disk(raw, options);
+  if (angle > 0) return warn_of_another_angle(disk, angle, options);
+  require_certain(disk, options);
+  const double radius = disk.edge.circle.radius;
   geometry.distance_m = 1;
   geometry.detector_pixel_m = options.semi_angle_rad / radius;
-  geometry.object_pixel_m = object_pixel_m(geometry, raw.patterns.size(1));
-  note("the bright disk of {:.3g} mrad has a radius of {:.1f} px: {:.3g} mrad per detector pixel",
-       1e3 * options.semi_angle_rad, radius, 1e3 * geometry.detector_pixel_m);
+  geometry.object_pixel_m = object_pixel_m(geometry, size);
+  note(
+      "the bright disk of {:.3g} mrad has a radius of {:.2f} px around pixel {:.1f},{:.1f}{}: "
+      "{:.4g} mrad per detector pixel",
+      1e3 * options.semi_angle_rad, radius, disk.edge.circle.row, disk.edge.circle.col,
+      disk.moves_px > 0 ? fmt::format(" and moves by up to {:.1f} px", disk.moves_px) : "",
+      1e3 * geometry.detector_pixel_m);
 }
 
 /// The column's (1) or row's (0) positions mirrored about the middle of their range.
