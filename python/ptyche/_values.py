@@ -32,7 +32,7 @@ class Scan:
     positions         (n, 2): row and column of the object pixel under the probe's centre
     positions_m       (n, 2) in metres instead; needs energy_eV, distance_m and detector_pixel_m
     probe             (N, N) or (modes, N, N), complex; without it one is found
-    mask              (N, N), true = counted
+    mask              (N, N), true = counted; of whole numbers the light tells whether 0 counts
     truth             (rows, cols), complex: for scores alone
     options           what `info` takes to read a scan (crop=64, orientation=1, ...): for every use
     """
@@ -41,8 +41,10 @@ class Scan:
                  probe: Any = None, mask: Any = None, truth: Any = None,
                  energy_eV: float | None = None, distance_m: float | None = None,
                  detector_pixel_m: float | None = None, **options: Any) -> None:
-        lengths = {"energy": energy_eV, "distance": distance_m, "detector_pixel": detector_pixel_m}
-        options |= {name: value for name, value in lengths.items() if value is not None}
+        lengths = {"energy": (energy_eV, "eV"), "distance": (distance_m, "m"),
+                   "detector_pixel": (detector_pixel_m, "m")}
+        options |= {name: f"{float(value)!r}{unit}" for name, (value, unit) in lengths.items()
+                    if value is not None}
         patterns, points = as_numpy(counts), _positions(positions, positions_m)
         if patterns.ndim != 3 or len(patterns) != len(points):
             raise errors.InvalidInput(
@@ -51,7 +53,7 @@ class Scan:
         row, col = np.ascontiguousarray(points.T)
         arrays = {"diffraction": patterns, "ycoords": row, "xcoords": col}
         if mask is not None:
-            arrays["mask"] = as_numpy(mask).astype(bool)
+            arrays["mask"] = as_numpy(mask)
         if truth is not None:
             arrays["objectGuess"] = as_numpy(truth)
         self._probe = None if probe is None else MemoryFile.of_array(
@@ -60,6 +62,8 @@ class Scan:
         if self._in_metres:
             options.setdefault("patterns", "diffraction")
             options.setdefault("positions", "xcoords,ycoords")
+            if mask is not None:
+                options.setdefault("mask", "mask")
         elif probe is not None:
             arrays["probeGuess"] = as_numpy(probe)
         self._begin(MemoryFile.of_arrays(arrays), options)
