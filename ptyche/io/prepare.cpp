@@ -326,7 +326,9 @@ void require_real_geometry(const RawScan& raw, const ReadOptions& options) {
   if (options.detector_pixel_m == 0)
     require_real_size_in_file(kDetectorPixels, "detector pixel", geometry.detector_pixel_m, "m",
                               "--detector-pixel");
-  if (options.energy_ev > 0 || options.voltage_v > 0 || !raw.energy_as_written) return;
+  if (options.energy_ev > 0 || options.voltage_v > 0 || !raw.energy_as_written ||
+      geometry.semi_angle_rad > 0)
+    return;
   const double energy = geometry.energy_ev;
   require_real_size_in_file(kPhotonEnergies, "photon energy", energy, "eV", "--energy");
   require(!kNoLight_ev.holds(energy),
@@ -334,7 +336,7 @@ void require_real_geometry(const RawScan& raw, const ReadOptions& options) {
           "--energy {0:g}eV",
           energy);
   require(energy <= kHardestXrays_ev,
-          "the file's photon energy: {}? Of electrons give --voltage {:g}kV, of X-rays --energy "
+          "the file's photon energy: {}? Of electrons give --voltage {:g}kV, of light --energy "
           "{:g}keV",
           size_text(energy, "eV"), energy / 1e3, energy / 1e3);
 }

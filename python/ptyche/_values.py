@@ -34,17 +34,16 @@ class Scan:
     probe             (N, N) or (modes, N, N), complex; without it one is found
     mask              (N, N), true = counted; of whole numbers the light tells whether 0 counts
     truth             (rows, cols), complex: for scores alone
+    energy_eV ...     of rare light with the unit, which says that it is meant: "1.96eV"
     options           what `info` takes to read a scan (crop=64, orientation=1, ...): for every use
     """
 
     def __init__(self, counts: Any, positions: Any = None, *, positions_m: Any = None,
                  probe: Any = None, mask: Any = None, truth: Any = None,
-                 energy_eV: float | None = None, distance_m: float | None = None,
-                 detector_pixel_m: float | None = None, **options: Any) -> None:
-        lengths = {"energy": (energy_eV, "eV"), "distance": (distance_m, "m"),
-                   "detector_pixel": (detector_pixel_m, "m")}
-        options |= {name: f"{float(value)!r}{unit}" for name, (value, unit) in lengths.items()
-                    if value is not None}
+                 energy_eV: float | str | None = None, distance_m: float | str | None = None,
+                 detector_pixel_m: float | str | None = None, **options: Any) -> None:
+        lengths = {"energy": energy_eV, "distance": distance_m, "detector_pixel": detector_pixel_m}
+        options |= {name: value for name, value in lengths.items() if value is not None}
         patterns, points = as_numpy(counts), _positions(positions, positions_m)
         if patterns.ndim != 3 or len(patterns) != len(points):
             raise errors.InvalidInput(
