@@ -35,8 +35,8 @@ std::string mask_in(const ArrayFile& file, const std::string& path) {
   std::vector<std::string> names = file.names();
   if (names.size() == 1) return names.front();
   std::erase_if(names, [](const std::string& name) { return !names_a_mask(name); });
-  require(names.size() == 1, "{}: expected an array named mask; {}:NAME takes one of {}", path,
-          path, list_of(file.names(), 20));
+  require(names.size() == 1, "expected an array named mask; {}:NAME takes one of {}", path,
+          list_of(file.names(), 20));
   return names.front();
 }
 

@@ -63,7 +63,8 @@ class _Reconstruct(Protocol):
     semi_angle: electrons: convergence semi-angle; with the bright disk's radius it gives the detector's pixel where nothing else does (0..0.5, rad, default 0.0)
     orientation: flips of the patterns, a sum: 4 = transposed, 2 = rows reversed, 1 = columns reversed, as PtyPy counts; -1 = as the file says (-1..7, default -1)
     domain: meaning of the file's patterns, counts or amplitudes, where it does not say ('auto' | 'counts' | 'amplitude', default 'auto')
-    mask: file, none (every pixel counts), or a .npy/.npz file of bool (N, N), true = counted (default 'file')
+    mask: file, none (every pixel counts), or [FILE:]NAME of (rows, cols) in any file: true = counted; of whole numbers the light tells whether 0 counts or the others (default 'file')
+    mask_counts: values of the mask that count, whatever the light says: zero (false; codes of bad pixels) or nonzero (true) ('auto' | 'zero' | 'nonzero', default 'auto')
     scan_index: number of the scan, where the file's array scan_index tells several apart; -1 = there is one (-1..1e+09, default -1)
     frames: range of the patterns that are used: FIRST:END[:STEP], counted from 0, END not among them; where positions are not as many, those that have one (default '')
     crop: side of the square of detector pixels around the zero frequency that is used, padded where the detector ends before; 0 = all (0..1e+06, px, default 0)
@@ -149,6 +150,7 @@ class _Reconstruct(Protocol):
         orientation: SupportsIndex | None = ...,
         domain: Literal['auto', 'counts', 'amplitude'] | None = ...,
         mask: str | _File | None = ...,
+        mask_counts: Literal['auto', 'zero', 'nonzero'] | None = ...,
         scan_index: SupportsIndex | None = ...,
         frames: str | _File | None = ...,
         crop: SupportsIndex | None = ...,
@@ -235,6 +237,7 @@ class _Reconstruct(Protocol):
         orientation: SupportsIndex | None = ...,
         domain: Literal['auto', 'counts', 'amplitude'] | None = ...,
         mask: str | _File | None = ...,
+        mask_counts: Literal['auto', 'zero', 'nonzero'] | None = ...,
         scan_index: SupportsIndex | None = ...,
         frames: str | _File | None = ...,
         crop: SupportsIndex | None = ...,
@@ -353,7 +356,8 @@ class _Solve(Protocol):
     semi_angle: electrons: convergence semi-angle; with the bright disk's radius it gives the detector's pixel where nothing else does (0..0.5, rad, default 0.0)
     orientation: flips of the patterns, a sum: 4 = transposed, 2 = rows reversed, 1 = columns reversed, as PtyPy counts; -1 = as the file says (-1..7, default -1)
     domain: meaning of the file's patterns, counts or amplitudes, where it does not say ('auto' | 'counts' | 'amplitude', default 'auto')
-    mask: file, none (every pixel counts), or a .npy/.npz file of bool (N, N), true = counted (default 'file')
+    mask: file, none (every pixel counts), or [FILE:]NAME of (rows, cols) in any file: true = counted; of whole numbers the light tells whether 0 counts or the others (default 'file')
+    mask_counts: values of the mask that count, whatever the light says: zero (false; codes of bad pixels) or nonzero (true) ('auto' | 'zero' | 'nonzero', default 'auto')
     scan_index: number of the scan, where the file's array scan_index tells several apart; -1 = there is one (-1..1e+09, default -1)
     frames: range of the patterns that are used: FIRST:END[:STEP], counted from 0, END not among them; where positions are not as many, those that have one (default '')
     crop: side of the square of detector pixels around the zero frequency that is used, padded where the detector ends before; 0 = all (0..1e+06, px, default 0)
@@ -440,6 +444,7 @@ class _Solve(Protocol):
         orientation: SupportsIndex | None = ...,
         domain: Literal['auto', 'counts', 'amplitude'] | None = ...,
         mask: str | _File | None = ...,
+        mask_counts: Literal['auto', 'zero', 'nonzero'] | None = ...,
         scan_index: SupportsIndex | None = ...,
         frames: str | _File | None = ...,
         crop: SupportsIndex | None = ...,
@@ -527,6 +532,7 @@ class _Solve(Protocol):
         orientation: SupportsIndex | None = ...,
         domain: Literal['auto', 'counts', 'amplitude'] | None = ...,
         mask: str | _File | None = ...,
+        mask_counts: Literal['auto', 'zero', 'nonzero'] | None = ...,
         scan_index: SupportsIndex | None = ...,
         frames: str | _File | None = ...,
         crop: SupportsIndex | None = ...,
@@ -590,7 +596,8 @@ class _Train(Protocol):
     semi_angle: electrons: convergence semi-angle; with the bright disk's radius it gives the detector's pixel where nothing else does (0..0.5, rad, default 0.0)
     orientation: flips of the patterns, a sum: 4 = transposed, 2 = rows reversed, 1 = columns reversed, as PtyPy counts; -1 = as the file says (-1..7, default -1)
     domain: meaning of the file's patterns, counts or amplitudes, where it does not say ('auto' | 'counts' | 'amplitude', default 'auto')
-    mask: file, none (every pixel counts), or a .npy/.npz file of bool (N, N), true = counted (default 'file')
+    mask: file, none (every pixel counts), or [FILE:]NAME of (rows, cols) in any file: true = counted; of whole numbers the light tells whether 0 counts or the others (default 'file')
+    mask_counts: values of the mask that count, whatever the light says: zero (false; codes of bad pixels) or nonzero (true) ('auto' | 'zero' | 'nonzero', default 'auto')
     scan_index: number of the scan, where the file's array scan_index tells several apart; -1 = there is one (-1..1e+09, default -1)
     frames: range of the patterns that are used: FIRST:END[:STEP], counted from 0, END not among them; where positions are not as many, those that have one (default '')
     crop: side of the square of detector pixels around the zero frequency that is used, padded where the detector ends before; 0 = all (0..1e+06, px, default 0)
@@ -697,6 +704,7 @@ class _Train(Protocol):
         orientation: SupportsIndex | None = ...,
         domain: Literal['auto', 'counts', 'amplitude'] | None = ...,
         mask: str | _File | None = ...,
+        mask_counts: Literal['auto', 'zero', 'nonzero'] | None = ...,
         scan_index: SupportsIndex | None = ...,
         frames: str | _File | None = ...,
         crop: SupportsIndex | None = ...,
@@ -804,6 +812,7 @@ class _Train(Protocol):
         orientation: SupportsIndex | None = ...,
         domain: Literal['auto', 'counts', 'amplitude'] | None = ...,
         mask: str | _File | None = ...,
+        mask_counts: Literal['auto', 'zero', 'nonzero'] | None = ...,
         scan_index: SupportsIndex | None = ...,
         frames: str | _File | None = ...,
         crop: SupportsIndex | None = ...,
@@ -920,7 +929,8 @@ class _Infer(Protocol):
     semi_angle: electrons: convergence semi-angle; with the bright disk's radius it gives the detector's pixel where nothing else does (0..0.5, rad, default 0.0)
     orientation: flips of the patterns, a sum: 4 = transposed, 2 = rows reversed, 1 = columns reversed, as PtyPy counts; -1 = as the file says (-1..7, default -1)
     domain: meaning of the file's patterns, counts or amplitudes, where it does not say ('auto' | 'counts' | 'amplitude', default 'auto')
-    mask: file, none (every pixel counts), or a .npy/.npz file of bool (N, N), true = counted (default 'file')
+    mask: file, none (every pixel counts), or [FILE:]NAME of (rows, cols) in any file: true = counted; of whole numbers the light tells whether 0 counts or the others (default 'file')
+    mask_counts: values of the mask that count, whatever the light says: zero (false; codes of bad pixels) or nonzero (true) ('auto' | 'zero' | 'nonzero', default 'auto')
     scan_index: number of the scan, where the file's array scan_index tells several apart; -1 = there is one (-1..1e+09, default -1)
     frames: range of the patterns that are used: FIRST:END[:STEP], counted from 0, END not among them; where positions are not as many, those that have one (default '')
     crop: side of the square of detector pixels around the zero frequency that is used, padded where the detector ends before; 0 = all (0..1e+06, px, default 0)
@@ -988,6 +998,7 @@ class _Infer(Protocol):
         orientation: SupportsIndex | None = ...,
         domain: Literal['auto', 'counts', 'amplitude'] | None = ...,
         mask: str | _File | None = ...,
+        mask_counts: Literal['auto', 'zero', 'nonzero'] | None = ...,
         scan_index: SupportsIndex | None = ...,
         frames: str | _File | None = ...,
         crop: SupportsIndex | None = ...,
@@ -1056,6 +1067,7 @@ class _Infer(Protocol):
         orientation: SupportsIndex | None = ...,
         domain: Literal['auto', 'counts', 'amplitude'] | None = ...,
         mask: str | _File | None = ...,
+        mask_counts: Literal['auto', 'zero', 'nonzero'] | None = ...,
         scan_index: SupportsIndex | None = ...,
         frames: str | _File | None = ...,
         crop: SupportsIndex | None = ...,
@@ -1121,7 +1133,8 @@ class _Live(Protocol):
     semi_angle: electrons: convergence semi-angle; with the bright disk's radius it gives the detector's pixel where nothing else does (0..0.5, rad, default 0.0)
     orientation: flips of the patterns, a sum: 4 = transposed, 2 = rows reversed, 1 = columns reversed, as PtyPy counts; -1 = as the file says (-1..7, default -1)
     domain: meaning of the file's patterns, counts or amplitudes, where it does not say ('auto' | 'counts' | 'amplitude', default 'auto')
-    mask: file, none (every pixel counts), or a .npy/.npz file of bool (N, N), true = counted (default 'file')
+    mask: file, none (every pixel counts), or [FILE:]NAME of (rows, cols) in any file: true = counted; of whole numbers the light tells whether 0 counts or the others (default 'file')
+    mask_counts: values of the mask that count, whatever the light says: zero (false; codes of bad pixels) or nonzero (true) ('auto' | 'zero' | 'nonzero', default 'auto')
     crop: side of the square of detector pixels around the zero frequency that is used, padded where the detector ends before; 0 = all (0..1e+06, px, default 0)
     center: row,col of the zero frequency, where it is not at (N/2, N/2) (px, default [])
     energy: photon energy; 0 = from the file (0.., eV, default 0.0)
@@ -1177,6 +1190,7 @@ class _Live(Protocol):
         orientation: SupportsIndex | None = ...,
         domain: Literal['auto', 'counts', 'amplitude'] | None = ...,
         mask: str | _File | None = ...,
+        mask_counts: Literal['auto', 'zero', 'nonzero'] | None = ...,
         crop: SupportsIndex | None = ...,
         center: Sequence[float] | str | None = ...,
         energy: SupportsFloat | str | None = ...,
@@ -1233,6 +1247,7 @@ class _Live(Protocol):
         orientation: SupportsIndex | None = ...,
         domain: Literal['auto', 'counts', 'amplitude'] | None = ...,
         mask: str | _File | None = ...,
+        mask_counts: Literal['auto', 'zero', 'nonzero'] | None = ...,
         crop: SupportsIndex | None = ...,
         center: Sequence[float] | str | None = ...,
         energy: SupportsFloat | str | None = ...,
@@ -1429,7 +1444,8 @@ class _Evaluate(Protocol):
     semi_angle: electrons: convergence semi-angle; with the bright disk's radius it gives the detector's pixel where nothing else does (0..0.5, rad, default 0.0)
     orientation: flips of the patterns, a sum: 4 = transposed, 2 = rows reversed, 1 = columns reversed, as PtyPy counts; -1 = as the file says (-1..7, default -1)
     domain: meaning of the file's patterns, counts or amplitudes, where it does not say ('auto' | 'counts' | 'amplitude', default 'auto')
-    mask: file, none (every pixel counts), or a .npy/.npz file of bool (N, N), true = counted (default 'file')
+    mask: file, none (every pixel counts), or [FILE:]NAME of (rows, cols) in any file: true = counted; of whole numbers the light tells whether 0 counts or the others (default 'file')
+    mask_counts: values of the mask that count, whatever the light says: zero (false; codes of bad pixels) or nonzero (true) ('auto' | 'zero' | 'nonzero', default 'auto')
     scan_index: number of the scan, where the file's array scan_index tells several apart; -1 = there is one (-1..1e+09, default -1)
     frames: range of the patterns that are used: FIRST:END[:STEP], counted from 0, END not among them; where positions are not as many, those that have one (default '')
     crop: side of the square of detector pixels around the zero frequency that is used, padded where the detector ends before; 0 = all (0..1e+06, px, default 0)
@@ -1473,6 +1489,7 @@ class _Evaluate(Protocol):
         orientation: SupportsIndex | None = ...,
         domain: Literal['auto', 'counts', 'amplitude'] | None = ...,
         mask: str | _File | None = ...,
+        mask_counts: Literal['auto', 'zero', 'nonzero'] | None = ...,
         scan_index: SupportsIndex | None = ...,
         frames: str | _File | None = ...,
         crop: SupportsIndex | None = ...,
@@ -1517,6 +1534,7 @@ class _Evaluate(Protocol):
         orientation: SupportsIndex | None = ...,
         domain: Literal['auto', 'counts', 'amplitude'] | None = ...,
         mask: str | _File | None = ...,
+        mask_counts: Literal['auto', 'zero', 'nonzero'] | None = ...,
         scan_index: SupportsIndex | None = ...,
         frames: str | _File | None = ...,
         crop: SupportsIndex | None = ...,
@@ -1602,7 +1620,8 @@ class _CompareModels(Protocol):
     semi_angle: electrons: convergence semi-angle; with the bright disk's radius it gives the detector's pixel where nothing else does (0..0.5, rad, default 0.0)
     orientation: flips of the patterns, a sum: 4 = transposed, 2 = rows reversed, 1 = columns reversed, as PtyPy counts; -1 = as the file says (-1..7, default -1)
     domain: meaning of the file's patterns, counts or amplitudes, where it does not say ('auto' | 'counts' | 'amplitude', default 'auto')
-    mask: file, none (every pixel counts), or a .npy/.npz file of bool (N, N), true = counted (default 'file')
+    mask: file, none (every pixel counts), or [FILE:]NAME of (rows, cols) in any file: true = counted; of whole numbers the light tells whether 0 counts or the others (default 'file')
+    mask_counts: values of the mask that count, whatever the light says: zero (false; codes of bad pixels) or nonzero (true) ('auto' | 'zero' | 'nonzero', default 'auto')
     scan_index: number of the scan, where the file's array scan_index tells several apart; -1 = there is one (-1..1e+09, default -1)
     frames: range of the patterns that are used: FIRST:END[:STEP], counted from 0, END not among them; where positions are not as many, those that have one (default '')
     crop: side of the square of detector pixels around the zero frequency that is used, padded where the detector ends before; 0 = all (0..1e+06, px, default 0)
@@ -1643,6 +1662,7 @@ class _CompareModels(Protocol):
         orientation: SupportsIndex | None = ...,
         domain: Literal['auto', 'counts', 'amplitude'] | None = ...,
         mask: str | _File | None = ...,
+        mask_counts: Literal['auto', 'zero', 'nonzero'] | None = ...,
         scan_index: SupportsIndex | None = ...,
         frames: str | _File | None = ...,
         crop: SupportsIndex | None = ...,
@@ -1684,6 +1704,7 @@ class _CompareModels(Protocol):
         orientation: SupportsIndex | None = ...,
         domain: Literal['auto', 'counts', 'amplitude'] | None = ...,
         mask: str | _File | None = ...,
+        mask_counts: Literal['auto', 'zero', 'nonzero'] | None = ...,
         scan_index: SupportsIndex | None = ...,
         frames: str | _File | None = ...,
         crop: SupportsIndex | None = ...,
@@ -1738,7 +1759,8 @@ class _Info(Protocol):
     semi_angle: electrons: convergence semi-angle; with the bright disk's radius it gives the detector's pixel where nothing else does (0..0.5, rad, default 0.0)
     orientation: flips of the patterns, a sum: 4 = transposed, 2 = rows reversed, 1 = columns reversed, as PtyPy counts; -1 = as the file says (-1..7, default -1)
     domain: meaning of the file's patterns, counts or amplitudes, where it does not say ('auto' | 'counts' | 'amplitude', default 'auto')
-    mask: file, none (every pixel counts), or a .npy/.npz file of bool (N, N), true = counted (default 'file')
+    mask: file, none (every pixel counts), or [FILE:]NAME of (rows, cols) in any file: true = counted; of whole numbers the light tells whether 0 counts or the others (default 'file')
+    mask_counts: values of the mask that count, whatever the light says: zero (false; codes of bad pixels) or nonzero (true) ('auto' | 'zero' | 'nonzero', default 'auto')
     scan_index: number of the scan, where the file's array scan_index tells several apart; -1 = there is one (-1..1e+09, default -1)
     frames: range of the patterns that are used: FIRST:END[:STEP], counted from 0, END not among them; where positions are not as many, those that have one (default '')
     crop: side of the square of detector pixels around the zero frequency that is used, padded where the detector ends before; 0 = all (0..1e+06, px, default 0)
@@ -1791,6 +1813,7 @@ class _Info(Protocol):
         orientation: SupportsIndex | None = ...,
         domain: Literal['auto', 'counts', 'amplitude'] | None = ...,
         mask: str | _File | None = ...,
+        mask_counts: Literal['auto', 'zero', 'nonzero'] | None = ...,
         scan_index: SupportsIndex | None = ...,
         frames: str | _File | None = ...,
         crop: SupportsIndex | None = ...,
@@ -1844,6 +1867,7 @@ class _Info(Protocol):
         orientation: SupportsIndex | None = ...,
         domain: Literal['auto', 'counts', 'amplitude'] | None = ...,
         mask: str | _File | None = ...,
+        mask_counts: Literal['auto', 'zero', 'nonzero'] | None = ...,
         scan_index: SupportsIndex | None = ...,
         frames: str | _File | None = ...,
         crop: SupportsIndex | None = ...,
@@ -1929,7 +1953,8 @@ class _Convert(Protocol):
     semi_angle: electrons: convergence semi-angle; with the bright disk's radius it gives the detector's pixel where nothing else does (0..0.5, rad, default 0.0)
     orientation: flips of the patterns, a sum: 4 = transposed, 2 = rows reversed, 1 = columns reversed, as PtyPy counts; -1 = as the file says (-1..7, default -1)
     domain: meaning of the file's patterns, counts or amplitudes, where it does not say ('auto' | 'counts' | 'amplitude', default 'auto')
-    mask: file, none (every pixel counts), or a .npy/.npz file of bool (N, N), true = counted (default 'file')
+    mask: file, none (every pixel counts), or [FILE:]NAME of (rows, cols) in any file: true = counted; of whole numbers the light tells whether 0 counts or the others (default 'file')
+    mask_counts: values of the mask that count, whatever the light says: zero (false; codes of bad pixels) or nonzero (true) ('auto' | 'zero' | 'nonzero', default 'auto')
     scan_index: number of the scan, where the file's array scan_index tells several apart; -1 = there is one (-1..1e+09, default -1)
     frames: range of the patterns that are used: FIRST:END[:STEP], counted from 0, END not among them; where positions are not as many, those that have one (default '')
     crop: side of the square of detector pixels around the zero frequency that is used, padded where the detector ends before; 0 = all (0..1e+06, px, default 0)
@@ -1975,6 +2000,7 @@ class _Convert(Protocol):
         orientation: SupportsIndex | None = ...,
         domain: Literal['auto', 'counts', 'amplitude'] | None = ...,
         mask: str | _File | None = ...,
+        mask_counts: Literal['auto', 'zero', 'nonzero'] | None = ...,
         scan_index: SupportsIndex | None = ...,
         frames: str | _File | None = ...,
         crop: SupportsIndex | None = ...,
@@ -2021,6 +2047,7 @@ class _Convert(Protocol):
         orientation: SupportsIndex | None = ...,
         domain: Literal['auto', 'counts', 'amplitude'] | None = ...,
         mask: str | _File | None = ...,
+        mask_counts: Literal['auto', 'zero', 'nonzero'] | None = ...,
         scan_index: SupportsIndex | None = ...,
         frames: str | _File | None = ...,
         crop: SupportsIndex | None = ...,
@@ -2049,6 +2076,7 @@ class _Export(Protocol):
 
     as_: the layout; empty = the one that goes with OUT's ending ('' | 'ptychodus' | 'PyNX' | 'ptyr' | 'images' | 'NPY' | 'onnx' | 'safetensors', default '')
     output: the same as OUT (default '')
+    unwrap: of images: the phase without jumps of 2 pi, of samples of more (default False)
     onnx: a model as OUT.onnx; without OUT network.onnx (default False)
     safetensors: a model as OUT.safetensors; both may be asked for (default False)
     pattern_size: of a graph, for a network of any scan; 0 = the network's (0..1024, px, default 0)
@@ -2065,6 +2093,7 @@ class _Export(Protocol):
         *,
         as_: Literal['', 'ptychodus', 'PyNX', 'ptyr', 'images', 'NPY', 'onnx', 'safetensors'] | None = ...,
         output: _File | None = ...,
+        unwrap: bool | None = ...,
         onnx: bool | None = ...,
         safetensors: bool | None = ...,
         pattern_size: SupportsIndex | None = ...,
@@ -2082,6 +2111,7 @@ class _Export(Protocol):
         *,
         as_: Literal['', 'ptychodus', 'PyNX', 'ptyr', 'images', 'NPY', 'onnx', 'safetensors'] | None = ...,
         output: _File | None = ...,
+        unwrap: bool | None = ...,
         onnx: bool | None = ...,
         safetensors: bool | None = ...,
         pattern_size: SupportsIndex | None = ...,
@@ -2096,9 +2126,9 @@ export: _Export
 class _Probes(Protocol):
     """Probes kept for later scans of the same instrument.
 
-    energy: of add: the light's; 0 = the file's (0..1e+09, eV, default 0.0)
-    distance: of add: sample to detector; 0 = the file's (0..10000, m, default 0.0)
-    detector_pixel: of add: its pitch; 0 = the file's object pixel counts (0..1, m, default 0.0)
+    energy: of add: the light's; 0 = the file's (0.., eV, default 0.0)
+    distance: of add: sample to detector; 0 = the file's (0.., m, default 0.0)
+    detector_pixel: of add: its pitch; 0 = the file's object pixel counts (0.., m, default 0.0)
     quiet: warnings and errors alone, no progress, no summary (default False)
     verbose: every step and all scores (default False)
     log: file to which all messages are added, each with its time (default '')
