@@ -67,6 +67,7 @@ void run_compare(const CompareVerbOptions& options) {
                    [&] { return compare(image, reference, window); });
   const auto scores = named_scores(compared.comparison, {"", "A", "B"});
   print_scores(scores);
+  warn_of_other_view(compared.comparison, "A", "B");
   if (options.output.empty()) return;
   write_text(options.output / "compare.json",
              scores_json(scores, more_json(options, compared.comparison.rings)));
@@ -84,7 +85,9 @@ Command compare_command() {
           .description =
               "Brings A onto B by one shift, one phase ramp and one complex factor, prints these "
               "and what is left: errors, structural similarity, Fourier ring correlation, each "
-              "beside what a flat object and B blurred by 1 pixel would get. With -o also "
+              "beside what a flat object and B blurred by 1 pixel would get. A with other object "
+              "pixels is resampled to those of B; where A would fit far better turned, mirrored or "
+              "conjugated (the twin of B), a warning says so and by how much. With -o also "
               "compare.json, figures and report.html.",
           .arguments = {{"A", &options->image, "reconstruction to judge, or its folder"},
                         {"B", &options->reference,

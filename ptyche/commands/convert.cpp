@@ -31,7 +31,7 @@ struct ExportOptions {
   std::filesystem::path source, output;
   std::string format;
   std::int64_t pattern_size = 0;
-  bool onnx = false, safetensors = false;
+  bool onnx = false, safetensors = false, unwrap = false;
 };
 
 std::vector<std::string> or_by_name(std::vector<std::string> formats) {
@@ -99,6 +99,7 @@ Model model_to_export(const std::filesystem::path& source) {
 }
 
 void export_model(const ExportOptions& options, const std::vector<ModelFormat>& formats) {
+  require(!options.unwrap, "--unwrap: it is an option of images, not of a model");
   require(options.pattern_size == 0 || formats.front().name == std::string("onnx"),
           "--pattern-size: it is an option of ONNX; weights are the same for every pattern");
   const Model model = model_to_export(options.source);
@@ -120,7 +121,7 @@ void export_result(const ExportOptions& options) {
   const Reconstruction image = read_result(options.source).image;
   require(image.object.defined(), "{}: expected an object, found a probe alone",
           options.source.string());
-  write_result_as(format, options.output, image);
+  write_result_as(format, options.output, image, options.unwrap);
   show("{} ({})\n", options.output.string(), format);
 }
 
@@ -179,6 +180,9 @@ Command export_command() {
                    .target = &options->output,
                    .help = "the same as OUT",
                    .short_name = "o"},
+                  {.name = "unwrap",
+                   .target = &options->unwrap,
+                   .help = "of images: the phase without jumps of 2 pi, of samples of more"},
                   {.name = "onnx",
                    .target = &options->onnx,
                    .help = "a model as OUT.onnx; without OUT network.onnx"},

@@ -22,39 +22,38 @@ constexpr const char* kAbsent = "auto";  // an optional without a value
 template <typename T>
 std::string expected_number(const Field& field) {
   const std::string range = range_text(field);
-  const char* kind = std::is_same_v<T, double> ? "a number" : "a whole number";
+  std::string kind = std::is_same_v<T, double> ? "a number" : "a whole number";
+  if (field.sizes.known())
+    kind += fmt::format(" and its unit ({})", fmt::join(usual_units(field.unit), ", "));
   return kind + (range.empty() ? "" : " (" + range + ")");
 }
 
-/// What "180um" is of a field in metres: 1e-6. Nothing for another unit than the field's.
-std::optional<double> factor_of(const std::string& word, const std::string& unit) {
-  static const std::vector<std::pair<std::string, double>> prefixes{
-      {"", 1},          {"p", 1e-12}, {"n", 1e-9}, {"u", 1e-6},
-      {"\u00b5", 1e-6}, {"m", 1e-3},  {"k", 1e3},  {"M", 1e6}};
-  if (word.empty()) return 1;
-  if (unit == "m" && (word == "A" || word == "\u00c5")) return 1e-10;
-  if (unit == "m" && word == "cm") return 1e-2;
-  if (unit.empty() || unit == "px") return std::nullopt;
-  for (const auto& [prefix, factor] : prefixes)
-    if (word == prefix + unit) return factor;
-  return std::nullopt;
+/// Who wrote a text: of a user's number the unit may have been forgotten.
+enum class Writer { user, program };
+
+/// The word behind a number: "um" of "180 um".
+std::string unit_behind(const char* number_end, const char* end) {
+  while (number_end != end && *number_end == ' ') ++number_end;
+  return {number_end, end};
 }
 
 template <typename T>
-T parse_number(const Field& field, const std::string& text) {
+T parse_number(const Field& field, const std::string& text, Writer writer) {
   T value{};
   const char* end = text.data() + text.size();
   auto result = std::from_chars(text.data(), end, value);
   if constexpr (std::is_same_v<T, double>) {
-    const auto factor = factor_of({result.ptr, end}, field.unit);
-    if (result.ec == std::errc() && factor) {
+    const std::string unit = unit_behind(result.ptr, end);
+    const auto factor = unit.empty() ? std::optional(1.0) : factor_of(unit, field.unit);
+    if (result.ec == std::errc() && factor && std::isfinite(value)) {
+      if (writer == Writer::user)
+        require_real_size(field.sizes, "--" + field.name, value, unit, field.unit);
       value *= *factor;
       result.ptr = end;
     }
   }
-  const bool in_range = static_cast<double>(value) >= field.range.low &&
-                        static_cast<double>(value) <= field.range.high &&
-                        std::isfinite(static_cast<double>(value));
+  const bool in_range =
+      field.range.holds(static_cast<double>(value)) && std::isfinite(static_cast<double>(value));
   require(result.ec == std::errc() && result.ptr == end && in_range,
           "--{}: expected {}, found '{}'", field.name, expected_number<T>(field), text);
   return value;
@@ -76,16 +75,18 @@ const std::string& parse_text(const Field& field, const std::string& text) {
 }
 
 template <typename T>
-std::vector<T> parse_list(const Field& field, const std::string& text) {
+std::vector<T> parse_list(const Field& field, const std::string& text, Writer writer) {
   std::vector<T> values;
   if (text.empty()) return values;
-  for (const std::string& word : split(text, ',')) values.push_back(parse_number<T>(field, word));
+  for (const std::string& word : split(text, ','))
+    values.push_back(parse_number<T>(field, word, writer));
   return values;
 }
 
 struct Assign {
   const Field& field;
   const std::string& text;
+  Writer writer;
 
   void operator()(bool* target) const { *target = parse_flag(field, text); }
   void operator()(std::string* target) const { *target = parse_text(field, text); }
@@ -94,7 +95,7 @@ struct Assign {
     if (text == kAbsent)
       target->reset();
     else
-      *target = parse_number<double>(field, text);
+      *target = parse_number<double>(field, text, writer);
   }
   void operator()(const TextTarget& target) const {
     const std::string& known = parse_text(field, text);
@@ -102,11 +103,11 @@ struct Assign {
   }
   template <typename T>
   void operator()(std::vector<T>* target) const {
-    *target = parse_list<T>(field, text);
+    *target = parse_list<T>(field, text, writer);
   }
   template <typename T>
   void operator()(T* target) const {
-    *target = parse_number<T>(field, text);
+    *target = parse_number<T>(field, text, writer);
   }
 };
 
@@ -186,7 +187,11 @@ const std::vector<std::string>& choices_of(const Field& field) {
 }
 
 void assign(const Field& field, const std::string& text) {
-  std::visit(Assign{field, text}, field.target);
+  std::visit(Assign{field, text, Writer::user}, field.target);
+}
+
+void restore(const Field& field, const std::string& text) {
+  std::visit(Assign{field, text, Writer::program}, field.target);
 }
 
 void assign_typed(const Field& field, const std::string& text) {
@@ -219,14 +224,18 @@ std::string toml_line(const Field& field) {
   // Larger ones are no integers of TOML.
   if (value.is_number_unsigned() && value.get<std::uint64_t>() >> 63 != 0)
     value = value_text(field);
-  const bool special = value.is_number_float() && !std::isfinite(value.get<double>());
+  const bool number = value.is_number_float();
+  const bool special = number && !std::isfinite(value.get<double>());
+  if (number && field.sizes.known() && value != 0 &&
+      !field.sizes.bare.holds(std::abs(value.get<double>())))
+    value = value_text(field) + field.unit;
   return field.name + " = " +
          (special ? value_text(field)
                   : value.dump(-1, ' ', false, ordered_json::error_handler_t::replace));
 }
 
 void require_in_range(const std::vector<Field>& fields) {
-  for (const Field& field : fields) assign(field, value_text(field));
+  for (const Field& field : fields) restore(field, value_text(field));
 }
 
 const Field* find_field(const std::vector<Field>& fields, std::string name) {
@@ -318,7 +327,7 @@ ordered_json to_json(const std::vector<Field>& fields) {
 void from_json(const std::vector<Field>& fields, const nlohmann::json& object) {
   for (const Field& field : fields) {
     const auto value = object.find(record_name(field));
-    if (value != object.end() && !value->is_null()) assign(field, text_of(*value));
+    if (value != object.end() && !value->is_null()) restore(field, text_of(*value));
   }
 }
 

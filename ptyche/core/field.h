@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
-#include <limits>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <set>
@@ -15,6 +14,7 @@
 #include <vector>
 
 #include "ptyche/core/error.h"
+#include "ptyche/core/quantity.h"
 
 namespace ptyche {
 
@@ -34,12 +34,6 @@ using FieldTarget = std::variant<bool*, std::int64_t*, std::uint64_t*, double*, 
                                  std::filesystem::path*, std::vector<double>*,
                                  std::vector<std::int64_t>*, std::optional<double>*, TextTarget>;
 
-/// Allowed values of a number (of every number of a vector), both ends included.
-struct Range {
-  double low = -std::numeric_limits<double>::infinity();
-  double high = std::numeric_limits<double>::infinity();
-};
-
 /// One option. An options struct X declares its own in `std::vector<Field> fields(X&)` beside it.
 struct Field {
   std::string name = {};  ///< without dashes, words joined by '-'; '_' is accepted too
@@ -47,6 +41,7 @@ struct Field {
   std::string unit = {};  ///< "px", "m", "photons"; empty = none
   std::string help = {};  ///< one line
   Range range = {};
+  Sizes sizes = {};                       ///< that instruments have, of a physical quantity
   std::vector<std::string> choices = {};  ///< allowed values of a text; empty = any
   std::string short_name = {};            ///< one letter: "o" is -o; empty = none
   bool required = false;     ///< must be given, on the command line or in the config file
@@ -81,9 +76,9 @@ TextTarget choice(Enum& target, std::vector<std::pair<std::string, Enum>> words)
 /// The field's allowed texts, whichever kind of target it has; empty = any, or not a text.
 const std::vector<std::string>& choices_of(const Field& field);
 
-/// Sets the field's variable from text ("true", "12", "1e-3", "1.5,2"). A number may carry the
-/// field's unit with a prefix ("180um", "0.5A", "300kV", "21.4mrad"). Throws InvalidInput naming
-/// the option, what was expected (type, range, choices) and what came.
+/// Sets the field's variable from text that a user wrote ("true", "12", "1e-3", "1.5,2"). A number
+/// may carry the field's unit with a prefix ("180um", "0.5 A", "300kV", "21.4mrad"). Throws
+/// InvalidInput naming the option, what was expected (type, range, choices, sizes) and what came.
 void assign(const Field& field, const std::string& text);
 
 /// assign, and remembers that the user typed it, on the command line or in a config file.
@@ -93,6 +88,10 @@ void assign_typed(const Field& field, const std::string& text);
 /// those named in `decide`, of all where none is named, the default is a decision too.
 std::vector<Field> remembering(std::vector<Field> fields, std::set<std::string>& typed,
                                const std::vector<std::string>& decide = {});
+
+/// The same from text that a program wrote (`value_text`, a record): in the field's unit, of any
+/// size.
+void restore(const Field& field, const std::string& text);
 
 /// The variable's present value as text that `assign` takes back; a flag is "true" or "false".
 std::string value_text(const Field& field);
@@ -107,7 +106,7 @@ std::string placeholder(const Field& field);
 /// "1..64", ">= 0", "<= 1"; empty where every number is allowed.
 std::string range_text(const Field& field);
 
-/// "name = value", a line of TOML that a config file may hold.
+/// "name = value", a line of TOML that a config file may hold; with the unit where a size needs it.
 std::string toml_line(const Field& field);
 
 /// Throws InvalidInput naming the first field whose present value is not one that `assign` takes:

@@ -1,6 +1,7 @@
 #include "ptyche/data/probe.h"
 
 #include <ATen/Parallel.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
@@ -248,18 +249,43 @@ double median_step_px(const at::Tensor& positions) {
   return at::tensor(exposed_often ? other_places : nearest, at::kDouble).median().item<double>();
 }
 
+namespace {
+
+/// Shares of a probe's diameter: of a step of a good scan, and of one that can be thought of.
+constexpr double kStepLow = 0.03, kStepHigh = 0.95, kLeastStep = 0.004, kLargestStep = 1;
+
+struct LengthUnit {
+  int power;
+  const char* name;
+};
+constexpr std::array<LengthUnit, 5> kUnits{
+    {{-3, "mm"}, {-6, "um"}, {-9, "nm"}, {-10, "A"}, {-12, "pm"}}};
+
+double share_of(double step, double diameter, int power) {
+  return step * std::pow(10.0, power) / diameter;
+}
+
+}  // namespace
+
 int only_power_of_ten(double step, double diameter) {
-  constexpr double kStepLow = 0.03, kStepHigh = 0.95;
-  for (const int stride : {3, 1}) {
-    std::vector<int> fits;
-    for (int power = -12; power <= 12; power += stride) {
-      const double share = step * std::pow(10.0, power) / diameter;
-      if (power != 0 && share > kStepLow && share < kStepHigh) fits.push_back(power);
+  int fits = 0, possible = 0;
+  for (const LengthUnit& unit : kUnits)
+    for (const int power : {unit.power, -unit.power}) {
+      const double share = share_of(step, diameter, power);
+      if (share > kStepLow && share < kStepHigh) fits = power;
+      possible += share > kLeastStep && share < kLargestStep ? 1 : 0;
     }
-    if (fits.size() == 1) return fits[0];
-    if (!fits.empty()) return 0;
+  return possible == 1 ? fits : 0;
+}
+
+std::string units_to_type(double step, double diameter) {
+  std::string text;
+  for (const auto& [power, name] : kUnits) {
+    const double share = share_of(step, diameter, power);
+    if (share > kLeastStep && share < kLargestStep)
+      text += fmt::format("{}X*{},Y*{}", text.empty() ? "" : " or ", name, name);
   }
-  return 0;
+  return "--positions " + (text.empty() ? "X*um,Y*um" : text);
 }
 
 }  // namespace ptyche

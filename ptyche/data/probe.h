@@ -3,6 +3,8 @@
 
 #include <ATen/ATen.h>
 
+#include <string>
+
 namespace ptyche {
 
 /// sum_m |P_m|^2 of modes (..., modes, N, N) complex: (..., N, N) real. Of a probe it is the
@@ -81,9 +83,14 @@ inline constexpr double kOwnTwin = 0.8;
 ///   positions  (n, 2) float64
 double median_step_px(const at::Tensor& positions);
 
-/// The power of ten that alone brings a step between neighbours to .03 to .95 of the probe's
-/// diameter (.06 to .85 on good scans); of thousands first, as units go. 0 where none does, or
-/// several do.
+/// The power of ten of a unit of length (mm, um, nm, Angstrom, pm in metres, or the other way
+/// round) that alone brings a step between neighbours to .03 to .95 of the probe's diameter (.06 to
+/// .85 on good scans). 0 where none does, or where another unit would bring it to .004 to 1:
+/// nanometres and Angstrom are rarely told apart.
 int only_power_of_ten(double step, double diameter);
+
+/// The units that would do for positions that were read as metres, as they are typed: "--positions
+/// X*nm,Y*nm or X*A,Y*A"; where none would, the same with X*um.
+std::string units_to_type(double step, double diameter);
 
 }  // namespace ptyche

@@ -68,6 +68,9 @@ void Writer::contrast_error() {
 
 void Writer::errors() {
   contrast_error();
+  if (const auto& other = comparison.other_view)
+    alone("nrmse_contrast_other_view", other->nrmse_contrast,
+          "the same with " + words.image + " " + other->how);
   const auto tile = [](double TileError::*which) {
     return [which](const ImageError& e) {
       return e.tiles ? std::optional<double>(*e.tiles.*which) : std::nullopt;

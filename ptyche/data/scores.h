@@ -61,6 +61,13 @@ struct ImageError {
   RingCrossings frc;
 };
 
+/// The image laid another way (turned, mirrored, conjugated, ...) which fits the reference far
+/// better.
+struct OtherView {
+  std::string how;            ///< "conjugated and turned by 180 degrees (its twin, ...)"
+  double nrmse_contrast = 0;  ///< of the image laid so
+};
+
 /// An image beside a reference, and what two guesses get in its place.
 struct Comparison {
   ImageError error;
@@ -71,6 +78,7 @@ struct Comparison {
   double amplitude_range = 0, phase_range_rad = 0;  ///< of the reference: the data ranges of SSIM
   double object_pixel_m = 0;                        ///< 0 = not known
   RingCorrelation rings;
+  std::optional<OtherView> other_view = {};  ///< looked for only where the image is far off
 };
 
 /// What the two images are called in the meanings.

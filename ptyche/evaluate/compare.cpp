@@ -9,6 +9,7 @@
 #include "ptyche/data/probe.h"
 #include "ptyche/evaluate/align.h"
 #include "ptyche/evaluate/image_error.h"
+#include "ptyche/evaluate/views.h"
 
 namespace ptyche {
 namespace {
@@ -115,12 +116,20 @@ std::array<std::int64_t, 2> place_of(const Reconstruction& image, const Reconstr
 
 }  // namespace
 
-void require_same_pixel(const Reconstruction& image, const Reconstruction& reference) {
+namespace {
+
+bool same_pixel(double found_m, double expected_m) {
   constexpr double kTolerance = 1e-3;
+  return std::abs(found_m - expected_m) <= kTolerance * expected_m;
+}
+
+}  // namespace
+
+void require_same_pixel(const Reconstruction& image, const Reconstruction& reference) {
   const double found = image.geometry.object_pixel_m, expected = reference.geometry.object_pixel_m;
   if (found > 0 && expected > 0) {
     require(
-        std::abs(found - expected) <= kTolerance * expected,
+        same_pixel(found, expected),
         "expected the object pixel of the image it is compared with, {:.6g} nm, found {:.6g} nm",
         1e9 * expected, 1e9 * found);
   } else if (found > 0 || expected > 0) {
@@ -208,11 +217,31 @@ ComparedImages compare_in_window(const at::Tensor& image, const at::Tensor& refe
   return {result, alignment.aligned, alignment.truth};
 }
 
-ComparedImages compare(const Reconstruction& image, const Reconstruction& reference,
+namespace {
+
+/// The image with the reference's pixels, where both are known.
+Reconstruction in_pixels_of(const Reconstruction& reference, const Reconstruction& image) {
+  constexpr double kMost = 16;  // times as large or small: a slip
+  const double found = image.geometry.object_pixel_m, wanted = reference.geometry.object_pixel_m;
+  const bool known = found > 0 && wanted > 0;
+  if (!known || same_pixel(found, wanted) || std::max(found / wanted, wanted / found) > kMost) {
+    require_same_pixel(image, reference);
+    return image;
+  }
+  note(
+      "its object pixel is {:.6g} nm, that of the image it is compared with {:.6g} nm: it is "
+      "resampled to these",
+      1e9 * found, 1e9 * wanted);
+  return with_pixels(image, wanted);
+}
+
+}  // namespace
+
+ComparedImages compare(const Reconstruction& as_it_is, const Reconstruction& reference,
                        const std::optional<Window>& window) {
-  require_values(image.object, "");
+  require_values(as_it_is.object, "");
   require_values(reference.object, " of the image it is compared with");
-  require_same_pixel(image, reference);
+  const Reconstruction image = in_pixels_of(reference, as_it_is);
   const Window common = window ? *window : common_window(image, reference);
   const std::array<std::int64_t, 2> place{image.origin_row - reference.origin_row,
                                           image.origin_col - reference.origin_col};
@@ -223,12 +252,22 @@ ComparedImages compare(const Reconstruction& image, const Reconstruction& refere
           common.row_begin, common.row_end, common.col_begin, common.col_end);
   Comparison& result = compared.comparison;
   if (!is_constant(image.object)) {
+    result.other_view =
+        better_view(image.object, reference.object, common, result.error.nrmse_contrast);
     result.gauge.shift_row_px -= static_cast<double>(place[0]);
     result.gauge.shift_col_px -= static_cast<double>(place[1]);
   }
   result.object_pixel_m =
       std::max(image.geometry.object_pixel_m, reference.geometry.object_pixel_m);
   return compared;
+}
+
+void warn_of_other_view(const Comparison& comparison, const std::string& image,
+                        const std::string& reference) {
+  if (!comparison.other_view) return;
+  warn("{} fits {} far better {}: its error over the contrast is then {:.3g} instead of {:.3g}",
+       image, reference, comparison.other_view->how, comparison.other_view->nrmse_contrast,
+       comparison.error.nrmse_contrast);
 }
 
 std::optional<ComparedImages> compared_with_truth(const at::Tensor& truth,
@@ -242,7 +281,9 @@ std::optional<ComparedImages> compared_with_truth(const at::Tensor& truth,
   Reconstruction reference;
   reference.object = truth;
   reference.geometry = image.geometry;  // the truth is given in the scan's pixels
-  return compare(image, reference, window);
+  ComparedImages compared = compare(image, reference, window);
+  warn_of_other_view(compared.comparison, "the image", "the truth");
+  return compared;
 }
 
 std::optional<Comparison> truth_error(const at::Tensor& truth, const Reconstruction& image) {

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <optional>
+#include <string>
 
 #include "ptyche/data/array.h"
 #include "ptyche/data/reconstruction.h"
@@ -63,12 +64,17 @@ ComparedImages compare_in_window(const at::Tensor& image, const at::Tensor& refe
 
 /// The same for two results. Their frames (origin) are only used to say how far the image had to be
 /// shifted beyond them. The window is, unless it is given, the central half of the reference in
-/// both directions, shrunk until 99 % of it is lit in both images. Throws InvalidInput, naming what
-/// was expected and found, for object pixels that differ by more than 1e-3 of their size (where
-/// both are known), less than 16 x 16 pixels of overlap, a reference that is constant there, and
-/// values that are not finite.
+/// both directions, shrunk until 99 % of it is lit in both images. An image whose object pixel
+/// differs by more than 1e-3 of its size (where both are known) is resampled first, with a note; of
+/// one that is far off it is said how it would fit (better_view). Throws InvalidInput, naming what
+/// was expected and found, for object pixels that differ more than 16 times, less than 16 x 16
+/// pixels of overlap, a reference that is constant there, and values that are not finite.
 ComparedImages compare(const Reconstruction& image, const Reconstruction& reference,
                        const std::optional<Window>& window = std::nullopt);
+
+/// Warns where the image would fit far better if it were laid another way: as its twin, mirrored.
+void warn_of_other_view(const Comparison& comparison, const std::string& image,
+                        const std::string& reference);
 
 /// The image's object against `truth` (rows, cols) complex, which lies in the scan's pixel frame,
 /// in truth_window. Nothing, with a warning, where the scan lights too little of the truth or the

@@ -118,7 +118,7 @@ void read_places(const ArrayFile& file, RawScan& raw) {
 /// Below this an energy without a unit is in keV: light of that wavelength is no one's probe.
 constexpr double kLeastInEv = 30;
 // Above these lengths without a unit are in millimetres, the second kind also in micrometres.
-constexpr double kFarthestDetector_m = 200, kLargestPixel_m = 0.01, kLargestPixel_mm = 1;
+constexpr double kFarthestDetector_m = 30, kLargestPixel_m = 0.01, kLargestPixel_mm = 1;
 
 /// Joules and electronvolts of X-rays and electrons are told apart by their size where no unit
 /// stands; a machine's energy (NXsource, 3 GeV) is none of a photon.
@@ -311,6 +311,8 @@ RawScan read_cxi_scan(const std::filesystem::path& path) {
   raw.domain = Domain::counts;
   raw.domain_reason = "CXI files hold counts";
   raw.geometry = cxi_geometry(*file);
+  raw.energy_as_written =
+      !file->has(cxi::kOurs) && first_there(*file, kEnergies) && !first_there(*file, kWavelengths);
   if (file->has(cxi::kOurs))
     read_our_geometry(Hdf5File::open(path, SealCheck::later), raw.geometry);
   raw.split_by_energy(energies_of(*file));

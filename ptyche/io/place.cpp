@@ -6,6 +6,7 @@
 
 #include "ptyche/core/error.h"
 #include "ptyche/core/files.h"
+#include "ptyche/core/quantity.h"
 #include "ptyche/data/array.h"
 #include "ptyche/io/units.h"
 
@@ -167,9 +168,11 @@ Sources::Found Sources::required(const Place& place, const std::string& role) {
 double unit_factor(const Sources::Found& found, const Place& place, Measure measure) {
   if (place.factor) return *place.factor;
   if (measure == Measure::number) return 1;  // "counts", "sqrt(photon)"
-  const std::string unit = found.file->unit(found.name);
-  return with_context(found.name,
-                      [&] { return in_own_unit(unit.empty() ? place.unit : unit, measure); });
+  std::string unit = found.file->unit(found.name);
+  if (unit.empty()) unit = place.unit;
+  if (unit.empty() && measure == Measure::length)
+    unit = length_unit_of_name(found.name.substr(found.name.find_last_of('/') + 1));
+  return with_context(found.name, [&] { return in_own_unit(unit, measure); });
 }
 
 at::Tensor Sources::values(const Place& place, Measure measure) {

@@ -71,7 +71,7 @@ class Sources {
 };
 
 /// What the found values are multiplied with: the place's factor, else the file's unit, else the
-/// place's unit.
+/// place's unit, else of lengths the one that the name ends with ("x_um").
 double unit_factor(const Sources::Found& found, const Place& place, Measure measure);
 
 }  // namespace ptyche

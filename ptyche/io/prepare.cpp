@@ -10,13 +10,13 @@
 
 #include "ptyche/core/error.h"
 #include "ptyche/core/progress.h"
+#include "ptyche/core/quantity.h"
 #include "ptyche/data/array.h"
 #include "ptyche/data/probe.h"
 #include "ptyche/io/bright_disk.h"
 #include "ptyche/io/disk_parts.h"
+#include "ptyche/io/given_mask.h"
 #include "ptyche/io/units.h"
-#include "ptyche/storage/file_array.h"
-#include "ptyche/storage/numpy.h"
 
 namespace ptyche {
 namespace {
@@ -62,14 +62,6 @@ void choose_scan(RawScan& raw, std::int64_t scan_index) {
 // Detector.
 
 namespace {
-
-at::Tensor read_mask_file(const std::filesystem::path& path) {
-  if (path.extension() != ".npz") return read_npy_file(path).values;
-  return with_context(path.string(), [&] {
-    const NpzFile file(path);
-    return file.read(file.names().size() == 1 ? file.names().front() : "mask").values;
-  });
-}
 
 std::int64_t largest_even_square(double row, double col, std::int64_t rows, std::int64_t cols) {
   const auto r = static_cast<std::int64_t>(row), c = static_cast<std::int64_t>(col);
@@ -168,19 +160,55 @@ void rescale_lengths(RawScan& raw, std::int64_t old_size, std::int64_t new_size)
 
 }  // namespace
 
-void choose_mask(RawScan& raw, const std::string& choice) {
+namespace {
+
+/// A given mask of what `--crop` keeps, as one of the whole detector.
+at::Tensor on_detector(const at::Tensor& mask, const RawScan& raw, const ReadOptions& options) {
+  const std::int64_t rows = raw.patterns.size(1), cols = raw.patterns.size(2), kept = options.crop;
+  if (kept <= 0 || kept > std::min(rows, cols) || mask.size(0) != kept || mask.size(1) != kept ||
+      (rows == kept && cols == kept))
+    return mask;
+  const Window window = window_of(raw, options);
+  if (window.row_begin < 0 || window.col_begin < 0 || window.row_end > rows ||
+      window.col_end > cols)
+    return mask;
+  at::Tensor whole = at::zeros({rows, cols}, mask.options());
+  cut(whole, window).copy_(mask);
+  note("--mask: read as that of the {} x {} pixels that are kept", window.rows(), window.cols());
+  return whole;
+}
+
+/// The file's, or the one that is given, as it was written; undefined where there is none.
+at::Tensor mask_as_written(const RawScan& raw, const ReadOptions& options) {
+  if (options.mask == "none") return {};
+  if (options.mask == "file") return raw.mask;
+  return with_context("--mask",
+                      [&] { return on_detector(read_given_mask(options), raw, options); });
+}
+
+void require_shape_of_patterns(const at::Tensor& mask, std::int64_t rows, std::int64_t cols) {
+  if (mask.dim() == 2 && mask.size(0) == rows && mask.size(1) == cols) return;
+  const bool transposed = mask.dim() == 2 && mask.size(0) == cols && mask.size(1) == rows;
+  throw InvalidInput(fmt::format("mask: expected ({}, {}) like the patterns, found {}{}", rows,
+                                 cols, describe(mask), transposed ? ": is it transposed?" : ""));
+}
+
+}  // namespace
+
+void choose_mask(RawScan& raw, const ReadOptions& options) {
   const std::int64_t rows = raw.patterns.size(1), cols = raw.patterns.size(2);
-  if (choice != "file" && choice != "none") {
-    raw.mask = with_context("--mask", [&] { return read_mask_file(choice); });
-    require(raw.mask.scalar_type() == at::kBool, "{}: expected bool, true = counted, found {}",
-            choice, describe(raw.mask));
-  }
-  if (choice == "none" || !raw.mask.defined()) raw.mask = at::ones({rows, cols}, at::kBool);
-  require(raw.mask.dim() == 2 && raw.mask.size(0) == rows && raw.mask.size(1) == cols,
-          "mask: expected ({}, {}) like the patterns, found {}", rows, cols, describe(raw.mask));
+  at::Tensor mask = mask_as_written(raw, options);
+  if (!mask.defined()) mask = at::ones({rows, cols}, at::kBool);
+  require_shape_of_patterns(mask, rows, cols);
+  const bool given = options.mask != "file" && options.mask != "none";
+  const std::string name = given ? "--mask " + options.mask : "the file's mask";
+  // One of the file's that is bool means what its format says; the doctor looks at its light.
+  const bool asked = given || mask.scalar_type() != at::kBool || options.mask_counts != "auto";
+  raw.mask =
+      asked ? counted_pixels(mask, light_of_pixels(raw.patterns), options.mask_counts, name) : mask;
   require(raw.mask.any().item<bool>(),
           "mask: expected counted pixels (true), found none{}; --mask none counts all",
-          choice == "file" ? "" : " in " + choice);
+          given ? " in " + options.mask : "");
 }
 
 void crop_detector(RawScan& raw, const ReadOptions& options) {
@@ -311,6 +339,53 @@ void apply_electrons(RawScan& raw, const ReadOptions& options) {
       1e3 * geometry.detector_pixel_m);
 }
 
+// X-rays of more are hardly used; electrons of 60 to 300 keV are.
+constexpr double kHardestXrays_ev = 5e4;
+// Between visible light and the extreme ultraviolet: no source of a file that says so.
+constexpr Range kNoLight_ev{4.5, 25};
+
+void require_one_kind_of_beam(const ReadOptions& options) {
+  require(options.energy_ev == 0 || options.voltage_v == 0,
+          "--energy and --voltage: expected one of them, found both; an energy is a photon's, "
+          "--voltage gives the wavelength of electrons");
+  if (options.energy_ev > kHardestXrays_ev)
+    warn("--energy: photons of {} are taken, as X-rays; of electrons give --voltage {:g}kV",
+         size_text(options.energy_ev, "eV"), options.energy_ev / 1e3);
+}
+
+/// A number of the file that was written in another unit than its format says.
+void require_real_size_in_file(const Sizes& sizes, const std::string& name, double value,
+                               const std::string& own, const std::string& option) {
+  const std::string hint = option + " gives another one";
+  Sizes asked = sizes;
+  asked.hint = hint.c_str();
+  require_real_size(asked, "the file's " + name, value, own, own);
+}
+
+/// Lengths and energies that the file gives and no option corrects: none that no instrument has.
+void require_real_geometry(const RawScan& raw, const ReadOptions& options) {
+  const Geometry& geometry = raw.geometry;
+  if (options.distance_m == 0)
+    require_real_size_in_file(kDistances, "detector distance", geometry.distance_m, "m",
+                              "--distance");
+  if (options.detector_pixel_m == 0)
+    require_real_size_in_file(kDetectorPixels, "detector pixel", geometry.detector_pixel_m, "m",
+                              "--detector-pixel");
+  if (options.energy_ev > 0 || options.voltage_v > 0 || !raw.energy_as_written ||
+      geometry.semi_angle_rad > 0)
+    return;
+  const double energy = geometry.energy_ev;
+  require_real_size_in_file(kPhotonEnergies, "photon energy", energy, "eV", "--energy");
+  require(!kNoLight_ev.holds(energy),
+          "the file's photon energy: {0:g} eV? No light that is used has it: --energy {0:g}keV, or "
+          "--energy {0:g}eV",
+          energy);
+  require(energy <= kHardestXrays_ev,
+          "the file's photon energy: {}? Of electrons give --voltage {:g}kV, of light --energy "
+          "{:g}keV",
+          size_text(energy, "eV"), energy / 1e3, energy / 1e3);
+}
+
 /// The column's (1) or row's (0) positions mirrored about the middle of their range.
 void mirror(at::Tensor& positions, std::int64_t axis) {
   const at::Tensor values = positions.select(1, axis);
@@ -331,23 +406,33 @@ double widest_px(const RawScan& raw) {
   return (raw.positions.amax(0) - raw.positions.amin(0)).max().item<double>();
 }
 
+/// Of the file's probe, else half the window, px.
+double probe_width(const RawScan& raw) {
+  const auto size = static_cast<double>(raw.patterns.size(1));
+  return raw.probe.defined() ? std::min(probe_diameter_px(raw.probe), size) : size / 2;
+}
+
 /// Positions of a scan that no object could hold, in micrometres where metres belong, become those
-/// of the one power of ten that fits. Against options that say how large a pixel is nothing is
-/// done.
+/// of the one unit that fits. Against options that say how large a pixel is, or in which unit the
+/// positions are, nothing is done.
 void mend_unit(RawScan& raw, const ReadOptions& options) {
-  const bool said = options.energy_ev > 0 || options.distance_m > 0 || options.detector_pixel_m > 0;
+  const bool said = options.energy_ev > 0 || options.distance_m > 0 ||
+                    options.detector_pixel_m > 0 ||
+                    options.positions.find('*') != std::string::npos;
   const double widest = widest_px(raw);
   if (said || widest <= kWidestScan_px) return;
-  const auto size = static_cast<double>(raw.patterns.size(1));
-  const double diameter =
-      raw.probe.defined() ? std::min(probe_diameter_px(raw.probe), size) : size / 2;
-  const int power = only_power_of_ten(median_step_px(raw.positions), diameter);
+  const double step = median_step_px(raw.positions);
+  const int power = only_power_of_ten(step, probe_width(raw));
   if (power == 0) return;
-  note(
-      "mended: positions: unit: {}: the positions span {:.3g} object pixels: they are in another "
-      "unit; only a factor of 1e{} fits, and they are multiplied by it (--energy, --distance and "
-      "--detector-pixel say otherwise)",
-      raw.positions_name, widest, power);
+  say({.kind = Remark::Kind::correction,
+       .text = fmt::format(
+           "{}: the positions span {:.3g} object pixels: they are in another unit; only a factor "
+           "of 1e{} fits, and they are multiplied by it (--energy, --distance and "
+           "--detector-pixel say otherwise)",
+           raw.positions_name, widest, power),
+       .cause = "positions: unit",
+       .before = fmt::format("steps of {:.4g} px", step),
+       .after = fmt::format("steps of {:.4g} px", step * std::pow(10.0, power))});
   raw.positions = raw.positions * std::pow(10.0, power);
   raw.forget_truth("the positions were in another unit");
 }
@@ -358,8 +443,9 @@ void require_sensible_extent(const RawScan& raw) {
   require(
       widest <= kWidestScan_px,
       "{}: expected a scan of at most {} object pixels, found {:.6g}: are the positions in another "
-      "unit (--positions X*um,Y*um)?",
-      raw.positions_name, kWidestScan_px, widest);
+      "unit ({})?",
+      raw.positions_name, kWidestScan_px, widest,
+      [&] { return units_to_type(median_step_px(raw.positions), probe_width(raw)); });
   require_canvas_fits(raw, extent);
   if (raw.frames() > 1 && widest > 0 && widest < 1) {
     warn("{}: the whole scan spans {:.3g} object pixels: are the positions in another unit?",
@@ -373,6 +459,7 @@ void settle_positions(RawScan& raw, const ReadOptions& options) {
   require(at::isfinite(raw.positions).all().item<bool>(),
           "{}: expected finite positions, found {} that are not", raw.positions_name,
           at::isfinite(raw.positions).logical_not().sum().item<std::int64_t>());
+  require_one_kind_of_beam(options);
   apply_electrons(raw, options);
   const double pixel = raw.geometry.object_pixel_m;
   apply_geometry_options(raw.geometry, options, raw.patterns.size(1));
@@ -385,6 +472,7 @@ void settle_positions(RawScan& raw, const ReadOptions& options) {
         "{}: positions are in metres, expected a known object pixel, found none: give --energy, "
         "--distance and --detector-pixel, of electrons --voltage and --semi-angle",
         raw.positions_name);
+    require_real_geometry(raw, options);
     raw.positions = raw.positions / raw.geometry.object_pixel_m;
     raw.positions_in_metres = false;
   }

@@ -14,9 +14,9 @@ namespace ptyche {
 /// none is asked for, or when the one that is asked for is not among them.
 void choose_scan(RawScan& raw, std::int64_t scan_index);
 
-/// Sets raw.mask from `--mask`: the file's, none (all pixels counted), or an .npy/.npz with bool,
-/// true = counted. Throws InvalidInput for another type or shape, or one that counts no pixel.
-void choose_mask(RawScan& raw, const std::string& mask);
+/// Sets raw.mask from `--mask`: the file's, none (all pixels counted), or an array of any file
+/// (given_mask.h). Throws InvalidInput for another shape, or a mask that counts no pixel.
+void choose_mask(RawScan& raw, const ReadOptions& options);
 
 /// Checks that the probe has the patterns' size or the size of what is kept, then keeps the `crop`
 /// x `crop` detector pixels around the zero frequency (crop 0: all, or with a centre the largest

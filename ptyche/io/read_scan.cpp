@@ -148,7 +148,7 @@ at::Tensor read_patterns(RawScan& raw, ReadOptions& options, Extent extent,
   load_patterns(raw, options);
   if (together.several()) require_read_alike(raw, together);
   settle_detector(raw, options.orientation);
-  choose_mask(raw, options.mask);
+  choose_mask(raw, options);
   crop_detector(raw, options);
   settle_positions(raw, options);
   forget_empty_probe(raw);

@@ -25,16 +25,17 @@ struct ReadOptions {
   std::string positions;   ///< one such place for x and y, or two with a comma between
   std::string scan_shape;  ///< "16x32": rows and columns of a raster
   double scan_step_m = 0;  ///< between neighbours of that raster
-  std::string scan_rotation = "0";  ///< degrees, of the raster against the detector; or "auto"
-  std::int64_t orientation = -1;    ///< turns the patterns, PtyPy's number; -1 = as the file says
-  std::string domain = "auto";      ///< auto | counts | amplitude
-  std::string mask = "file";        ///< file | none | path of an .npy/.npz with (N, N) bool
-  std::int64_t scan_index = -1;     ///< of several scans in one NPZ file; -1 = there is one
-  std::string frames;               ///< FIRST:END[:STEP], ...; empty = all
-  std::int64_t exposures = 1;       ///< patterns of each position that are summed
-  std::int64_t crop = 0;            ///< keep the central crop x crop detector pixels; 0 = all
-  std::int64_t bin = 1;             ///< sums of bin x bin detector pixels
-  std::int64_t flyback = 0;         ///< patterns at the end of each row of a raster to leave out
+  std::string scan_rotation = "0";   ///< degrees, of the raster against the detector; or "auto"
+  std::int64_t orientation = -1;     ///< turns the patterns, PtyPy's number; -1 = as the file says
+  std::string domain = "auto";       ///< auto | counts | amplitude
+  std::string mask = "file";         ///< file | none | [FILE:]NAME of (rows, cols), see place.h
+  std::string mask_counts = "auto";  ///< which of its values count: auto | zero | nonzero
+  std::int64_t scan_index = -1;      ///< of several scans in one NPZ file; -1 = there is one
+  std::string frames;                ///< FIRST:END[:STEP], ...; empty = all
+  std::int64_t exposures = 1;        ///< patterns of each position that are summed
+  std::int64_t crop = 0;             ///< keep the central crop x crop detector pixels; 0 = all
+  std::int64_t bin = 1;              ///< sums of bin x bin detector pixels
+  std::int64_t flyback = 0;          ///< patterns at the end of each row of a raster to leave out
   std::optional<DetectorCentre> centre;  ///< zero frequency, where it is not at (N/2, N/2)
   double energy_ev = 0, distance_m = 0, detector_pixel_m = 0;  ///< 0 = from the file
   double voltage_v = 0;       ///< electrons: gives the energy; 0 = X-rays, or as in the file

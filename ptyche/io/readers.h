@@ -56,6 +56,7 @@ struct RawScan {
   bool positions_in_metres = false;
   bool probe_calibrated = false;  ///< the file says that the probe is in sqrt(photon)
   Geometry geometry;
+  bool energy_as_written = false;  ///< the geometry's is a number that the file calls an energy
   Domain domain = Domain::unknown;
   std::string domain_reason;  ///< why `domain` is what it is, in words
   // How the detector lies and what it adds; settle_detector takes these out.

@@ -167,6 +167,7 @@ class RecipeReading {
   void read_lengths() {
     Geometry& geometry = raw_.geometry;
     geometry.energy_ev = number(recipe_.energy, Measure::energy);
+    raw_.energy_as_written = geometry.energy_ev > 0;
     if (geometry.energy_ev <= 0)
       geometry.energy_ev = photon_energy_ev(number(recipe_.wavelength, Measure::wavelength));
     raw_.split_by_energy(energies());

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "ptyche/core/error.h"
+#include "ptyche/core/quantity.h"
 #include "ptyche/io/cxi.h"
 
 namespace ptyche {
@@ -14,33 +15,6 @@ namespace {
 using Units = std::vector<std::pair<const char*, double>>;
 
 const Units& units_of(Measure measure) {
-  static const Units lengths = {{"m", 1},
-                                {"meter", 1},
-                                {"metre", 1},
-                                {"meters", 1},
-                                {"metres", 1},
-                                {"cm", 1e-2},
-                                {"mm", 1e-3},
-                                {"millimeter", 1e-3},
-                                {"millimetre", 1e-3},
-                                {"um", 1e-6},
-                                {"µm", 1e-6},
-                                {"μm", 1e-6},
-                                {"micron", 1e-6},
-                                {"microns", 1e-6},
-                                {"micrometer", 1e-6},
-                                {"micrometre", 1e-6},
-                                {"nm", 1e-9},
-                                {"nanometer", 1e-9},
-                                {"nanometre", 1e-9},
-                                {"A", 1e-10},
-                                {"Å", 1e-10},
-                                {"Å", 1e-10},
-                                {"Ang", 1e-10},
-                                {"angstrom", 1e-10},
-                                {"Angstrom", 1e-10},
-                                {"angstroms", 1e-10},
-                                {"pm", 1e-12}};
   static const Units energies = {{"eV", 1},
                                  {"ev", 1},
                                  {"keV", 1e3},
@@ -64,9 +38,6 @@ const Units& units_of(Measure measure) {
                                     {"A^-1", 1e10}, {"1/A", 1e10}, {"Å^-1", 1e10}, {"1/Å", 1e10}};
   static const Units numbers = {{"1", 1}, {"px", 1}, {"pixel", 1}, {"pixels", 1}};
   switch (measure) {
-    case Measure::length:
-    case Measure::wavelength:
-      return lengths;
     case Measure::energy:
       return energies;
     case Measure::time:
@@ -90,6 +61,11 @@ std::string names_of(const Units& units) {
 
 double in_own_unit(const std::string& unit, Measure measure) {
   if (unit.empty()) return 1;
+  if (measure == Measure::length || measure == Measure::wavelength) {
+    const auto metres = metres_in(unit);
+    require(metres.has_value(), "expected a unit of m, cm, mm, um, nm, A, pm, found {}", unit);
+    return *metres;
+  }
   const Units& units = units_of(measure);
   const auto found =
       std::find_if(units.begin(), units.end(), [&](const auto& one) { return unit == one.first; });

@@ -9,9 +9,11 @@
 
 #include "ptyche/core/error.h"
 #include "ptyche/core/files.h"
+#include "ptyche/data/probe.h"
 #include "ptyche/io/cxi.h"
 #include "ptyche/io/named_writer.h"
 #include "ptyche/io/product.h"
+#include "ptyche/io/unwrapped_phase.h"
 #include "ptyche/storage/hdf5.h"
 #include "ptyche/storage/numpy.h"
 
@@ -127,16 +129,21 @@ nlohmann::ordered_json write_picture(const fs::path& folder, const std::string& 
   return {{"png_0", low}, {"png_65535", high > low ? high : low + 1}};
 }
 
-void write_images(const fs::path& folder, const Reconstruction& image) {
+void write_images_with(const fs::path& folder, const Reconstruction& image,
+                       const at::Tensor& phase) {
   require_writable_folder(folder);
   nlohmann::ordered_json scale;
   scale["amplitude"] = write_picture(folder, "amplitude", at::abs(image.object));
-  scale["phase_rad"] = write_picture(folder, "phase", at::angle(image.object));
+  scale["phase_rad"] = write_picture(folder, "phase", phase);
   scale["pixel_m"] = image.geometry.object_pixel_m;
   scale["rows"] = image.object.size(0);
   scale["cols"] = image.object.size(1);
   scale["source"] = image.provenance.source;
   write_text(folder / "scale.json", scale.dump(2) + "\n");
+}
+
+void write_images(const fs::path& folder, const Reconstruction& image) {
+  write_images_with(folder, image, at::angle(image.object));
 }
 
 void write_npy(const fs::path& path, const Reconstruction& image) {
@@ -175,8 +182,16 @@ const std::vector<std::string>& result_formats_written() {
 
 std::string result_format_for(const fs::path& file) { return format_for(result_writers(), file); }
 
-void write_result_as(const std::string& format, const fs::path& file, const Reconstruction& image) {
-  write_as(result_writers(), format, file, image);
+void write_result_as(const std::string& format, const fs::path& file, const Reconstruction& image,
+                     bool unwrap) {
+  require(!unwrap || format == "images",
+          "--unwrap: it goes with images (OUT without an ending, or --as images), whose phase is a "
+          "number of its own, found {}",
+          format);
+  if (!unwrap) return write_as(result_writers(), format, file, image);
+  const at::Tensor lit =
+      image.coverage.defined() ? lit_pixels(image.coverage, kLitToJudge) : at::Tensor();
+  write_images_with(file, image, unwrapped_phase(image.object, lit));
 }
 
 }  // namespace ptyche

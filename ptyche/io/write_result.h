@@ -20,7 +20,8 @@ std::string result_format_for(const std::filesystem::path& file);
 /// float32 and as PNG of 16 bits, and scale.json, which says what a PNG's 0 and 65535 are, and the
 /// pixel. Throws InvalidInput for an unknown format and for what the format needs and the result
 /// lacks.
+///   unwrap  of images: the phase as unwrapped_phase has it, not between -pi and pi
 void write_result_as(const std::string& format, const std::filesystem::path& file,
-                     const Reconstruction& image);
+                     const Reconstruction& image, bool unwrap = false);
 
 }  // namespace ptyche

@@ -11,6 +11,7 @@
 
 #include "ptyche/core/error.h"
 #include "ptyche/core/files.h"
+#include "ptyche/core/quantity.h"
 #include "ptyche/storage/file_array.h"
 #include "ptyche/storage/hdf5_filters.h"
 
@@ -255,10 +256,11 @@ PositionsMessage positions_ours(const Header& header, const std::vector<std::str
     message.positions = at::stack({y, x}, 1);
   }
   const std::string unit = text_at(header, "unit", "m");
-  require(unit == "m" || unit == "um" || unit == "px",
-          "positions: unit '{}': known are m, um and px", unit.substr(0, 20));
-  if (unit == "um") message.positions = message.positions * 1e-6;
   message.metres = unit != "px";
+  const auto metres = metres_in(unit);
+  require(metres || !message.metres, "positions: unit '{}': known are m, mm, um, nm, A, pm and px",
+          unit.substr(0, 20));
+  if (message.metres && *metres != 1) message.positions = message.positions * *metres;
   return checked(std::move(message));
 }
 

@@ -9,6 +9,7 @@
 #include "ptyche/core/error.h"
 #include "ptyche/core/files.h"
 #include "ptyche/core/messages.h"
+#include "ptyche/core/quantity.h"
 
 namespace ptyche {
 
@@ -75,16 +76,12 @@ DialectOptions dialect_options(const SourceUrl& url) {
 }
 
 PositionUnit position_unit(const SourceUrl& url) {
-  static const std::map<std::string, PositionUnit> units = {{"m", {1, true}},
-                                                            {"mm", {1e-3, true}},
-                                                            {"um", {1e-6, true}},
-                                                            {"nm", {1e-9, true}},
-                                                            {"px", {1, false}}};
   const std::string name = url.word("unit", "m");
-  const auto found = units.find(name);
-  require(found != units.end(), "{}: unit: expected m, mm, um, nm or px, found '{}'", url.text,
+  if (name == "px") return {1, false};
+  const auto metres = metres_in(name);
+  require(metres.has_value(), "{}: unit: expected m, mm, um, nm, A, pm or px, found '{}'", url.text,
           name);
-  return found->second;
+  return {*metres, true};
 }
 
 SourceUrl source_url(const std::string& text) {

@@ -34,7 +34,7 @@ struct SourceUrl {
 /// the scheme does not know.
 SourceUrl source_url(const std::string& text);
 
-/// What a number of `?unit=` is: m (also where nothing is said), mm, um, nm or px.
+/// What a number of `?unit=` is: m (also where nothing is said), mm, um, nm, A, pm or px.
 struct PositionUnit {
   double scale = 1;    ///< to metres or object pixels
   bool metres = true;  ///< else object pixels

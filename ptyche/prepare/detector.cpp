@@ -276,7 +276,16 @@ bool find_gaps(Diagnosis& diagnosis, const Scan& scan, const Patterns& patterns,
   diagnosis.numbers["gaps"] = static_cast<double>(number);
   if (number == 0) return false;
   const at::Tensor light = counts_of(scan, patterns.frames).mean({0}, false, at::kDouble);
-  if (const auto other = other_mask(patterns.mask, gaps, light))
+  const auto other = other_mask(patterns.mask, gaps, light);
+  if (other && options.given.contains("mask") && !options.given.contains("mask-counts"))
+    diagnosis.say(
+        Level::refuse, "mask: in another place",
+        fmt::format("{} pixels between bright lines count nothing, and the mask of --mask "
+                    "hides others that count: flipped, transposed or moved by half the "
+                    "detector it would fit (--mask-counts nonzero or zero takes it as it "
+                    "is)",
+                    number));
+  else if (other)
     diagnosis.mend("mask: in another place",
                    fmt::format("{} pixels between bright lines count nothing, and the mask hides "
                                "others that count: it is moved to where it fits, zero frequency, "

@@ -113,39 +113,55 @@ at::Tensor beam_in_contact(const Scan& scan, const Optics& optics, const std::st
 
 }  // namespace
 
+namespace {
+
+constexpr Sizes kLenses{"zone plates and lenses have diameters of", {1e-6, 2e-2}, {1e-8, 1}};
+
+}  // namespace
+
 std::vector<Field> fields(Optics& optics) {
   return {
       {.name = "lens-diameter",
        .target = &optics.lens_diameter_m,
        .unit = "m",
        .help = "zone-plate: its diameter",
-       .range = {0}},
+       .range = {0},
+       .sizes = kLenses},
       {.name = "outermost-zone",
        .target = &optics.outermost_zone_m,
        .unit = "m",
        .help = "zone-plate: width of its outermost zone, instead of --focal-length",
-       .range = {0}},
+       .range = {0},
+       .sizes = {"zone plates have outermost zones of", {1e-9, 1e-5}, {1e-9, 1e-3}}},
       {.name = "focal-length",
        .target = &optics.focal_length_m,
        .unit = "m",
        .help = "zone-plate: its focal length, for any lens behind a round aperture",
-       .range = {0}},
+       .range = {0},
+       .sizes = {"lenses have focal lengths of", {1e-5, 2}, {1e-7, 100}}},
       {.name = "central-stop",
        .target = &optics.central_stop_m,
        .unit = "m",
        .help = "zone-plate: diameter of its central stop",
-       .range = {0}},
-      {.name = "cs", .target = &optics.cs_m, .unit = "m", .help = "electron: spherical aberration"},
+       .range = {0},
+       .sizes = kLenses},
+      {.name = "cs",
+       .target = &optics.cs_m,
+       .unit = "m",
+       .help = "electron: spherical aberration",
+       .sizes = {"electron lenses have", {1e-9, 2e-2}, {1e-9, 0.5}}},
       {.name = "defocus",
        .target = &optics.defocus_m,
        .unit = "m",
        .help = "zone-plate, electron: from the focus to the sample; > 0: the sample lies behind "
-               "the focus (overfocus)"},
+               "the focus (overfocus)",
+       .sizes = {"probes have defoci of", {1e-11, 1e-2}, {1e-12, 1}}},
       {.name = "beam-diameter",
        .target = &optics.probe_diameter_m,
        .unit = "m",
        .help = "disk: its diameter; gaussian: its width at half the intensity",
-       .range = {0}},
+       .range = {0},
+       .sizes = {"beams at the sample are wide by", {1e-11, 1e-3}, {1e-12, 0.1}}},
       {.name = "zernike",
        .target = &optics.zernike_rad,
        .unit = "rad",

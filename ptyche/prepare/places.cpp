@@ -28,9 +28,12 @@ void say_unit(Diagnosis& diagnosis, double step, double span, double diameter,
       power != 0 ? fmt::format(
                        "; only a factor of 1e{} fits: is --energy in eV (or 8keV), are "
                        "--distance and --detector-pixel in metres (or 55um), or are the "
-                       "positions in another unit (--positions X*um,Y*um)?",
-                       power)
-                 : "; --energy, --distance and --detector-pixel say how large a pixel is";
+                       "positions in another unit ({})?",
+                       power, units_to_type(step, diameter))
+                 : fmt::format(
+                       "; {} says in which, --energy, --distance and --detector-pixel how "
+                       "large a pixel is",
+                       units_to_type(step, diameter));
   if (power == 0 || said) return diagnosis.say(Level::refuse, cause, text + remedy);
   diagnosis.mend(cause,
                  fmt::format("{}; only a factor of 1e{} fits, and they are multiplied by it "

@@ -7,6 +7,7 @@
 
 #include "ptyche/core/error.h"
 #include "ptyche/core/files.h"
+#include "ptyche/core/quantity.h"
 #include "ptyche/storage/arrays.h"
 
 namespace ptyche {
@@ -46,6 +47,19 @@ std::string without_mark(const std::string& line) {
   return first == std::string::npos ? "" : line.substr(first);
 }
 
+/// Of names between spaces, "x [um] y [um]": each with the unit in brackets that follows it.
+std::vector<std::string> with_units_joined(const std::vector<std::string>& words) {
+  std::vector<std::string> names;
+  for (const std::string& word : words) {
+    const bool unit = word.starts_with('[') || word.starts_with('(');
+    if (unit && !names.empty() && names.back().find_first_of("([") == std::string::npos)
+      names.back() += " " + word;
+    else
+      names.push_back(word);
+  }
+  return names;
+}
+
 constexpr std::int64_t kLargestTable = 32 << 20;  // of a million patterns
 
 class Table : public ArrayFile {
@@ -70,14 +84,12 @@ class Table : public ArrayFile {
     return {at::tensor(columns_[*column], at::kDouble), 0};
   }
 
-  /// Of a column "x_um", "x (um)" or "x [um]".
+  /// By the column's name, else by a line of units below the names.
   std::string unit(const std::string& name) const override {
-    const std::size_t last = name.find_last_not_of("])");
-    const std::size_t first = last == std::string::npos ? last : name.find_last_of("_([/", last);
-    if (first == std::string::npos) return {};
-    const std::string unit = name.substr(first + 1, last - first);
-    static const std::vector<std::string> kLengths{"m", "mm", "um", "µm", "μm", "nm"};
-    return std::ranges::find(kLengths, unit) == kLengths.end() ? "" : unit;
+    const auto column = column_of(name);
+    if (!column) return {};
+    const std::string own = header_.empty() ? "" : length_unit_of_name(header_[*column]);
+    return own.empty() && *column < units_.size() ? units_[*column] : own;
   }
 
  private:
@@ -89,7 +101,7 @@ class Table : public ArrayFile {
     for (const std::string& word : words)
       if (const auto number = number_in(word)) row.push_back(*number);
     if (comment || row.size() != words.size()) {
-      if (columns_.empty()) header_ = words;
+      if (columns_.empty()) add_names(with_units_joined(words));
       return;
     }
     if (columns_.empty()) begin_columns(row.size());
@@ -98,10 +110,20 @@ class Table : public ArrayFile {
     for (std::size_t i = 0; i < row.size(); ++i) columns_[i].push_back(row[i]);
   }
 
+  void add_names(const std::vector<std::string>& words) {
+    std::vector<std::string> units;
+    for (const std::string& word : words) units.push_back(length_unit_of_name(" " + word));
+    if (std::ranges::any_of(units, &std::string::empty))
+      header_ = words;
+    else
+      units_ = units;
+  }
+
   /// The last line of words before the numbers names the columns where it has as many.
   void begin_columns(std::size_t count) {
     columns_.resize(count);
     if (header_.size() != count) header_.clear();
+    if (units_.size() != count) units_.clear();
   }
 
   std::optional<std::size_t> column_of(const std::string& name) const {
@@ -114,7 +136,7 @@ class Table : public ArrayFile {
     return static_cast<std::size_t>(*number) - 1;
   }
 
-  std::vector<std::string> header_;
+  std::vector<std::string> header_, units_;
   std::vector<std::vector<double>> columns_;
 };
 

@@ -63,7 +63,8 @@ class _Reconstruct(Protocol):
     semi_angle: electrons: convergence semi-angle; with the bright disk's radius it gives the detector's pixel where nothing else does (0..0.5, rad, default 0.0)
     orientation: flips of the patterns, a sum: 4 = transposed, 2 = rows reversed, 1 = columns reversed, as PtyPy counts; -1 = as the file says (-1..7, default -1)
     domain: meaning of the file's patterns, counts or amplitudes, where it does not say ('auto' | 'counts' | 'amplitude', default 'auto')
-    mask: file, none (every pixel counts), or a .npy/.npz file of bool (N, N), true = counted (default 'file')
+    mask: file, none (every pixel counts), or [FILE:]NAME of (rows, cols) in any file: true = counted; of whole numbers the light tells whether 0 counts or the others (default 'file')
+    mask_counts: values of the mask that count, whatever the light says: zero (false; codes of bad pixels) or nonzero (true) ('auto' | 'zero' | 'nonzero', default 'auto')
     scan_index: number of the scan, where the file's array scan_index tells several apart; -1 = there is one (-1..1e+09, default -1)
     frames: range of the patterns that are used: FIRST:END[:STEP], counted from 0, END not among them; where positions are not as many, those that have one (default '')
     crop: side of the square of detector pixels around the zero frequency that is used, padded where the detector ends before; 0 = all (0..1e+06, px, default 0)
@@ -151,6 +152,7 @@ class _Reconstruct(Protocol):
         orientation: SupportsIndex | None = ...,
         domain: Literal['auto', 'counts', 'amplitude'] | None = ...,
         mask: str | _File | None = ...,
+        mask_counts: Literal['auto', 'zero', 'nonzero'] | None = ...,
         scan_index: SupportsIndex | None = ...,
         frames: str | _File | None = ...,
         crop: SupportsIndex | None = ...,
@@ -239,6 +241,7 @@ class _Reconstruct(Protocol):
         orientation: SupportsIndex | None = ...,
         domain: Literal['auto', 'counts', 'amplitude'] | None = ...,
         mask: str | _File | None = ...,
+        mask_counts: Literal['auto', 'zero', 'nonzero'] | None = ...,
         scan_index: SupportsIndex | None = ...,
         frames: str | _File | None = ...,
         crop: SupportsIndex | None = ...,
@@ -359,7 +362,8 @@ class _Solve(Protocol):
     semi_angle: electrons: convergence semi-angle; with the bright disk's radius it gives the detector's pixel where nothing else does (0..0.5, rad, default 0.0)
     orientation: flips of the patterns, a sum: 4 = transposed, 2 = rows reversed, 1 = columns reversed, as PtyPy counts; -1 = as the file says (-1..7, default -1)
     domain: meaning of the file's patterns, counts or amplitudes, where it does not say ('auto' | 'counts' | 'amplitude', default 'auto')
-    mask: file, none (every pixel counts), or a .npy/.npz file of bool (N, N), true = counted (default 'file')
+    mask: file, none (every pixel counts), or [FILE:]NAME of (rows, cols) in any file: true = counted; of whole numbers the light tells whether 0 counts or the others (default 'file')
+    mask_counts: values of the mask that count, whatever the light says: zero (false; codes of bad pixels) or nonzero (true) ('auto' | 'zero' | 'nonzero', default 'auto')
     scan_index: number of the scan, where the file's array scan_index tells several apart; -1 = there is one (-1..1e+09, default -1)
     frames: range of the patterns that are used: FIRST:END[:STEP], counted from 0, END not among them; where positions are not as many, those that have one (default '')
     crop: side of the square of detector pixels around the zero frequency that is used, padded where the detector ends before; 0 = all (0..1e+06, px, default 0)
@@ -446,6 +450,7 @@ class _Solve(Protocol):
         orientation: SupportsIndex | None = ...,
         domain: Literal['auto', 'counts', 'amplitude'] | None = ...,
         mask: str | _File | None = ...,
+        mask_counts: Literal['auto', 'zero', 'nonzero'] | None = ...,
         scan_index: SupportsIndex | None = ...,
         frames: str | _File | None = ...,
         crop: SupportsIndex | None = ...,
@@ -533,6 +538,7 @@ class _Solve(Protocol):
         orientation: SupportsIndex | None = ...,
         domain: Literal['auto', 'counts', 'amplitude'] | None = ...,
         mask: str | _File | None = ...,
+        mask_counts: Literal['auto', 'zero', 'nonzero'] | None = ...,
         scan_index: SupportsIndex | None = ...,
         frames: str | _File | None = ...,
         crop: SupportsIndex | None = ...,
@@ -596,7 +602,8 @@ class _Train(Protocol):
     semi_angle: electrons: convergence semi-angle; with the bright disk's radius it gives the detector's pixel where nothing else does (0..0.5, rad, default 0.0)
     orientation: flips of the patterns, a sum: 4 = transposed, 2 = rows reversed, 1 = columns reversed, as PtyPy counts; -1 = as the file says (-1..7, default -1)
     domain: meaning of the file's patterns, counts or amplitudes, where it does not say ('auto' | 'counts' | 'amplitude', default 'auto')
-    mask: file, none (every pixel counts), or a .npy/.npz file of bool (N, N), true = counted (default 'file')
+    mask: file, none (every pixel counts), or [FILE:]NAME of (rows, cols) in any file: true = counted; of whole numbers the light tells whether 0 counts or the others (default 'file')
+    mask_counts: values of the mask that count, whatever the light says: zero (false; codes of bad pixels) or nonzero (true) ('auto' | 'zero' | 'nonzero', default 'auto')
     scan_index: number of the scan, where the file's array scan_index tells several apart; -1 = there is one (-1..1e+09, default -1)
     frames: range of the patterns that are used: FIRST:END[:STEP], counted from 0, END not among them; where positions are not as many, those that have one (default '')
     crop: side of the square of detector pixels around the zero frequency that is used, padded where the detector ends before; 0 = all (0..1e+06, px, default 0)
@@ -703,6 +710,7 @@ class _Train(Protocol):
         orientation: SupportsIndex | None = ...,
         domain: Literal['auto', 'counts', 'amplitude'] | None = ...,
         mask: str | _File | None = ...,
+        mask_counts: Literal['auto', 'zero', 'nonzero'] | None = ...,
         scan_index: SupportsIndex | None = ...,
         frames: str | _File | None = ...,
         crop: SupportsIndex | None = ...,
@@ -810,6 +818,7 @@ class _Train(Protocol):
         orientation: SupportsIndex | None = ...,
         domain: Literal['auto', 'counts', 'amplitude'] | None = ...,
         mask: str | _File | None = ...,
+        mask_counts: Literal['auto', 'zero', 'nonzero'] | None = ...,
         scan_index: SupportsIndex | None = ...,
         frames: str | _File | None = ...,
         crop: SupportsIndex | None = ...,
@@ -926,7 +935,8 @@ class _Infer(Protocol):
     semi_angle: electrons: convergence semi-angle; with the bright disk's radius it gives the detector's pixel where nothing else does (0..0.5, rad, default 0.0)
     orientation: flips of the patterns, a sum: 4 = transposed, 2 = rows reversed, 1 = columns reversed, as PtyPy counts; -1 = as the file says (-1..7, default -1)
     domain: meaning of the file's patterns, counts or amplitudes, where it does not say ('auto' | 'counts' | 'amplitude', default 'auto')
-    mask: file, none (every pixel counts), or a .npy/.npz file of bool (N, N), true = counted (default 'file')
+    mask: file, none (every pixel counts), or [FILE:]NAME of (rows, cols) in any file: true = counted; of whole numbers the light tells whether 0 counts or the others (default 'file')
+    mask_counts: values of the mask that count, whatever the light says: zero (false; codes of bad pixels) or nonzero (true) ('auto' | 'zero' | 'nonzero', default 'auto')
     scan_index: number of the scan, where the file's array scan_index tells several apart; -1 = there is one (-1..1e+09, default -1)
     frames: range of the patterns that are used: FIRST:END[:STEP], counted from 0, END not among them; where positions are not as many, those that have one (default '')
     crop: side of the square of detector pixels around the zero frequency that is used, padded where the detector ends before; 0 = all (0..1e+06, px, default 0)
@@ -994,6 +1004,7 @@ class _Infer(Protocol):
         orientation: SupportsIndex | None = ...,
         domain: Literal['auto', 'counts', 'amplitude'] | None = ...,
         mask: str | _File | None = ...,
+        mask_counts: Literal['auto', 'zero', 'nonzero'] | None = ...,
         scan_index: SupportsIndex | None = ...,
         frames: str | _File | None = ...,
         crop: SupportsIndex | None = ...,
@@ -1062,6 +1073,7 @@ class _Infer(Protocol):
         orientation: SupportsIndex | None = ...,
         domain: Literal['auto', 'counts', 'amplitude'] | None = ...,
         mask: str | _File | None = ...,
+        mask_counts: Literal['auto', 'zero', 'nonzero'] | None = ...,
         scan_index: SupportsIndex | None = ...,
         frames: str | _File | None = ...,
         crop: SupportsIndex | None = ...,
@@ -1127,7 +1139,8 @@ class _Live(Protocol):
     semi_angle: electrons: convergence semi-angle; with the bright disk's radius it gives the detector's pixel where nothing else does (0..0.5, rad, default 0.0)
     orientation: flips of the patterns, a sum: 4 = transposed, 2 = rows reversed, 1 = columns reversed, as PtyPy counts; -1 = as the file says (-1..7, default -1)
     domain: meaning of the file's patterns, counts or amplitudes, where it does not say ('auto' | 'counts' | 'amplitude', default 'auto')
-    mask: file, none (every pixel counts), or a .npy/.npz file of bool (N, N), true = counted (default 'file')
+    mask: file, none (every pixel counts), or [FILE:]NAME of (rows, cols) in any file: true = counted; of whole numbers the light tells whether 0 counts or the others (default 'file')
+    mask_counts: values of the mask that count, whatever the light says: zero (false; codes of bad pixels) or nonzero (true) ('auto' | 'zero' | 'nonzero', default 'auto')
     crop: side of the square of detector pixels around the zero frequency that is used, padded where the detector ends before; 0 = all (0..1e+06, px, default 0)
     center: row,col of the zero frequency, where it is not at (N/2, N/2) (px, default [])
     energy: photon energy; 0 = from the file (0.., eV, default 0.0)
@@ -1183,6 +1196,7 @@ class _Live(Protocol):
         orientation: SupportsIndex | None = ...,
         domain: Literal['auto', 'counts', 'amplitude'] | None = ...,
         mask: str | _File | None = ...,
+        mask_counts: Literal['auto', 'zero', 'nonzero'] | None = ...,
         crop: SupportsIndex | None = ...,
         center: Sequence[float] | str | None = ...,
         energy: SupportsFloat | str | None = ...,
@@ -1239,6 +1253,7 @@ class _Live(Protocol):
         orientation: SupportsIndex | None = ...,
         domain: Literal['auto', 'counts', 'amplitude'] | None = ...,
         mask: str | _File | None = ...,
+        mask_counts: Literal['auto', 'zero', 'nonzero'] | None = ...,
         crop: SupportsIndex | None = ...,
         center: Sequence[float] | str | None = ...,
         energy: SupportsFloat | str | None = ...,
@@ -1435,7 +1450,8 @@ class _Evaluate(Protocol):
     semi_angle: electrons: convergence semi-angle; with the bright disk's radius it gives the detector's pixel where nothing else does (0..0.5, rad, default 0.0)
     orientation: flips of the patterns, a sum: 4 = transposed, 2 = rows reversed, 1 = columns reversed, as PtyPy counts; -1 = as the file says (-1..7, default -1)
     domain: meaning of the file's patterns, counts or amplitudes, where it does not say ('auto' | 'counts' | 'amplitude', default 'auto')
-    mask: file, none (every pixel counts), or a .npy/.npz file of bool (N, N), true = counted (default 'file')
+    mask: file, none (every pixel counts), or [FILE:]NAME of (rows, cols) in any file: true = counted; of whole numbers the light tells whether 0 counts or the others (default 'file')
+    mask_counts: values of the mask that count, whatever the light says: zero (false; codes of bad pixels) or nonzero (true) ('auto' | 'zero' | 'nonzero', default 'auto')
     scan_index: number of the scan, where the file's array scan_index tells several apart; -1 = there is one (-1..1e+09, default -1)
     frames: range of the patterns that are used: FIRST:END[:STEP], counted from 0, END not among them; where positions are not as many, those that have one (default '')
     crop: side of the square of detector pixels around the zero frequency that is used, padded where the detector ends before; 0 = all (0..1e+06, px, default 0)
@@ -1479,6 +1495,7 @@ class _Evaluate(Protocol):
         orientation: SupportsIndex | None = ...,
         domain: Literal['auto', 'counts', 'amplitude'] | None = ...,
         mask: str | _File | None = ...,
+        mask_counts: Literal['auto', 'zero', 'nonzero'] | None = ...,
         scan_index: SupportsIndex | None = ...,
         frames: str | _File | None = ...,
         crop: SupportsIndex | None = ...,
@@ -1523,6 +1540,7 @@ class _Evaluate(Protocol):
         orientation: SupportsIndex | None = ...,
         domain: Literal['auto', 'counts', 'amplitude'] | None = ...,
         mask: str | _File | None = ...,
+        mask_counts: Literal['auto', 'zero', 'nonzero'] | None = ...,
         scan_index: SupportsIndex | None = ...,
         frames: str | _File | None = ...,
         crop: SupportsIndex | None = ...,
@@ -1608,7 +1626,8 @@ class _CompareModels(Protocol):
     semi_angle: electrons: convergence semi-angle; with the bright disk's radius it gives the detector's pixel where nothing else does (0..0.5, rad, default 0.0)
     orientation: flips of the patterns, a sum: 4 = transposed, 2 = rows reversed, 1 = columns reversed, as PtyPy counts; -1 = as the file says (-1..7, default -1)
     domain: meaning of the file's patterns, counts or amplitudes, where it does not say ('auto' | 'counts' | 'amplitude', default 'auto')
-    mask: file, none (every pixel counts), or a .npy/.npz file of bool (N, N), true = counted (default 'file')
+    mask: file, none (every pixel counts), or [FILE:]NAME of (rows, cols) in any file: true = counted; of whole numbers the light tells whether 0 counts or the others (default 'file')
+    mask_counts: values of the mask that count, whatever the light says: zero (false; codes of bad pixels) or nonzero (true) ('auto' | 'zero' | 'nonzero', default 'auto')
     scan_index: number of the scan, where the file's array scan_index tells several apart; -1 = there is one (-1..1e+09, default -1)
     frames: range of the patterns that are used: FIRST:END[:STEP], counted from 0, END not among them; where positions are not as many, those that have one (default '')
     crop: side of the square of detector pixels around the zero frequency that is used, padded where the detector ends before; 0 = all (0..1e+06, px, default 0)
@@ -1649,6 +1668,7 @@ class _CompareModels(Protocol):
         orientation: SupportsIndex | None = ...,
         domain: Literal['auto', 'counts', 'amplitude'] | None = ...,
         mask: str | _File | None = ...,
+        mask_counts: Literal['auto', 'zero', 'nonzero'] | None = ...,
         scan_index: SupportsIndex | None = ...,
         frames: str | _File | None = ...,
         crop: SupportsIndex | None = ...,
@@ -1690,6 +1710,7 @@ class _CompareModels(Protocol):
         orientation: SupportsIndex | None = ...,
         domain: Literal['auto', 'counts', 'amplitude'] | None = ...,
         mask: str | _File | None = ...,
+        mask_counts: Literal['auto', 'zero', 'nonzero'] | None = ...,
         scan_index: SupportsIndex | None = ...,
         frames: str | _File | None = ...,
         crop: SupportsIndex | None = ...,
@@ -1744,7 +1765,8 @@ class _Info(Protocol):
     semi_angle: electrons: convergence semi-angle; with the bright disk's radius it gives the detector's pixel where nothing else does (0..0.5, rad, default 0.0)
     orientation: flips of the patterns, a sum: 4 = transposed, 2 = rows reversed, 1 = columns reversed, as PtyPy counts; -1 = as the file says (-1..7, default -1)
     domain: meaning of the file's patterns, counts or amplitudes, where it does not say ('auto' | 'counts' | 'amplitude', default 'auto')
-    mask: file, none (every pixel counts), or a .npy/.npz file of bool (N, N), true = counted (default 'file')
+    mask: file, none (every pixel counts), or [FILE:]NAME of (rows, cols) in any file: true = counted; of whole numbers the light tells whether 0 counts or the others (default 'file')
+    mask_counts: values of the mask that count, whatever the light says: zero (false; codes of bad pixels) or nonzero (true) ('auto' | 'zero' | 'nonzero', default 'auto')
     scan_index: number of the scan, where the file's array scan_index tells several apart; -1 = there is one (-1..1e+09, default -1)
     frames: range of the patterns that are used: FIRST:END[:STEP], counted from 0, END not among them; where positions are not as many, those that have one (default '')
     crop: side of the square of detector pixels around the zero frequency that is used, padded where the detector ends before; 0 = all (0..1e+06, px, default 0)
@@ -1797,6 +1819,7 @@ class _Info(Protocol):
         orientation: SupportsIndex | None = ...,
         domain: Literal['auto', 'counts', 'amplitude'] | None = ...,
         mask: str | _File | None = ...,
+        mask_counts: Literal['auto', 'zero', 'nonzero'] | None = ...,
         scan_index: SupportsIndex | None = ...,
         frames: str | _File | None = ...,
         crop: SupportsIndex | None = ...,
@@ -1850,6 +1873,7 @@ class _Info(Protocol):
         orientation: SupportsIndex | None = ...,
         domain: Literal['auto', 'counts', 'amplitude'] | None = ...,
         mask: str | _File | None = ...,
+        mask_counts: Literal['auto', 'zero', 'nonzero'] | None = ...,
         scan_index: SupportsIndex | None = ...,
         frames: str | _File | None = ...,
         crop: SupportsIndex | None = ...,
@@ -1935,7 +1959,8 @@ class _Convert(Protocol):
     semi_angle: electrons: convergence semi-angle; with the bright disk's radius it gives the detector's pixel where nothing else does (0..0.5, rad, default 0.0)
     orientation: flips of the patterns, a sum: 4 = transposed, 2 = rows reversed, 1 = columns reversed, as PtyPy counts; -1 = as the file says (-1..7, default -1)
     domain: meaning of the file's patterns, counts or amplitudes, where it does not say ('auto' | 'counts' | 'amplitude', default 'auto')
-    mask: file, none (every pixel counts), or a .npy/.npz file of bool (N, N), true = counted (default 'file')
+    mask: file, none (every pixel counts), or [FILE:]NAME of (rows, cols) in any file: true = counted; of whole numbers the light tells whether 0 counts or the others (default 'file')
+    mask_counts: values of the mask that count, whatever the light says: zero (false; codes of bad pixels) or nonzero (true) ('auto' | 'zero' | 'nonzero', default 'auto')
     scan_index: number of the scan, where the file's array scan_index tells several apart; -1 = there is one (-1..1e+09, default -1)
     frames: range of the patterns that are used: FIRST:END[:STEP], counted from 0, END not among them; where positions are not as many, those that have one (default '')
     crop: side of the square of detector pixels around the zero frequency that is used, padded where the detector ends before; 0 = all (0..1e+06, px, default 0)
@@ -1981,6 +2006,7 @@ class _Convert(Protocol):
         orientation: SupportsIndex | None = ...,
         domain: Literal['auto', 'counts', 'amplitude'] | None = ...,
         mask: str | _File | None = ...,
+        mask_counts: Literal['auto', 'zero', 'nonzero'] | None = ...,
         scan_index: SupportsIndex | None = ...,
         frames: str | _File | None = ...,
         crop: SupportsIndex | None = ...,
@@ -2027,6 +2053,7 @@ class _Convert(Protocol):
         orientation: SupportsIndex | None = ...,
         domain: Literal['auto', 'counts', 'amplitude'] | None = ...,
         mask: str | _File | None = ...,
+        mask_counts: Literal['auto', 'zero', 'nonzero'] | None = ...,
         scan_index: SupportsIndex | None = ...,
         frames: str | _File | None = ...,
         crop: SupportsIndex | None = ...,
@@ -2055,6 +2082,7 @@ class _Export(Protocol):
 
     as_: the layout; empty = the one that goes with OUT's ending ('' | 'ptychodus' | 'PyNX' | 'ptyr' | 'images' | 'NPY' | 'onnx' | 'safetensors', default '')
     output: the same as OUT (default '')
+    unwrap: of images: the phase without jumps of 2 pi, of samples of more (default False)
     onnx: a model as OUT.onnx; without OUT network.onnx (default False)
     safetensors: a model as OUT.safetensors; both may be asked for (default False)
     pattern_size: of a graph, for a network of any scan; 0 = the network's (0..1024, px, default 0)
@@ -2071,6 +2099,7 @@ class _Export(Protocol):
         *,
         as_: Literal['', 'ptychodus', 'PyNX', 'ptyr', 'images', 'NPY', 'onnx', 'safetensors'] | None = ...,
         output: _File | None = ...,
+        unwrap: bool | None = ...,
         onnx: bool | None = ...,
         safetensors: bool | None = ...,
         pattern_size: SupportsIndex | None = ...,
@@ -2088,6 +2117,7 @@ class _Export(Protocol):
         *,
         as_: Literal['', 'ptychodus', 'PyNX', 'ptyr', 'images', 'NPY', 'onnx', 'safetensors'] | None = ...,
         output: _File | None = ...,
+        unwrap: bool | None = ...,
         onnx: bool | None = ...,
         safetensors: bool | None = ...,
         pattern_size: SupportsIndex | None = ...,
@@ -2102,9 +2132,9 @@ export: _Export
 class _Probes(Protocol):
     """Probes kept for later scans of the same instrument.
 
-    energy: of add: the light's; 0 = the file's (0..1e+09, eV, default 0.0)
-    distance: of add: sample to detector; 0 = the file's (0..10000, m, default 0.0)
-    detector_pixel: of add: its pitch; 0 = the file's object pixel counts (0..1, m, default 0.0)
+    energy: of add: the light's; 0 = the file's (0.., eV, default 0.0)
+    distance: of add: sample to detector; 0 = the file's (0.., m, default 0.0)
+    detector_pixel: of add: its pitch; 0 = the file's object pixel counts (0.., m, default 0.0)
     quiet: warnings and errors alone, no progress, no summary (default False)
     verbose: every step and all scores (default False)
     log: file to which all messages are added, each with its time (default '')

@@ -34,15 +34,16 @@ class Scan:
     positions         (n, 2): row and column of the object pixel under the probe's centre
     positions_m       (n, 2) in metres instead; needs energy_eV, distance_m and detector_pixel_m
     probe             (N, N) or (modes, N, N), complex; without it one is found
-    mask              (N, N), true = counted
+    mask              (N, N), true = counted; of whole numbers the light tells whether 0 counts
     truth             (rows, cols), complex: for scores alone
+    energy_eV ...     of rare light with the unit, which says that it is meant: "1.96eV"
     options           what `info` takes to read a scan (crop=64, orientation=1, ...): for every use
     """
 
     def __init__(self, counts: Any, positions: Any = None, *, positions_m: Any = None,
                  probe: Any = None, mask: Any = None, truth: Any = None,
-                 energy_eV: float | None = None, distance_m: float | None = None,
-                 detector_pixel_m: float | None = None, **options: Any) -> None:
+                 energy_eV: float | str | None = None, distance_m: float | str | None = None,
+                 detector_pixel_m: float | str | None = None, **options: Any) -> None:
         lengths = {"energy": energy_eV, "distance": distance_m, "detector_pixel": detector_pixel_m}
         options |= {name: value for name, value in lengths.items() if value is not None}
         counts, mask = _masked_counts(counts, mask)
@@ -54,7 +55,7 @@ class Scan:
         row, col = np.ascontiguousarray(points.T)
         arrays = {"diffraction": patterns, "ycoords": row, "xcoords": col}
         if mask is not None:
-            arrays["mask"] = as_numpy(without_mask(mask, "mask", False)).astype(bool)
+            arrays["mask"] = as_numpy(without_mask(mask, "mask", False))
         if truth is not None:
             arrays["objectGuess"] = as_numpy(truth, "truth")
         self._probe = None if probe is None else MemoryFile.of_array(
@@ -63,6 +64,8 @@ class Scan:
         if self._in_metres:
             options.setdefault("patterns", "diffraction")
             options.setdefault("positions", "xcoords,ycoords")
+            if mask is not None:
+                options.setdefault("mask", "mask")
         elif probe is not None:
             arrays["probeGuess"] = as_numpy(probe)
         self._begin(MemoryFile.of_arrays(arrays), options)

@@ -41,8 +41,8 @@ constexpr std::size_t member_count() {
 inline void change(const Field& field) {
   const std::string before = value_text(field);
   std::vector<std::string> candidates = choices_of(field);
-  for (const char* text :
-       {"true", "false", "3", "2", "0.25", "16", "1,2", "100", "ml:7", "pinn", "x"})
+  for (const char* text : {"true", "false", "3", "2", "0.25", "16", "1,2", "100", "ml:7", "pinn",
+                           "x", "1e-4", "20000"})
     candidates.push_back(text);
   for (const std::string& text : candidates) {
     try {
