@@ -279,6 +279,8 @@ ReconstructOptions resolved(ReconstructOptions options) {
     settle_ranks({options.threads, options.memory.bytes});
     return options;
   }
+  if (options.scan.near_field)
+    throw UsageError("--near-field: networks know the far field only; it goes without --train");
   if (options.network != "auto") {
     const std::vector<Field> all = fields(options.train);
     assign(*find_field(all, "epochs"), options.network);
