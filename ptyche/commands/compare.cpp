@@ -64,7 +64,7 @@ void run_compare(const CompareVerbOptions& options) {
   const std::optional<Window> window = window_of(options.window);
   const ComparedImages compared =
       with_context(options.image.string() + " against " + options.reference.string() + ": object",
-                   [&] { return compare(image, reference, window); });
+                   [&] { return compare(image, reference, window, Ways::all); });
   const auto scores = named_scores(compared.comparison, {"", "A", "B"});
   print_scores(scores);
   warn_of_other_view(compared.comparison, "A", "B");

@@ -172,7 +172,7 @@ void require_real_size(const Sizes& sizes, const std::string& name, double numbe
   if (!meant.empty()) text += fmt::format(": {}?", fmt::join(meant, " or "));
   if (*sizes.hint != '\0') text += fmt::format(" ({})", sizes.hint);
   if (unit.empty() && sizes.any.holds(size))
-    text += fmt::format("; with its unit, {}{}, it is taken as it is", number, own);
+    text += fmt::format(" ({}{} with its unit is taken as it is)", number, own);
   throw InvalidInput(text);
 }
 

@@ -252,7 +252,7 @@ double median_step_px(const at::Tensor& positions) {
 namespace {
 
 /// Shares of a probe's diameter: of a step of a good scan, and of one that can be thought of.
-constexpr double kStepLow = 0.03, kStepHigh = 0.95, kLeastStep = 0.004, kLargestStep = 1;
+constexpr double kStepLow = 0.03, kStepHigh = 0.95, kLeastStep = 0.01, kLargestStep = 1;
 
 struct LengthUnit {
   int power;

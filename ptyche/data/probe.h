@@ -85,7 +85,7 @@ double median_step_px(const at::Tensor& positions);
 
 /// The power of ten of a unit of length (mm, um, nm, Angstrom, pm in metres, or the other way
 /// round) that alone brings a step between neighbours to .03 to .95 of the probe's diameter (.06 to
-/// .85 on good scans). 0 where none does, or where another unit would bring it to .004 to 1:
+/// .85 on good scans). 0 where none does, or where another unit would bring it to .01 to 1:
 /// nanometres and Angstrom are rarely told apart.
 int only_power_of_ten(double step, double diameter);
 

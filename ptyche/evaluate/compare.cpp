@@ -141,10 +141,15 @@ Window common_window(const Reconstruction& image, const Reconstruction& referenc
   const at::Tensor lit = lit_pixels(reference);
   const Window window = lit_part(central_half(lit.size(0), lit.size(1)), lit);
   require_large_enough(window, "that image");
-  const auto place = place_of(image, reference, window);
-  const at::Tensor both =
-      lit.logical_and(on_canvas(lit_pixels(image), lit.size(0), lit.size(1), place[0], place[1]));
-  const Window common = lit_part(window, both);
+  const auto lit_in_both = [&](const std::array<std::int64_t, 2>& place) {
+    return lit_part(window, lit.logical_and(on_canvas(lit_pixels(image), lit.size(0), lit.size(1),
+                                                      place[0], place[1])));
+  };
+  Window common = lit_in_both(place_of(image, reference, window));
+  // A twin or another sample is found anywhere.
+  if (!large_enough(common))
+    common = lit_in_both(
+        {image.origin_row - reference.origin_row, image.origin_col - reference.origin_col});
   require_large_enough(common, "both images");
   return common;
 }
@@ -238,7 +243,7 @@ Reconstruction in_pixels_of(const Reconstruction& reference, const Reconstructio
 }  // namespace
 
 ComparedImages compare(const Reconstruction& as_it_is, const Reconstruction& reference,
-                       const std::optional<Window>& window) {
+                       const std::optional<Window>& window, Ways ways) {
   require_values(as_it_is.object, "");
   require_values(reference.object, " of the image it is compared with");
   const Reconstruction image = in_pixels_of(reference, as_it_is);
@@ -252,8 +257,9 @@ ComparedImages compare(const Reconstruction& as_it_is, const Reconstruction& ref
           common.row_begin, common.row_end, common.col_begin, common.col_end);
   Comparison& result = compared.comparison;
   if (!is_constant(image.object)) {
-    result.other_view =
-        better_view(image.object, reference.object, common, result.error.nrmse_contrast);
+    if (ways == Ways::all)
+      result.other_view =
+          better_view(image.object, reference.object, common, result.error.nrmse_contrast);
     result.gauge.shift_row_px -= static_cast<double>(place[0]);
     result.gauge.shift_col_px -= static_cast<double>(place[1]);
   }
@@ -281,7 +287,7 @@ std::optional<ComparedImages> compared_with_truth(const at::Tensor& truth,
   Reconstruction reference;
   reference.object = truth;
   reference.geometry = image.geometry;  // the truth is given in the scan's pixels
-  ComparedImages compared = compare(image, reference, window);
+  ComparedImages compared = compare(image, reference, window, Ways::all);
   warn_of_other_view(compared.comparison, "the image", "the truth");
   return compared;
 }

@@ -45,8 +45,8 @@ std::optional<Window> truth_window(const at::Tensor& truth, const Reconstruction
 void require_same_pixel(const Reconstruction& image, const Reconstruction& reference);
 
 /// The central half of the reference in both directions, shrunk until 99 % of it is lit in both:
-/// the image lies where the cross-correlation of `coarse_shift` puts it. Throws InvalidInput if
-/// less than 16 x 16 pixels are left.
+/// the image lies where the cross-correlation of `coarse_shift` puts it, else where its frame does.
+/// Throws InvalidInput if less than 16 x 16 pixels are left.
 Window common_window(const Reconstruction& image, const Reconstruction& reference);
 
 struct ComparedImages {
@@ -62,6 +62,9 @@ ComparedImages compare_in_window(const at::Tensor& image, const at::Tensor& refe
                                  const Window& window,
                                  const std::optional<std::array<std::int64_t, 2>>& place = {});
 
+/// Whether an image that is far off is also laid in other ways (better_view), which takes seconds.
+enum class Ways { as_it_is, all };
+
 /// The same for two results. Their frames (origin) are only used to say how far the image had to be
 /// shifted beyond them. The window is, unless it is given, the central half of the reference in
 /// both directions, shrunk until 99 % of it is lit in both images. An image whose object pixel
@@ -70,7 +73,8 @@ ComparedImages compare_in_window(const at::Tensor& image, const at::Tensor& refe
 /// was expected and found, for object pixels that differ more than 16 times, less than 16 x 16
 /// pixels of overlap, a reference that is constant there, and values that are not finite.
 ComparedImages compare(const Reconstruction& image, const Reconstruction& reference,
-                       const std::optional<Window>& window = std::nullopt);
+                       const std::optional<Window>& window = std::nullopt,
+                       Ways ways = Ways::as_it_is);
 
 /// Warns where the image would fit far better if it were laid another way: as its twin, mirrored.
 void warn_of_other_view(const Comparison& comparison, const std::string& image,

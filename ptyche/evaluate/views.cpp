@@ -69,7 +69,7 @@ Reconstruction with_pixels(const Reconstruction& image, double pixel_m) {
 namespace {
 
 // Errors over contrast: what fits is not asked, and what is found must be an image of the sample.
-constexpr double kFits = 0.3, kFarBetter = 0.6, kAnImage = 0.8;
+constexpr double kFits = 0.5, kFarBetter = 0.6, kAnImage = 0.8;
 constexpr std::int64_t kSmall = 256;  // px, of images by which the ways are ranked
 constexpr std::int64_t kWindow = 16;
 
@@ -173,7 +173,7 @@ class Ranking {
   }
 
  private:
-  static constexpr double kEnough = 1e-2;
+  static constexpr double kEnough = 0.05;
   at::Tensor image_, reference_;
   Window window_;
 };

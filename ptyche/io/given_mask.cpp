@@ -12,6 +12,7 @@
 #include "ptyche/data/array.h"
 #include "ptyche/io/choose_reader.h"
 #include "ptyche/io/place.h"
+#include "ptyche/storage/with_file.h"
 
 namespace ptyche {
 namespace {
@@ -58,7 +59,7 @@ at::Tensor read_given_mask(const ReadOptions& options) {
   Sources sources(scan_file_in(options.file));
   if (place.names.empty()) {
     const std::string file = place.files.front();
-    place.names = {with_context(file, [&] { return mask_in(sources.open(file), file); })};
+    place.names = {with_file(file, [&] { return mask_in(sources.open(file), file); })};
   }
   const Sources::Found found = sources.required(place, "mask");
   return with_context(options.mask,

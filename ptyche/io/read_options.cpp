@@ -73,7 +73,7 @@ std::vector<Field> fields(ReadOptions& options) {
        .unit = "V",
        .help = "electrons: acceleration voltage, instead of an energy",
        .range = {0},
-       .sizes = {"electron microscopes have", {1e3, 3e6}, {200, 1e7}}},
+       .sizes = {"electron microscopes have", {1e3, 3e6}, {500, 1e7}}},
       {.name = "semi-angle",
        .target = &options.semi_angle_rad,
        .unit = "rad",

@@ -60,6 +60,14 @@ std::vector<std::string> with_units_joined(const std::vector<std::string>& words
   return names;
 }
 
+/// "um" of "um" and "[um]"; empty for a word that is no unit of length alone.
+std::string only_unit(const std::string& word) {
+  const std::size_t first = word.find_first_not_of("[("), last = word.find_last_not_of("])");
+  if (first == std::string::npos || last < first) return {};
+  const std::string unit = word.substr(first, last + 1 - first);
+  return metres_in(unit) ? unit : "";
+}
+
 constexpr std::int64_t kLargestTable = 32 << 20;  // of a million patterns
 
 class Table : public ArrayFile {
@@ -112,7 +120,7 @@ class Table : public ArrayFile {
 
   void add_names(const std::vector<std::string>& words) {
     std::vector<std::string> units;
-    for (const std::string& word : words) units.push_back(length_unit_of_name(" " + word));
+    for (const std::string& word : words) units.push_back(only_unit(word));
     if (std::ranges::any_of(units, &std::string::empty))
       header_ = words;
     else

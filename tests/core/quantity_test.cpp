@@ -57,8 +57,8 @@ std::string asked(const Sizes& sizes, double number, const std::string& unit,
 TEST(RequireRealSize, AsksForTheUnitThatBringsTheNumberToWhatInstrumentsHave) {
   EXPECT_EQ(
       asked(kPhotonEnergies, 8.8, "", "eV"),
-      "--it: 8.8 eV? X-rays have 50 eV to 50 keV: 8.8keV? (of electrons give --voltage); with "
-      "its unit, 8.8eV, it is taken as it is");
+      "--it: 8.8 eV? X-rays have 50 eV to 50 keV: 8.8keV? (of electrons give --voltage) (8.8eV "
+      "with its unit is taken as it is)");
   EXPECT_EQ(asked(kDetectorPixels, 75, "", "m"),
             "--it: 75 m? detectors have pixels of 1 um to 1 mm: 75um?");
   EXPECT_EQ(asked(kDetectorPixels, 75, "m", "m"),

@@ -27,6 +27,13 @@ at::Tensor right_mask() {
   return mask;
 }
 
+/// A probe whose far field is the same everywhere.
+at::Tensor point() {
+  at::Tensor probe = at::zeros({kSide, kSide}, at::kComplexFloat);
+  probe[kSide / 2][kSide / 2] = 1;
+  return probe;
+}
+
 struct Written {
   TestFolder folder;
   ReadOptions options;
@@ -34,7 +41,7 @@ struct Written {
   explicit Written(const at::Tensor& counts = patterns()) {
     Arrays arrays = small_arrays();
     array(arrays, "diffraction") = counts;
-    array(arrays, "probeGuess") = at::complex(at::ones({kSide, kSide}), at::zeros({kSide, kSide}));
+    array(arrays, "probeGuess") = point();
     write_npz(folder / "scan.npz", arrays);
     options.file = folder / "scan.npz";
   }
@@ -158,7 +165,7 @@ TEST(GivenMask, IsReadFromHdf5ByPathOrByItsNameFromTiffNpyAndNpz) {
   }
   scan.options.mask = (scan.folder / "two.npz").string();
   EXPECT_TRUE(contains(scan.refusal(), "an array named mask")) << scan.refusal();
-  EXPECT_TRUE(contains(scan.refusal(), "a and b")) << scan.refusal();
+  EXPECT_TRUE(contains(scan.refusal(), "a, b")) << scan.refusal();
 }
 
 TEST(GivenMask, OfWhatIsKeptOrOfTheWholeDetectorFitsBesideCrop) {
@@ -185,7 +192,7 @@ TEST(GivenMask, OfTheScansOwnFileMayBeNumbersToo) {
   Written scan;
   Arrays arrays = small_arrays();
   array(arrays, "diffraction") = patterns();
-  array(arrays, "probeGuess") = at::complex(at::ones({kSide, kSide}), at::zeros({kSide, kSide}));
+  array(arrays, "probeGuess") = point();
   array(arrays, "mask") = right.to(at::kInt);
   EXPECT_TRUE(at::equal(read_arrays(arrays).mask(), right));
   array(arrays, "mask") = right.logical_not().to(at::kByte);

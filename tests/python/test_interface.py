@@ -156,6 +156,22 @@ def test_arrays_are_copied_in_pieces(monkeypatch):
             np.testing.assert_array_equal(np.load(stream), array)
 
 
+def test_a_mask_of_numbers_beside_positions_in_metres_is_used(arrays):
+    counts, positions, probe = arrays
+    mask = np.ones((32, 32), np.uint8)
+    mask[:2] = 0
+    scan = ptyche.Scan(counts, positions_m=positions * 3e-8, probe=probe, mask=mask, energy_eV=8000,
+                       distance_m=2, detector_pixel_m=75e-6)
+    assert "64" in ptyche.info(scan).text.split("masked pixels")[1].splitlines()[0]
+
+
+def test_numbers_that_no_instrument_has_are_asked_for(arrays):
+    counts, positions, _ = arrays
+    scan = ptyche.Scan(counts, positions, energy_eV=8.8)
+    with pytest.raises(ptyche.Error, match="8.8keV"):
+        scan.info()
+
+
 def test_a_mask_and_a_start_may_be_arrays_and_objects(scan, image):
     mask = np.ones((32, 32), bool)
     mask[:2] = False
