@@ -19,6 +19,7 @@ constexpr double kSameCentre_px = 0.3, kSameRadius_px = 0.1;
 constexpr double kSameRadius = 0.03;                     // of two circles that say the same
 constexpr double kLargestDrop = 2, kUsualError = 0.004;  // of the radius
 constexpr double kSharper = 0.9, kAsCertain = 0.8;
+constexpr int kPasses = 2;           // the first places are found by a disk that is too blurred
 constexpr double kLeastReach = 2.2;  // px to both sides of a rim, of the last fit
 constexpr double kSmallestDisk_px = 3, kLargestDisk = 0.52;  // of the detector
 constexpr double kSharp = 0.05, kCertainOfBlurred = 4;  // blur over radius; disks that overlap blur
@@ -116,23 +117,30 @@ DiskImage sum_of(const std::vector<DiskImage>& parts) {
   return sum;
 }
 
-/// Where the disk of each part lies against that of the sum.
-std::vector<MovedImage> places_of(const std::vector<DiskImage>& parts, const DiskEdge& whole,
-                                  const LightLevels& light) {
+/// Where the disk of each part lies against `whole`, looked for from where it was thought to be.
+std::vector<PlacedImage> places_of(const std::vector<PlacedImage>& parts, const DiskEdge& whole,
+                                   const LightLevels& light) {
   const EdgeFit centre{.hold_shape = true, .most_samples = kSamplesOfRanking};
-  std::vector<MovedImage> moved;
-  for (const DiskImage& part : parts) {
-    const DiskEdge own =
-        fit_disk_edge({{&part, 0, 0}}, whole.circle, start_blur(whole), light, centre);
-    moved.push_back({&part, own.circle.row - whole.circle.row, own.circle.col - whole.circle.col});
+  const Circle& at = whole.circle;
+  std::vector<PlacedImage> moved;
+  for (const PlacedImage& part : parts) {
+    const Circle start{at.row + part.row, at.col + part.col, at.radius};
+    const Circle own =
+        fit_disk_edge({{part.image, 0, 0}}, start, start_blur(whole), light, centre).circle;
+    moved.push_back({part.image, own.row - at.row, own.col - at.col});
   }
   return moved;
 }
 
-double farthest_of(const std::vector<MovedImage>& moved) {
+double farthest_of(const std::vector<PlacedImage>& moved) {
+  PlacedImage middle;
+  for (const PlacedImage& each : moved) {
+    middle.row += each.row / static_cast<double>(moved.size());
+    middle.col += each.col / static_cast<double>(moved.size());
+  }
   double farthest = 0;
-  for (const MovedImage& each : moved)
-    farthest = std::max(farthest, std::hypot(each.row, each.col));
+  for (const PlacedImage& each : moved)
+    farthest = std::max(farthest, std::hypot(each.row - middle.row, each.col - middle.col));
   return farthest;
 }
 
@@ -144,9 +152,13 @@ void fit_again(BrightDisk& disk, const DiskImage& sum, const std::vector<DiskIma
   const DiskEdge all = fit_disk_edge({{&sum, 0, 0}}, disk.edge.circle, disk.edge.blur, light, last);
   if (certainty_of(all) > kAsCertain * certainty_of(disk.edge)) disk.edge = all;
   if (parts.size() < 2) return;
-  const std::vector<MovedImage> moved = places_of(parts, disk.edge, light);
-  const DiskEdge put_together =
-      fit_disk_edge(moved, disk.edge.circle, start_blur(disk.edge), light, last);
+  std::vector<PlacedImage> moved;
+  for (const DiskImage& part : parts) moved.push_back({&part, 0, 0});
+  DiskEdge put_together = disk.edge;
+  for (int pass = 0; pass < kPasses; ++pass) {
+    moved = places_of(moved, put_together, light);
+    put_together = fit_disk_edge(moved, put_together.circle, start_blur(put_together), light, last);
+  }
   const bool sharper = put_together.blur < kSharper * disk.edge.blur;
   if (!sharper || certainty_of(put_together) <= certainty_of(disk.edge)) return;
   disk.edge = put_together;

@@ -11,7 +11,7 @@ namespace ptyche {
 struct BrightDisk {
   DiskEdge edge;         ///< of the sum, or of the parts put together where the disk moves
   double certainty = 0;  ///< 0 to 2: how far, how much around and how sharply the light falls
-  double moves_px = 0;   ///< the farthest that a part's disk lies from where that of the sum does
+  double moves_px = 0;   ///< the farthest that a part's disk lies from the middle of all
   DiskEdge other;        ///< the best circle of another radius
   double other_certainty = 0;
   std::string doubt;  ///< why the radius is not to be relied on; empty = it is

@@ -37,10 +37,10 @@ void thin_out(std::vector<Sample>& samples, std::size_t most) {
 }
 
 /// Pixels of the annulus between `inner` and `outer` around `circle`.
-std::vector<Sample> annulus(const std::vector<MovedImage>& images, const Circle& circle,
+std::vector<Sample> annulus(const std::vector<PlacedImage>& images, const Circle& circle,
                             double inner, double outer) {
   std::vector<Sample> found;
-  for (const MovedImage& moved : images) {
+  for (const PlacedImage& moved : images) {
     const DiskImage& image = *moved.image;
     const double at_row = circle.row + moved.row, at_col = circle.col + moved.col;
     const auto first_row = std::max<std::int64_t>(0, std::lround(std::floor(at_row - outer)));
@@ -286,7 +286,7 @@ double error_of_radius(const Normal& normal, double variance) {
 
 }  // namespace
 
-DiskEdge fit_disk_edge(const std::vector<MovedImage>& images, const Circle& start, double blur,
+DiskEdge fit_disk_edge(const std::vector<PlacedImage>& images, const Circle& start, double blur,
                        const LightLevels& light, const EdgeFit& how) {
   const double reach = std::max(how.least_reach, 4 * blur + 1.5);
   std::vector<Sample> samples =

@@ -18,7 +18,7 @@ struct DiskImage {
 };
 
 /// An image and where the disk lies in it against the others: of a part of a scan whose disk moves.
-struct MovedImage {
+struct PlacedImage {
   const DiskImage* image = nullptr;
   double row = 0, col = 0;  ///< px
 };
@@ -47,7 +47,7 @@ struct DiskEdge {
 /// dark field, gains and a beam stop move nothing; centre, radius and blur are common to all. The
 /// edge is a disk's that is blurred by a Gaussian, Phi((R - r) / s - s / (2 r)): to first order in
 /// s / R its half level lies s^2 / (2 R) within.
-DiskEdge fit_disk_edge(const std::vector<MovedImage>& images, const Circle& start, double blur,
+DiskEdge fit_disk_edge(const std::vector<PlacedImage>& images, const Circle& start, double blur,
                        const LightLevels& light, const EdgeFit& how = {});
 
 }  // namespace ptyche

@@ -7,9 +7,18 @@
 namespace ptyche {
 namespace {
 
-constexpr std::int64_t kMostPixels = std::int64_t{1} << 26, kBatchPixels = std::int64_t{1} << 22;
+// That are looked at, of all patterns: the more take two seconds.
+constexpr std::int64_t kUsualPixels = std::int64_t{1} << 24, kMostPixels = std::int64_t{1} << 26;
+constexpr double kSparse = 0.2;  // mean of a pixel below which more are needed
+constexpr std::int64_t kBatchPixels = std::int64_t{1} << 22;
 constexpr std::int64_t kPartsASide = 4;
 constexpr double kGoldenRatio = 0.6180339887498949;
+
+std::int64_t most_pixels(const at::Tensor& patterns) {
+  const std::int64_t every = std::max<std::int64_t>(1, patterns.size(0) / 16);
+  const double usual = patterns.slice(0, 0, {}, every).to(at::kFloat).mean().item<double>();
+  return usual < kSparse ? kMostPixels : kUsualPixels;
+}
 
 /// Evenly spread, but not in step with the rows of a raster.
 at::Tensor some_of(std::int64_t patterns, std::int64_t wanted) {
@@ -57,7 +66,7 @@ std::vector<DiskImage> disk_parts(const at::Tensor& patterns, const at::Tensor& 
                                   const at::Tensor& positions, const PatternValues& values) {
   const std::int64_t pixels = patterns.size(1) * patterns.size(2);
   const at::Tensor numbers =
-      some_of(patterns.size(0), std::max<std::int64_t>(1, kMostPixels / pixels));
+      some_of(patterns.size(0), std::max<std::int64_t>(1, most_pixels(patterns) / pixels));
   const at::Tensor part = parts_of(numbers, patterns.size(0), positions);
   std::vector<DiskImage> parts;
   for (std::int64_t p = 0; p < kPartsASide * kPartsASide; ++p) {

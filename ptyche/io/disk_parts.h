@@ -16,8 +16,8 @@ struct PatternValues {
 };
 
 /// Sums of patterns (n, rows, cols) of any real type over 4 x 4 parts of the scan by positions
-/// (n, 2), over 16 of the order where not each pattern has one; of at most 64 million pixels,
-/// evenly spread. Of pixels that `mask` (rows, cols) bool tells to count.
+/// (n, 2), over 16 of the order where not each pattern has one; of 16 million pixels, 64 of sparse
+/// counts, evenly spread. Of pixels that `mask` (rows, cols) bool tells to count.
 std::vector<DiskImage> disk_parts(const at::Tensor& patterns, const at::Tensor& mask,
                                   const at::Tensor& positions, const PatternValues& values);
 

@@ -320,7 +320,12 @@ void apply_electrons(RawScan& raw, const ReadOptions& options) {
   if (options.voltage_v > 0)
     geometry.energy_ev = photon_energy_ev(electron_wavelength_m(options.voltage_v));
   if (options.semi_angle_rad <= 0) return;
+  const double of_file = geometry.semi_angle_rad;
+  if (of_file > 0 && std::abs(options.semi_angle_rad / of_file - 1) > kAngleAgrees)
+    warn("--semi-angle {:.3g} mrad is used, the file says {:.3g} mrad",
+         1e3 * options.semi_angle_rad, 1e3 * of_file);
   geometry.semi_angle_rad = options.semi_angle_rad;
+  if (geometry.near_field || options.near_field) return;  // its patterns hold no disk
   const std::int64_t size = raw.patterns.size(1);
   const double angle = pixel_angle_rad(geometry, options, size);
   if (angle <= 0 && geometry.has_object_pixel()) return;

@@ -2,20 +2,16 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <functional>
-#include <numbers>
 #include <random>
 
-#include "ptyche/core/error.h"
+#include "ptyche/core/messages.h"
 #include "ptyche/io/disk_parts.h"
-#include "ptyche/io/disk_search.h"
 #include "ptyche/io/read_scan.h"
-#include "ptyche/storage/numpy.h"
 #include "tests/io/scan_files.h"
-#include "tests/support/refusal.h"
-#include "tests/support/test_folder.h"
 
 namespace ptyche {
 namespace {
@@ -44,22 +40,35 @@ double light_at(const Drawn& drawn, double row, double col) {
          ((q < 1 ? drawn.inside(down, right) : 0) + drawn.dark * std::exp(-q));
 }
 
-/// Poisson counts of the light, which is summed over each pixel.
-DiskImage image_of(const Drawn& drawn, std::uint64_t seed = 1) {
-  DiskImage image{drawn.size, drawn.size, {}, {}};
-  std::mt19937_64 random(seed);
+/// Mean counts: the light summed over each pixel, more finely at the rim.
+std::vector<double> means_of(const Drawn& drawn) {
+  std::vector<double> means;
   for (std::int64_t r = 0; r < drawn.size; ++r)
     for (std::int64_t c = 0; c < drawn.size; ++c) {
+      const auto row = static_cast<double>(r), col = static_cast<double>(c);
+      const double distance =
+          std::hypot(row - drawn.circle.row - drawn.row, col - drawn.circle.col - drawn.col);
+      const int side = std::abs(distance - drawn.circle.radius) < 1 ? kFine : 2;
       double sum = 0;
-      for (int i = 0; i < kFine * kFine; ++i)
-        sum += light_at(drawn, static_cast<double>(r) + (i / kFine + 0.5) / kFine - 0.5,
-                        static_cast<double>(c) + (i % kFine + 0.5) / kFine - 0.5);
-      const double mean = drawn.counts * sum / (kFine * kFine);
-      image.light.push_back(
-          static_cast<double>(std::poisson_distribution<std::int64_t>(mean)(random)));
-      image.weight.push_back(1);
+      for (int i = 0; i < side * side; ++i)
+        sum += light_at(drawn, row + (i / side + 0.5) / side - 0.5,
+                        col + (i % side + 0.5) / side - 0.5);
+      means.push_back(drawn.counts * sum / (side * side));
     }
-  return image;
+  return means;
+}
+
+std::vector<double> poisson(const std::vector<double>& means, std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  std::vector<double> counts;
+  for (const double mean : means)
+    counts.push_back(static_cast<double>(std::poisson_distribution<std::int64_t>(mean)(random)));
+  return counts;
+}
+
+DiskImage image_of(const Drawn& drawn, std::uint64_t seed = 1) {
+  const std::vector<double> ones(static_cast<std::size_t>(drawn.size * drawn.size), 1);
+  return {drawn.size, drawn.size, poisson(means_of(drawn), seed), ones};
 }
 
 /// Off the middle of a pixel.
@@ -78,17 +87,16 @@ void expect_measured(const Drawn& drawn) {
 }
 
 TEST(BrightDisk, RadiiFromFourPixelsToNearlyHalfOfTheDetectorAreMeasured) {
-  for (const double radius : {4.0, 5.7, 8.0, 13.1, 16.0, 17.0, 31.0, 57.6})
+  for (const double radius : {4.0, 8.0, 13.1, 57.6})
     expect_measured({.circle = middle_of(128, radius)});
-  for (const double radius : {4.0, 9.3, 14.4})
+  for (const double radius : {4.0, 14.4})
     expect_measured({.size = 32, .circle = middle_of(32, radius)});
-  for (const double radius : {4.0, 115.2})
-    expect_measured({.size = 256, .circle = middle_of(256, radius)});
+  expect_measured({.size = 256, .circle = middle_of(256, 115.2)});
 }
 
 TEST(BrightDisk, AStrongDarkFieldMovesNothing) {
   for (const double dark : {0.0, 0.3, 0.8})
-    expect_measured({.circle = middle_of(128, 13.1), .dark = dark});
+    expect_measured({.size = 96, .circle = middle_of(96, 9.1), .dark = dark});
 }
 
 TEST(BrightDisk, ContrastWithinTheDiskMovesNothing) {
@@ -159,11 +167,10 @@ TEST(BrightDisk, WhatMovesFromPartToPartIsPutInItsPlaces) {
   }
   const BrightDisk disk = bright_disk_of(parts);
   expect_measured(still, disk);
-  EXPECT_NEAR(disk.moves_px, std::hypot(3.0, 1.8), 0.4);
+  EXPECT_NEAR(disk.moves_px, std::hypot(3.0, 1.8), 0.5);
 }
 
 TEST(BrightDisk, WithoutADiskTheRadiusIsDoubted) {
-  const Light flat = [](double, double) { return 20.0; };
   EXPECT_NE(bright_disk_of({image_of({.circle = middle_of(64, 200), .counts = 30})}).doubt, "");
   Drawn smooth{.size = 64, .circle = middle_of(64, 1), .dark = 1};
   smooth.inside = [](double, double) { return 0.0; };
@@ -182,11 +189,14 @@ TEST(BrightDisk, WithoutADiskTheRadiusIsDoubted) {
 /// 100 patterns (n, size, size) of one disk, which moves by up to `moves` px over the raster.
 at::Tensor patterns_of(const Drawn& drawn, double moves = 0) {
   std::vector<at::Tensor> all;
-  for (int i = 0; i < 100; ++i) {
+  for (int line = 0; line < 10; ++line) {
     Drawn moved = drawn;
-    moved.row = moves * (i / 10 / 4.5 - 1);
-    const DiskImage image = image_of(moved, static_cast<std::uint64_t>(i + 1));
-    all.push_back(at::tensor(image.light, at::kFloat).view({drawn.size, drawn.size}));
+    moved.row = moves * (line / 4.5 - 1);
+    const std::vector<double> means = means_of(moved);
+    for (std::uint64_t i = 1; i <= 10; ++i)
+      all.push_back(
+          at::tensor(poisson(means, 10 * static_cast<std::uint64_t>(line) + i), at::kFloat)
+              .view({drawn.size, drawn.size}));
   }
   return at::stack(all);
 }
@@ -251,6 +261,26 @@ TEST(SemiAngle, IsAskedForInAnotherWayWhereNoDiskIsCertain) {
   told.distance_m = 1;
   told.detector_pixel_m = 0.0014;
   EXPECT_NEAR(read_scan(told).geometry().object_pixel_m, 4.1757e-12 / (32 * 0.0014), 1e-15);
+}
+
+TEST(SemiAngle, ACameraLengthThatContradictsTheDiskIsWarnedOf) {
+  const TestFolder folder;
+  const Drawn drawn{.size = 48, .circle = middle_of(48, 8.2), .counts = 30};
+  ReadOptions options = microscope(folder / "stem.npy", patterns_of(drawn));
+  options.distance_m = 1;
+  const auto warnings_at = [&](double pixel_rad) {
+    const HeardWarnings heard;
+    options.detector_pixel_m = pixel_rad;
+    EXPECT_NEAR(read_scan(options).geometry().detector_pixel_m, pixel_rad, 1e-12);
+    const std::vector<std::string> texts = heard.list();
+    return std::ranges::count_if(texts, [](const std::string& text) {
+      return text.find("the bright disk has a radius of 8.2 px") != std::string::npos;
+    });
+  };
+  EXPECT_EQ(warnings_at(0.0214 / 8.2), 0);
+  EXPECT_EQ(warnings_at(0.0214 / 8.2 * 1.03), 0);
+  EXPECT_EQ(warnings_at(0.0214 / 8.2 * 1.3), 1);
+  EXPECT_EQ(warnings_at(0.0214 / 8.2 * 0.8), 1);
 }
 
 }  // namespace
