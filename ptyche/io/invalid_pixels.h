@@ -12,7 +12,8 @@ namespace ptyche {
 /// none of its kind, as saturated light is not; whole numbers below 0 of at most two kinds, which
 /// are no detector's noise. What is done, with a line that says how many:
 ///  - few pixels, of next to no light, are masked in all patterns;
-///  - a pattern that misses more than kMostInvalid of its counted pixels, or more than kLittleLight of
+///  - a pattern that misses more than kMostInvalid of its counted pixels, or more than kLittleLight
+///  of
 ///    its light, is emptied, so that it is left out as dark: an image from the other patterns is
 ///    better than one from guesses;
 ///  - what others miss, and all where more than kMostLeftOut of the patterns would be left out, is
