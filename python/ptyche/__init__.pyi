@@ -57,7 +57,7 @@ class _Reconstruct(Protocol):
     positions: place of the positions: [FILE:]X,[FILE:]Y in metres; *1e-6 behind a name brings micrometres to them, *px says object pixels (default '')
     scan_shape: rows x columns of a raster without written positions, such as 16x32 (default '')
     scan_step: step from one point of that raster to the next (0.., m, default 0.0)
-    flyback: patterns at the end of each row of the raster, recorded while the beam flew back: left out. The shape may count them or not (0..1e+06, default 0)
+    flyback: patterns at the end of each row, recorded while the beam flew back, for which there are no positions: left out. A raster's shape may count them or not (0..1e+06, default 0)
     scan_rotation: angle in degrees from the detector's columns to the raster's, towards the rows; auto: found from the patterns (what all agree on of the phase, where light is deflected), for a transposed detector too (default '0')
     voltage: electrons: acceleration voltage, instead of an energy (0.., V, default 0.0)
     semi_angle: electrons: convergence semi-angle; with the bright disk's radius it gives the detector's pixel where nothing else does (0..0.5, rad, default 0.0)
@@ -65,7 +65,8 @@ class _Reconstruct(Protocol):
     domain: meaning of the file's patterns, counts or amplitudes, where it does not say ('auto' | 'counts' | 'amplitude', default 'auto')
     mask: file, none (every pixel counts), or a .npy/.npz file of bool (N, N), true = counted (default 'file')
     scan_index: number of the scan, where the file's array scan_index tells several apart; -1 = there is one (-1..1e+09, default -1)
-    frames: range of the patterns that are used: FIRST:END[:STEP], counted from 0, END not among them; where positions are not as many, those that have one (default '')
+    frames: patterns that are used: FIRST:END[:STEP], counted from 0, END not among them, or several such ranges (0:70,71:144); where positions are not as many, those that have one (default '')
+    exposures: patterns that were taken at each position, one after the other: their sums are used (1..1e+06, default 1)
     crop: side of the square of detector pixels around the zero frequency that is used, padded where the detector ends before; 0 = all (0..1e+06, px, default 0)
     bin: sums of B x B detector pixels, after --crop; a sum with a masked pixel is masked (1..64, default 1)
     center: row,col of the zero frequency, where it is not at (N/2, N/2) (px, default [])
@@ -151,6 +152,7 @@ class _Reconstruct(Protocol):
         mask: str | _File | None = ...,
         scan_index: SupportsIndex | None = ...,
         frames: str | _File | None = ...,
+        exposures: SupportsIndex | None = ...,
         crop: SupportsIndex | None = ...,
         bin: SupportsIndex | None = ...,
         center: Sequence[float] | str | None = ...,
@@ -237,6 +239,7 @@ class _Reconstruct(Protocol):
         mask: str | _File | None = ...,
         scan_index: SupportsIndex | None = ...,
         frames: str | _File | None = ...,
+        exposures: SupportsIndex | None = ...,
         crop: SupportsIndex | None = ...,
         bin: SupportsIndex | None = ...,
         center: Sequence[float] | str | None = ...,
@@ -347,7 +350,7 @@ class _Solve(Protocol):
     positions: place of the positions: [FILE:]X,[FILE:]Y in metres; *1e-6 behind a name brings micrometres to them, *px says object pixels (default '')
     scan_shape: rows x columns of a raster without written positions, such as 16x32 (default '')
     scan_step: step from one point of that raster to the next (0.., m, default 0.0)
-    flyback: patterns at the end of each row of the raster, recorded while the beam flew back: left out. The shape may count them or not (0..1e+06, default 0)
+    flyback: patterns at the end of each row, recorded while the beam flew back, for which there are no positions: left out. A raster's shape may count them or not (0..1e+06, default 0)
     scan_rotation: angle in degrees from the detector's columns to the raster's, towards the rows; auto: found from the patterns (what all agree on of the phase, where light is deflected), for a transposed detector too (default '0')
     voltage: electrons: acceleration voltage, instead of an energy (0.., V, default 0.0)
     semi_angle: electrons: convergence semi-angle; with the bright disk's radius it gives the detector's pixel where nothing else does (0..0.5, rad, default 0.0)
@@ -355,7 +358,8 @@ class _Solve(Protocol):
     domain: meaning of the file's patterns, counts or amplitudes, where it does not say ('auto' | 'counts' | 'amplitude', default 'auto')
     mask: file, none (every pixel counts), or a .npy/.npz file of bool (N, N), true = counted (default 'file')
     scan_index: number of the scan, where the file's array scan_index tells several apart; -1 = there is one (-1..1e+09, default -1)
-    frames: range of the patterns that are used: FIRST:END[:STEP], counted from 0, END not among them; where positions are not as many, those that have one (default '')
+    frames: patterns that are used: FIRST:END[:STEP], counted from 0, END not among them, or several such ranges (0:70,71:144); where positions are not as many, those that have one (default '')
+    exposures: patterns that were taken at each position, one after the other: their sums are used (1..1e+06, default 1)
     crop: side of the square of detector pixels around the zero frequency that is used, padded where the detector ends before; 0 = all (0..1e+06, px, default 0)
     bin: sums of B x B detector pixels, after --crop; a sum with a masked pixel is masked (1..64, default 1)
     center: row,col of the zero frequency, where it is not at (N/2, N/2) (px, default [])
@@ -442,6 +446,7 @@ class _Solve(Protocol):
         mask: str | _File | None = ...,
         scan_index: SupportsIndex | None = ...,
         frames: str | _File | None = ...,
+        exposures: SupportsIndex | None = ...,
         crop: SupportsIndex | None = ...,
         bin: SupportsIndex | None = ...,
         center: Sequence[float] | str | None = ...,
@@ -529,6 +534,7 @@ class _Solve(Protocol):
         mask: str | _File | None = ...,
         scan_index: SupportsIndex | None = ...,
         frames: str | _File | None = ...,
+        exposures: SupportsIndex | None = ...,
         crop: SupportsIndex | None = ...,
         bin: SupportsIndex | None = ...,
         center: Sequence[float] | str | None = ...,
@@ -584,7 +590,7 @@ class _Train(Protocol):
     positions: place of the positions: [FILE:]X,[FILE:]Y in metres; *1e-6 behind a name brings micrometres to them, *px says object pixels (default '')
     scan_shape: rows x columns of a raster without written positions, such as 16x32 (default '')
     scan_step: step from one point of that raster to the next (0.., m, default 0.0)
-    flyback: patterns at the end of each row of the raster, recorded while the beam flew back: left out. The shape may count them or not (0..1e+06, default 0)
+    flyback: patterns at the end of each row, recorded while the beam flew back, for which there are no positions: left out. A raster's shape may count them or not (0..1e+06, default 0)
     scan_rotation: angle in degrees from the detector's columns to the raster's, towards the rows; auto: found from the patterns (what all agree on of the phase, where light is deflected), for a transposed detector too (default '0')
     voltage: electrons: acceleration voltage, instead of an energy (0.., V, default 0.0)
     semi_angle: electrons: convergence semi-angle; with the bright disk's radius it gives the detector's pixel where nothing else does (0..0.5, rad, default 0.0)
@@ -592,7 +598,8 @@ class _Train(Protocol):
     domain: meaning of the file's patterns, counts or amplitudes, where it does not say ('auto' | 'counts' | 'amplitude', default 'auto')
     mask: file, none (every pixel counts), or a .npy/.npz file of bool (N, N), true = counted (default 'file')
     scan_index: number of the scan, where the file's array scan_index tells several apart; -1 = there is one (-1..1e+09, default -1)
-    frames: range of the patterns that are used: FIRST:END[:STEP], counted from 0, END not among them; where positions are not as many, those that have one (default '')
+    frames: patterns that are used: FIRST:END[:STEP], counted from 0, END not among them, or several such ranges (0:70,71:144); where positions are not as many, those that have one (default '')
+    exposures: patterns that were taken at each position, one after the other: their sums are used (1..1e+06, default 1)
     crop: side of the square of detector pixels around the zero frequency that is used, padded where the detector ends before; 0 = all (0..1e+06, px, default 0)
     bin: sums of B x B detector pixels, after --crop; a sum with a masked pixel is masked (1..64, default 1)
     center: row,col of the zero frequency, where it is not at (N/2, N/2) (px, default [])
@@ -699,6 +706,7 @@ class _Train(Protocol):
         mask: str | _File | None = ...,
         scan_index: SupportsIndex | None = ...,
         frames: str | _File | None = ...,
+        exposures: SupportsIndex | None = ...,
         crop: SupportsIndex | None = ...,
         bin: SupportsIndex | None = ...,
         center: Sequence[float] | str | None = ...,
@@ -806,6 +814,7 @@ class _Train(Protocol):
         mask: str | _File | None = ...,
         scan_index: SupportsIndex | None = ...,
         frames: str | _File | None = ...,
+        exposures: SupportsIndex | None = ...,
         crop: SupportsIndex | None = ...,
         bin: SupportsIndex | None = ...,
         center: Sequence[float] | str | None = ...,
@@ -914,7 +923,7 @@ class _Infer(Protocol):
     positions: place of the positions: [FILE:]X,[FILE:]Y in metres; *1e-6 behind a name brings micrometres to them, *px says object pixels (default '')
     scan_shape: rows x columns of a raster without written positions, such as 16x32 (default '')
     scan_step: step from one point of that raster to the next (0.., m, default 0.0)
-    flyback: patterns at the end of each row of the raster, recorded while the beam flew back: left out. The shape may count them or not (0..1e+06, default 0)
+    flyback: patterns at the end of each row, recorded while the beam flew back, for which there are no positions: left out. A raster's shape may count them or not (0..1e+06, default 0)
     scan_rotation: angle in degrees from the detector's columns to the raster's, towards the rows; auto: found from the patterns (what all agree on of the phase, where light is deflected), for a transposed detector too (default '0')
     voltage: electrons: acceleration voltage, instead of an energy (0.., V, default 0.0)
     semi_angle: electrons: convergence semi-angle; with the bright disk's radius it gives the detector's pixel where nothing else does (0..0.5, rad, default 0.0)
@@ -922,7 +931,8 @@ class _Infer(Protocol):
     domain: meaning of the file's patterns, counts or amplitudes, where it does not say ('auto' | 'counts' | 'amplitude', default 'auto')
     mask: file, none (every pixel counts), or a .npy/.npz file of bool (N, N), true = counted (default 'file')
     scan_index: number of the scan, where the file's array scan_index tells several apart; -1 = there is one (-1..1e+09, default -1)
-    frames: range of the patterns that are used: FIRST:END[:STEP], counted from 0, END not among them; where positions are not as many, those that have one (default '')
+    frames: patterns that are used: FIRST:END[:STEP], counted from 0, END not among them, or several such ranges (0:70,71:144); where positions are not as many, those that have one (default '')
+    exposures: patterns that were taken at each position, one after the other: their sums are used (1..1e+06, default 1)
     crop: side of the square of detector pixels around the zero frequency that is used, padded where the detector ends before; 0 = all (0..1e+06, px, default 0)
     bin: sums of B x B detector pixels, after --crop; a sum with a masked pixel is masked (1..64, default 1)
     center: row,col of the zero frequency, where it is not at (N/2, N/2) (px, default [])
@@ -990,6 +1000,7 @@ class _Infer(Protocol):
         mask: str | _File | None = ...,
         scan_index: SupportsIndex | None = ...,
         frames: str | _File | None = ...,
+        exposures: SupportsIndex | None = ...,
         crop: SupportsIndex | None = ...,
         bin: SupportsIndex | None = ...,
         center: Sequence[float] | str | None = ...,
@@ -1058,6 +1069,7 @@ class _Infer(Protocol):
         mask: str | _File | None = ...,
         scan_index: SupportsIndex | None = ...,
         frames: str | _File | None = ...,
+        exposures: SupportsIndex | None = ...,
         crop: SupportsIndex | None = ...,
         bin: SupportsIndex | None = ...,
         center: Sequence[float] | str | None = ...,
@@ -1423,7 +1435,7 @@ class _Evaluate(Protocol):
     positions: place of the positions: [FILE:]X,[FILE:]Y in metres; *1e-6 behind a name brings micrometres to them, *px says object pixels (default '')
     scan_shape: rows x columns of a raster without written positions, such as 16x32 (default '')
     scan_step: step from one point of that raster to the next (0.., m, default 0.0)
-    flyback: patterns at the end of each row of the raster, recorded while the beam flew back: left out. The shape may count them or not (0..1e+06, default 0)
+    flyback: patterns at the end of each row, recorded while the beam flew back, for which there are no positions: left out. A raster's shape may count them or not (0..1e+06, default 0)
     scan_rotation: angle in degrees from the detector's columns to the raster's, towards the rows; auto: found from the patterns (what all agree on of the phase, where light is deflected), for a transposed detector too (default '0')
     voltage: electrons: acceleration voltage, instead of an energy (0.., V, default 0.0)
     semi_angle: electrons: convergence semi-angle; with the bright disk's radius it gives the detector's pixel where nothing else does (0..0.5, rad, default 0.0)
@@ -1431,7 +1443,8 @@ class _Evaluate(Protocol):
     domain: meaning of the file's patterns, counts or amplitudes, where it does not say ('auto' | 'counts' | 'amplitude', default 'auto')
     mask: file, none (every pixel counts), or a .npy/.npz file of bool (N, N), true = counted (default 'file')
     scan_index: number of the scan, where the file's array scan_index tells several apart; -1 = there is one (-1..1e+09, default -1)
-    frames: range of the patterns that are used: FIRST:END[:STEP], counted from 0, END not among them; where positions are not as many, those that have one (default '')
+    frames: patterns that are used: FIRST:END[:STEP], counted from 0, END not among them, or several such ranges (0:70,71:144); where positions are not as many, those that have one (default '')
+    exposures: patterns that were taken at each position, one after the other: their sums are used (1..1e+06, default 1)
     crop: side of the square of detector pixels around the zero frequency that is used, padded where the detector ends before; 0 = all (0..1e+06, px, default 0)
     bin: sums of B x B detector pixels, after --crop; a sum with a masked pixel is masked (1..64, default 1)
     center: row,col of the zero frequency, where it is not at (N/2, N/2) (px, default [])
@@ -1475,6 +1488,7 @@ class _Evaluate(Protocol):
         mask: str | _File | None = ...,
         scan_index: SupportsIndex | None = ...,
         frames: str | _File | None = ...,
+        exposures: SupportsIndex | None = ...,
         crop: SupportsIndex | None = ...,
         bin: SupportsIndex | None = ...,
         center: Sequence[float] | str | None = ...,
@@ -1519,6 +1533,7 @@ class _Evaluate(Protocol):
         mask: str | _File | None = ...,
         scan_index: SupportsIndex | None = ...,
         frames: str | _File | None = ...,
+        exposures: SupportsIndex | None = ...,
         crop: SupportsIndex | None = ...,
         bin: SupportsIndex | None = ...,
         center: Sequence[float] | str | None = ...,
@@ -1596,7 +1611,7 @@ class _CompareModels(Protocol):
     positions: place of the positions: [FILE:]X,[FILE:]Y in metres; *1e-6 behind a name brings micrometres to them, *px says object pixels (default '')
     scan_shape: rows x columns of a raster without written positions, such as 16x32 (default '')
     scan_step: step from one point of that raster to the next (0.., m, default 0.0)
-    flyback: patterns at the end of each row of the raster, recorded while the beam flew back: left out. The shape may count them or not (0..1e+06, default 0)
+    flyback: patterns at the end of each row, recorded while the beam flew back, for which there are no positions: left out. A raster's shape may count them or not (0..1e+06, default 0)
     scan_rotation: angle in degrees from the detector's columns to the raster's, towards the rows; auto: found from the patterns (what all agree on of the phase, where light is deflected), for a transposed detector too (default '0')
     voltage: electrons: acceleration voltage, instead of an energy (0.., V, default 0.0)
     semi_angle: electrons: convergence semi-angle; with the bright disk's radius it gives the detector's pixel where nothing else does (0..0.5, rad, default 0.0)
@@ -1604,7 +1619,8 @@ class _CompareModels(Protocol):
     domain: meaning of the file's patterns, counts or amplitudes, where it does not say ('auto' | 'counts' | 'amplitude', default 'auto')
     mask: file, none (every pixel counts), or a .npy/.npz file of bool (N, N), true = counted (default 'file')
     scan_index: number of the scan, where the file's array scan_index tells several apart; -1 = there is one (-1..1e+09, default -1)
-    frames: range of the patterns that are used: FIRST:END[:STEP], counted from 0, END not among them; where positions are not as many, those that have one (default '')
+    frames: patterns that are used: FIRST:END[:STEP], counted from 0, END not among them, or several such ranges (0:70,71:144); where positions are not as many, those that have one (default '')
+    exposures: patterns that were taken at each position, one after the other: their sums are used (1..1e+06, default 1)
     crop: side of the square of detector pixels around the zero frequency that is used, padded where the detector ends before; 0 = all (0..1e+06, px, default 0)
     bin: sums of B x B detector pixels, after --crop; a sum with a masked pixel is masked (1..64, default 1)
     center: row,col of the zero frequency, where it is not at (N/2, N/2) (px, default [])
@@ -1645,6 +1661,7 @@ class _CompareModels(Protocol):
         mask: str | _File | None = ...,
         scan_index: SupportsIndex | None = ...,
         frames: str | _File | None = ...,
+        exposures: SupportsIndex | None = ...,
         crop: SupportsIndex | None = ...,
         bin: SupportsIndex | None = ...,
         center: Sequence[float] | str | None = ...,
@@ -1686,6 +1703,7 @@ class _CompareModels(Protocol):
         mask: str | _File | None = ...,
         scan_index: SupportsIndex | None = ...,
         frames: str | _File | None = ...,
+        exposures: SupportsIndex | None = ...,
         crop: SupportsIndex | None = ...,
         bin: SupportsIndex | None = ...,
         center: Sequence[float] | str | None = ...,
@@ -1732,7 +1750,7 @@ class _Info(Protocol):
     positions: place of the positions: [FILE:]X,[FILE:]Y in metres; *1e-6 behind a name brings micrometres to them, *px says object pixels (default '')
     scan_shape: rows x columns of a raster without written positions, such as 16x32 (default '')
     scan_step: step from one point of that raster to the next (0.., m, default 0.0)
-    flyback: patterns at the end of each row of the raster, recorded while the beam flew back: left out. The shape may count them or not (0..1e+06, default 0)
+    flyback: patterns at the end of each row, recorded while the beam flew back, for which there are no positions: left out. A raster's shape may count them or not (0..1e+06, default 0)
     scan_rotation: angle in degrees from the detector's columns to the raster's, towards the rows; auto: found from the patterns (what all agree on of the phase, where light is deflected), for a transposed detector too (default '0')
     voltage: electrons: acceleration voltage, instead of an energy (0.., V, default 0.0)
     semi_angle: electrons: convergence semi-angle; with the bright disk's radius it gives the detector's pixel where nothing else does (0..0.5, rad, default 0.0)
@@ -1740,7 +1758,8 @@ class _Info(Protocol):
     domain: meaning of the file's patterns, counts or amplitudes, where it does not say ('auto' | 'counts' | 'amplitude', default 'auto')
     mask: file, none (every pixel counts), or a .npy/.npz file of bool (N, N), true = counted (default 'file')
     scan_index: number of the scan, where the file's array scan_index tells several apart; -1 = there is one (-1..1e+09, default -1)
-    frames: range of the patterns that are used: FIRST:END[:STEP], counted from 0, END not among them; where positions are not as many, those that have one (default '')
+    frames: patterns that are used: FIRST:END[:STEP], counted from 0, END not among them, or several such ranges (0:70,71:144); where positions are not as many, those that have one (default '')
+    exposures: patterns that were taken at each position, one after the other: their sums are used (1..1e+06, default 1)
     crop: side of the square of detector pixels around the zero frequency that is used, padded where the detector ends before; 0 = all (0..1e+06, px, default 0)
     bin: sums of B x B detector pixels, after --crop; a sum with a masked pixel is masked (1..64, default 1)
     center: row,col of the zero frequency, where it is not at (N/2, N/2) (px, default [])
@@ -1793,6 +1812,7 @@ class _Info(Protocol):
         mask: str | _File | None = ...,
         scan_index: SupportsIndex | None = ...,
         frames: str | _File | None = ...,
+        exposures: SupportsIndex | None = ...,
         crop: SupportsIndex | None = ...,
         bin: SupportsIndex | None = ...,
         center: Sequence[float] | str | None = ...,
@@ -1846,6 +1866,7 @@ class _Info(Protocol):
         mask: str | _File | None = ...,
         scan_index: SupportsIndex | None = ...,
         frames: str | _File | None = ...,
+        exposures: SupportsIndex | None = ...,
         crop: SupportsIndex | None = ...,
         bin: SupportsIndex | None = ...,
         center: Sequence[float] | str | None = ...,
@@ -1923,7 +1944,7 @@ class _Convert(Protocol):
     positions: place of the positions: [FILE:]X,[FILE:]Y in metres; *1e-6 behind a name brings micrometres to them, *px says object pixels (default '')
     scan_shape: rows x columns of a raster without written positions, such as 16x32 (default '')
     scan_step: step from one point of that raster to the next (0.., m, default 0.0)
-    flyback: patterns at the end of each row of the raster, recorded while the beam flew back: left out. The shape may count them or not (0..1e+06, default 0)
+    flyback: patterns at the end of each row, recorded while the beam flew back, for which there are no positions: left out. A raster's shape may count them or not (0..1e+06, default 0)
     scan_rotation: angle in degrees from the detector's columns to the raster's, towards the rows; auto: found from the patterns (what all agree on of the phase, where light is deflected), for a transposed detector too (default '0')
     voltage: electrons: acceleration voltage, instead of an energy (0.., V, default 0.0)
     semi_angle: electrons: convergence semi-angle; with the bright disk's radius it gives the detector's pixel where nothing else does (0..0.5, rad, default 0.0)
@@ -1931,7 +1952,8 @@ class _Convert(Protocol):
     domain: meaning of the file's patterns, counts or amplitudes, where it does not say ('auto' | 'counts' | 'amplitude', default 'auto')
     mask: file, none (every pixel counts), or a .npy/.npz file of bool (N, N), true = counted (default 'file')
     scan_index: number of the scan, where the file's array scan_index tells several apart; -1 = there is one (-1..1e+09, default -1)
-    frames: range of the patterns that are used: FIRST:END[:STEP], counted from 0, END not among them; where positions are not as many, those that have one (default '')
+    frames: patterns that are used: FIRST:END[:STEP], counted from 0, END not among them, or several such ranges (0:70,71:144); where positions are not as many, those that have one (default '')
+    exposures: patterns that were taken at each position, one after the other: their sums are used (1..1e+06, default 1)
     crop: side of the square of detector pixels around the zero frequency that is used, padded where the detector ends before; 0 = all (0..1e+06, px, default 0)
     bin: sums of B x B detector pixels, after --crop; a sum with a masked pixel is masked (1..64, default 1)
     center: row,col of the zero frequency, where it is not at (N/2, N/2) (px, default [])
@@ -1977,6 +1999,7 @@ class _Convert(Protocol):
         mask: str | _File | None = ...,
         scan_index: SupportsIndex | None = ...,
         frames: str | _File | None = ...,
+        exposures: SupportsIndex | None = ...,
         crop: SupportsIndex | None = ...,
         bin: SupportsIndex | None = ...,
         center: Sequence[float] | str | None = ...,
@@ -2023,6 +2046,7 @@ class _Convert(Protocol):
         mask: str | _File | None = ...,
         scan_index: SupportsIndex | None = ...,
         frames: str | _File | None = ...,
+        exposures: SupportsIndex | None = ...,
         crop: SupportsIndex | None = ...,
         bin: SupportsIndex | None = ...,
         center: Sequence[float] | str | None = ...,
