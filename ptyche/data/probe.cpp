@@ -201,9 +201,9 @@ SortedPoints sorted_by_row(const at::Tensor& positions) {
 }
 
 /// Places whose distance is less than this share of that to the next one are one place that was
-/// exposed several times, at most kExposures, as an encoder tells it.
+/// exposed two or three times, as an encoder tells it; more would be a line of a scan.
 constexpr double kOnePlace = 0.1;
-constexpr std::size_t kExposures = 8;
+constexpr std::size_t kExposures = 2;  // beside its own
 
 /// Squared distances of one position to the nearest other one, and to the nearest that is no
 /// exposure of the same place; 0 where there is none.

@@ -51,7 +51,7 @@ at::Tensor numbers_of_frames(const std::string& text, std::int64_t all) {
 /// 0 = they are not.
 std::int64_t rows_with_flyback(const at::Tensor& positions, std::int64_t patterns,
                                std::int64_t flyback) {
-  constexpr double kInLine = 0.25;  // spread across a row, over the way to the next
+  constexpr double kInLine = 0.25;  // spread across a row, over the least way to the next
   const std::int64_t count = positions.size(0), more = patterns - count;
   if (more <= 0 || more % flyback != 0) return 0;
   const std::int64_t rows = more / flyback;
@@ -60,7 +60,7 @@ std::int64_t rows_with_flyback(const at::Tensor& positions, std::int64_t pattern
   for (const int across : {0, 1}) {
     const at::Tensor lines = places.select(2, across);
     const double within = lines.std(1).mean().item<double>();
-    const double to_next = lines.mean(1).diff().abs().mean().item<double>();
+    const double to_next = lines.mean(1).diff().abs().min().item<double>();
     if (within < kInLine * to_next) return rows;
   }
   return 0;

@@ -168,10 +168,12 @@ at::Tensor positions_of_raster(const ReadOptions& options, RawScan& raw) {
           "expected --scan-step, the way from one pattern to the next, with a raster of {} x {}",
           raster.rows, raster.cols);
   if (options.flyback > 0) drop_flyback(raw, raster, options.flyback);
-  require(may_belong(raster.rows * raster.cols, raw.frames()) ||
-              exposures_of(raster.rows * raster.cols, raw.frames()) > 0,
-          "--scan-shape: expected as many points as there are patterns, {}, found {} x {}",
-          raw.frames(), raster.rows, raster.cols);
+  const std::int64_t points = raster.rows * raster.cols;
+  const std::int64_t each = exposures_of(points, raw.frames());
+  require(may_belong(points, raw.frames()) || points * options.exposures == raw.frames(),
+          "--scan-shape: expected as many points as there are patterns, {}, found {} x {}{}",
+          raw.frames(), raster.rows, raster.cols,
+          each > 0 ? fmt::format("; --exposures {} sums the {} patterns of each", each, each) : "");
   raw.positions_in_metres = true;
   raw.positions_name = fmt::format("raster of {} x {}", raster.rows, raster.cols);
   return raster_positions(raster);

@@ -57,7 +57,7 @@ class _Reconstruct(Protocol):
     positions: place of the positions: [FILE:]X,[FILE:]Y in metres; *1e-6 behind a name brings micrometres to them, *px says object pixels (default '')
     scan_shape: rows x columns of a raster without written positions, such as 16x32 (default '')
     scan_step: step from one point of that raster to the next (0.., m, default 0.0)
-    flyback: patterns at the end of each row of the raster, recorded while the beam flew back: left out. The shape may count them or not (0..1e+06, default 0)
+    flyback: patterns at the end of each row, recorded while the beam flew back, for which there are no positions: left out. A raster's shape may count them or not (0..1e+06, default 0)
     scan_rotation: angle in degrees from the detector's columns to the raster's, towards the rows; auto: found from the patterns (what all agree on of the phase, where light is deflected), for a transposed detector too (default '0')
     voltage: electrons: acceleration voltage, instead of an energy (0.., V, default 0.0)
     semi_angle: electrons: convergence semi-angle; with the bright disk's radius it gives the detector's pixel where nothing else does (0..0.5, rad, default 0.0)
@@ -66,7 +66,8 @@ class _Reconstruct(Protocol):
     mask: file, none (every pixel counts), or [FILE:]NAME of (rows, cols) in any file: true = counted; of whole numbers the light tells whether 0 counts or the others (default 'file')
     mask_counts: values of the mask that count, whatever the light says: zero (false; codes of bad pixels) or nonzero (true) ('auto' | 'zero' | 'nonzero', default 'auto')
     scan_index: number of the scan, where the file's array scan_index tells several apart; -1 = there is one (-1..1e+09, default -1)
-    frames: range of the patterns that are used: FIRST:END[:STEP], counted from 0, END not among them; where positions are not as many, those that have one (default '')
+    frames: patterns that are used: FIRST:END[:STEP], counted from 0, END not among them, or several such ranges (0:70,71:144); where positions are not as many, those that have one (default '')
+    exposures: patterns that were taken at each position, one after the other: their sums are used (1..1e+06, default 1)
     crop: side of the square of detector pixels around the zero frequency that is used, padded where the detector ends before; 0 = all (0..1e+06, px, default 0)
     bin: sums of B x B detector pixels, after --crop; a sum with a masked pixel is masked (1..64, default 1)
     center: row,col of the zero frequency, where it is not at (N/2, N/2) (px, default [])
@@ -155,6 +156,7 @@ class _Reconstruct(Protocol):
         mask_counts: Literal['auto', 'zero', 'nonzero'] | None = ...,
         scan_index: SupportsIndex | None = ...,
         frames: str | _File | None = ...,
+        exposures: SupportsIndex | None = ...,
         crop: SupportsIndex | None = ...,
         bin: SupportsIndex | None = ...,
         center: Sequence[float] | str | None = ...,
@@ -244,6 +246,7 @@ class _Reconstruct(Protocol):
         mask_counts: Literal['auto', 'zero', 'nonzero'] | None = ...,
         scan_index: SupportsIndex | None = ...,
         frames: str | _File | None = ...,
+        exposures: SupportsIndex | None = ...,
         crop: SupportsIndex | None = ...,
         bin: SupportsIndex | None = ...,
         center: Sequence[float] | str | None = ...,
@@ -356,7 +359,7 @@ class _Solve(Protocol):
     positions: place of the positions: [FILE:]X,[FILE:]Y in metres; *1e-6 behind a name brings micrometres to them, *px says object pixels (default '')
     scan_shape: rows x columns of a raster without written positions, such as 16x32 (default '')
     scan_step: step from one point of that raster to the next (0.., m, default 0.0)
-    flyback: patterns at the end of each row of the raster, recorded while the beam flew back: left out. The shape may count them or not (0..1e+06, default 0)
+    flyback: patterns at the end of each row, recorded while the beam flew back, for which there are no positions: left out. A raster's shape may count them or not (0..1e+06, default 0)
     scan_rotation: angle in degrees from the detector's columns to the raster's, towards the rows; auto: found from the patterns (what all agree on of the phase, where light is deflected), for a transposed detector too (default '0')
     voltage: electrons: acceleration voltage, instead of an energy (0.., V, default 0.0)
     semi_angle: electrons: convergence semi-angle; with the bright disk's radius it gives the detector's pixel where nothing else does (0..0.5, rad, default 0.0)
@@ -365,7 +368,8 @@ class _Solve(Protocol):
     mask: file, none (every pixel counts), or [FILE:]NAME of (rows, cols) in any file: true = counted; of whole numbers the light tells whether 0 counts or the others (default 'file')
     mask_counts: values of the mask that count, whatever the light says: zero (false; codes of bad pixels) or nonzero (true) ('auto' | 'zero' | 'nonzero', default 'auto')
     scan_index: number of the scan, where the file's array scan_index tells several apart; -1 = there is one (-1..1e+09, default -1)
-    frames: range of the patterns that are used: FIRST:END[:STEP], counted from 0, END not among them; where positions are not as many, those that have one (default '')
+    frames: patterns that are used: FIRST:END[:STEP], counted from 0, END not among them, or several such ranges (0:70,71:144); where positions are not as many, those that have one (default '')
+    exposures: patterns that were taken at each position, one after the other: their sums are used (1..1e+06, default 1)
     crop: side of the square of detector pixels around the zero frequency that is used, padded where the detector ends before; 0 = all (0..1e+06, px, default 0)
     bin: sums of B x B detector pixels, after --crop; a sum with a masked pixel is masked (1..64, default 1)
     center: row,col of the zero frequency, where it is not at (N/2, N/2) (px, default [])
@@ -453,6 +457,7 @@ class _Solve(Protocol):
         mask_counts: Literal['auto', 'zero', 'nonzero'] | None = ...,
         scan_index: SupportsIndex | None = ...,
         frames: str | _File | None = ...,
+        exposures: SupportsIndex | None = ...,
         crop: SupportsIndex | None = ...,
         bin: SupportsIndex | None = ...,
         center: Sequence[float] | str | None = ...,
@@ -541,6 +546,7 @@ class _Solve(Protocol):
         mask_counts: Literal['auto', 'zero', 'nonzero'] | None = ...,
         scan_index: SupportsIndex | None = ...,
         frames: str | _File | None = ...,
+        exposures: SupportsIndex | None = ...,
         crop: SupportsIndex | None = ...,
         bin: SupportsIndex | None = ...,
         center: Sequence[float] | str | None = ...,
@@ -596,7 +602,7 @@ class _Train(Protocol):
     positions: place of the positions: [FILE:]X,[FILE:]Y in metres; *1e-6 behind a name brings micrometres to them, *px says object pixels (default '')
     scan_shape: rows x columns of a raster without written positions, such as 16x32 (default '')
     scan_step: step from one point of that raster to the next (0.., m, default 0.0)
-    flyback: patterns at the end of each row of the raster, recorded while the beam flew back: left out. The shape may count them or not (0..1e+06, default 0)
+    flyback: patterns at the end of each row, recorded while the beam flew back, for which there are no positions: left out. A raster's shape may count them or not (0..1e+06, default 0)
     scan_rotation: angle in degrees from the detector's columns to the raster's, towards the rows; auto: found from the patterns (what all agree on of the phase, where light is deflected), for a transposed detector too (default '0')
     voltage: electrons: acceleration voltage, instead of an energy (0.., V, default 0.0)
     semi_angle: electrons: convergence semi-angle; with the bright disk's radius it gives the detector's pixel where nothing else does (0..0.5, rad, default 0.0)
@@ -605,7 +611,8 @@ class _Train(Protocol):
     mask: file, none (every pixel counts), or [FILE:]NAME of (rows, cols) in any file: true = counted; of whole numbers the light tells whether 0 counts or the others (default 'file')
     mask_counts: values of the mask that count, whatever the light says: zero (false; codes of bad pixels) or nonzero (true) ('auto' | 'zero' | 'nonzero', default 'auto')
     scan_index: number of the scan, where the file's array scan_index tells several apart; -1 = there is one (-1..1e+09, default -1)
-    frames: range of the patterns that are used: FIRST:END[:STEP], counted from 0, END not among them; where positions are not as many, those that have one (default '')
+    frames: patterns that are used: FIRST:END[:STEP], counted from 0, END not among them, or several such ranges (0:70,71:144); where positions are not as many, those that have one (default '')
+    exposures: patterns that were taken at each position, one after the other: their sums are used (1..1e+06, default 1)
     crop: side of the square of detector pixels around the zero frequency that is used, padded where the detector ends before; 0 = all (0..1e+06, px, default 0)
     bin: sums of B x B detector pixels, after --crop; a sum with a masked pixel is masked (1..64, default 1)
     center: row,col of the zero frequency, where it is not at (N/2, N/2) (px, default [])
@@ -713,6 +720,7 @@ class _Train(Protocol):
         mask_counts: Literal['auto', 'zero', 'nonzero'] | None = ...,
         scan_index: SupportsIndex | None = ...,
         frames: str | _File | None = ...,
+        exposures: SupportsIndex | None = ...,
         crop: SupportsIndex | None = ...,
         bin: SupportsIndex | None = ...,
         center: Sequence[float] | str | None = ...,
@@ -821,6 +829,7 @@ class _Train(Protocol):
         mask_counts: Literal['auto', 'zero', 'nonzero'] | None = ...,
         scan_index: SupportsIndex | None = ...,
         frames: str | _File | None = ...,
+        exposures: SupportsIndex | None = ...,
         crop: SupportsIndex | None = ...,
         bin: SupportsIndex | None = ...,
         center: Sequence[float] | str | None = ...,
@@ -929,7 +938,7 @@ class _Infer(Protocol):
     positions: place of the positions: [FILE:]X,[FILE:]Y in metres; *1e-6 behind a name brings micrometres to them, *px says object pixels (default '')
     scan_shape: rows x columns of a raster without written positions, such as 16x32 (default '')
     scan_step: step from one point of that raster to the next (0.., m, default 0.0)
-    flyback: patterns at the end of each row of the raster, recorded while the beam flew back: left out. The shape may count them or not (0..1e+06, default 0)
+    flyback: patterns at the end of each row, recorded while the beam flew back, for which there are no positions: left out. A raster's shape may count them or not (0..1e+06, default 0)
     scan_rotation: angle in degrees from the detector's columns to the raster's, towards the rows; auto: found from the patterns (what all agree on of the phase, where light is deflected), for a transposed detector too (default '0')
     voltage: electrons: acceleration voltage, instead of an energy (0.., V, default 0.0)
     semi_angle: electrons: convergence semi-angle; with the bright disk's radius it gives the detector's pixel where nothing else does (0..0.5, rad, default 0.0)
@@ -938,7 +947,8 @@ class _Infer(Protocol):
     mask: file, none (every pixel counts), or [FILE:]NAME of (rows, cols) in any file: true = counted; of whole numbers the light tells whether 0 counts or the others (default 'file')
     mask_counts: values of the mask that count, whatever the light says: zero (false; codes of bad pixels) or nonzero (true) ('auto' | 'zero' | 'nonzero', default 'auto')
     scan_index: number of the scan, where the file's array scan_index tells several apart; -1 = there is one (-1..1e+09, default -1)
-    frames: range of the patterns that are used: FIRST:END[:STEP], counted from 0, END not among them; where positions are not as many, those that have one (default '')
+    frames: patterns that are used: FIRST:END[:STEP], counted from 0, END not among them, or several such ranges (0:70,71:144); where positions are not as many, those that have one (default '')
+    exposures: patterns that were taken at each position, one after the other: their sums are used (1..1e+06, default 1)
     crop: side of the square of detector pixels around the zero frequency that is used, padded where the detector ends before; 0 = all (0..1e+06, px, default 0)
     bin: sums of B x B detector pixels, after --crop; a sum with a masked pixel is masked (1..64, default 1)
     center: row,col of the zero frequency, where it is not at (N/2, N/2) (px, default [])
@@ -1007,6 +1017,7 @@ class _Infer(Protocol):
         mask_counts: Literal['auto', 'zero', 'nonzero'] | None = ...,
         scan_index: SupportsIndex | None = ...,
         frames: str | _File | None = ...,
+        exposures: SupportsIndex | None = ...,
         crop: SupportsIndex | None = ...,
         bin: SupportsIndex | None = ...,
         center: Sequence[float] | str | None = ...,
@@ -1076,6 +1087,7 @@ class _Infer(Protocol):
         mask_counts: Literal['auto', 'zero', 'nonzero'] | None = ...,
         scan_index: SupportsIndex | None = ...,
         frames: str | _File | None = ...,
+        exposures: SupportsIndex | None = ...,
         crop: SupportsIndex | None = ...,
         bin: SupportsIndex | None = ...,
         center: Sequence[float] | str | None = ...,
@@ -1444,7 +1456,7 @@ class _Evaluate(Protocol):
     positions: place of the positions: [FILE:]X,[FILE:]Y in metres; *1e-6 behind a name brings micrometres to them, *px says object pixels (default '')
     scan_shape: rows x columns of a raster without written positions, such as 16x32 (default '')
     scan_step: step from one point of that raster to the next (0.., m, default 0.0)
-    flyback: patterns at the end of each row of the raster, recorded while the beam flew back: left out. The shape may count them or not (0..1e+06, default 0)
+    flyback: patterns at the end of each row, recorded while the beam flew back, for which there are no positions: left out. A raster's shape may count them or not (0..1e+06, default 0)
     scan_rotation: angle in degrees from the detector's columns to the raster's, towards the rows; auto: found from the patterns (what all agree on of the phase, where light is deflected), for a transposed detector too (default '0')
     voltage: electrons: acceleration voltage, instead of an energy (0.., V, default 0.0)
     semi_angle: electrons: convergence semi-angle; with the bright disk's radius it gives the detector's pixel where nothing else does (0..0.5, rad, default 0.0)
@@ -1453,7 +1465,8 @@ class _Evaluate(Protocol):
     mask: file, none (every pixel counts), or [FILE:]NAME of (rows, cols) in any file: true = counted; of whole numbers the light tells whether 0 counts or the others (default 'file')
     mask_counts: values of the mask that count, whatever the light says: zero (false; codes of bad pixels) or nonzero (true) ('auto' | 'zero' | 'nonzero', default 'auto')
     scan_index: number of the scan, where the file's array scan_index tells several apart; -1 = there is one (-1..1e+09, default -1)
-    frames: range of the patterns that are used: FIRST:END[:STEP], counted from 0, END not among them; where positions are not as many, those that have one (default '')
+    frames: patterns that are used: FIRST:END[:STEP], counted from 0, END not among them, or several such ranges (0:70,71:144); where positions are not as many, those that have one (default '')
+    exposures: patterns that were taken at each position, one after the other: their sums are used (1..1e+06, default 1)
     crop: side of the square of detector pixels around the zero frequency that is used, padded where the detector ends before; 0 = all (0..1e+06, px, default 0)
     bin: sums of B x B detector pixels, after --crop; a sum with a masked pixel is masked (1..64, default 1)
     center: row,col of the zero frequency, where it is not at (N/2, N/2) (px, default [])
@@ -1498,6 +1511,7 @@ class _Evaluate(Protocol):
         mask_counts: Literal['auto', 'zero', 'nonzero'] | None = ...,
         scan_index: SupportsIndex | None = ...,
         frames: str | _File | None = ...,
+        exposures: SupportsIndex | None = ...,
         crop: SupportsIndex | None = ...,
         bin: SupportsIndex | None = ...,
         center: Sequence[float] | str | None = ...,
@@ -1543,6 +1557,7 @@ class _Evaluate(Protocol):
         mask_counts: Literal['auto', 'zero', 'nonzero'] | None = ...,
         scan_index: SupportsIndex | None = ...,
         frames: str | _File | None = ...,
+        exposures: SupportsIndex | None = ...,
         crop: SupportsIndex | None = ...,
         bin: SupportsIndex | None = ...,
         center: Sequence[float] | str | None = ...,
@@ -1620,7 +1635,7 @@ class _CompareModels(Protocol):
     positions: place of the positions: [FILE:]X,[FILE:]Y in metres; *1e-6 behind a name brings micrometres to them, *px says object pixels (default '')
     scan_shape: rows x columns of a raster without written positions, such as 16x32 (default '')
     scan_step: step from one point of that raster to the next (0.., m, default 0.0)
-    flyback: patterns at the end of each row of the raster, recorded while the beam flew back: left out. The shape may count them or not (0..1e+06, default 0)
+    flyback: patterns at the end of each row, recorded while the beam flew back, for which there are no positions: left out. A raster's shape may count them or not (0..1e+06, default 0)
     scan_rotation: angle in degrees from the detector's columns to the raster's, towards the rows; auto: found from the patterns (what all agree on of the phase, where light is deflected), for a transposed detector too (default '0')
     voltage: electrons: acceleration voltage, instead of an energy (0.., V, default 0.0)
     semi_angle: electrons: convergence semi-angle; with the bright disk's radius it gives the detector's pixel where nothing else does (0..0.5, rad, default 0.0)
@@ -1629,7 +1644,8 @@ class _CompareModels(Protocol):
     mask: file, none (every pixel counts), or [FILE:]NAME of (rows, cols) in any file: true = counted; of whole numbers the light tells whether 0 counts or the others (default 'file')
     mask_counts: values of the mask that count, whatever the light says: zero (false; codes of bad pixels) or nonzero (true) ('auto' | 'zero' | 'nonzero', default 'auto')
     scan_index: number of the scan, where the file's array scan_index tells several apart; -1 = there is one (-1..1e+09, default -1)
-    frames: range of the patterns that are used: FIRST:END[:STEP], counted from 0, END not among them; where positions are not as many, those that have one (default '')
+    frames: patterns that are used: FIRST:END[:STEP], counted from 0, END not among them, or several such ranges (0:70,71:144); where positions are not as many, those that have one (default '')
+    exposures: patterns that were taken at each position, one after the other: their sums are used (1..1e+06, default 1)
     crop: side of the square of detector pixels around the zero frequency that is used, padded where the detector ends before; 0 = all (0..1e+06, px, default 0)
     bin: sums of B x B detector pixels, after --crop; a sum with a masked pixel is masked (1..64, default 1)
     center: row,col of the zero frequency, where it is not at (N/2, N/2) (px, default [])
@@ -1671,6 +1687,7 @@ class _CompareModels(Protocol):
         mask_counts: Literal['auto', 'zero', 'nonzero'] | None = ...,
         scan_index: SupportsIndex | None = ...,
         frames: str | _File | None = ...,
+        exposures: SupportsIndex | None = ...,
         crop: SupportsIndex | None = ...,
         bin: SupportsIndex | None = ...,
         center: Sequence[float] | str | None = ...,
@@ -1713,6 +1730,7 @@ class _CompareModels(Protocol):
         mask_counts: Literal['auto', 'zero', 'nonzero'] | None = ...,
         scan_index: SupportsIndex | None = ...,
         frames: str | _File | None = ...,
+        exposures: SupportsIndex | None = ...,
         crop: SupportsIndex | None = ...,
         bin: SupportsIndex | None = ...,
         center: Sequence[float] | str | None = ...,
@@ -1759,7 +1777,7 @@ class _Info(Protocol):
     positions: place of the positions: [FILE:]X,[FILE:]Y in metres; *1e-6 behind a name brings micrometres to them, *px says object pixels (default '')
     scan_shape: rows x columns of a raster without written positions, such as 16x32 (default '')
     scan_step: step from one point of that raster to the next (0.., m, default 0.0)
-    flyback: patterns at the end of each row of the raster, recorded while the beam flew back: left out. The shape may count them or not (0..1e+06, default 0)
+    flyback: patterns at the end of each row, recorded while the beam flew back, for which there are no positions: left out. A raster's shape may count them or not (0..1e+06, default 0)
     scan_rotation: angle in degrees from the detector's columns to the raster's, towards the rows; auto: found from the patterns (what all agree on of the phase, where light is deflected), for a transposed detector too (default '0')
     voltage: electrons: acceleration voltage, instead of an energy (0.., V, default 0.0)
     semi_angle: electrons: convergence semi-angle; with the bright disk's radius it gives the detector's pixel where nothing else does (0..0.5, rad, default 0.0)
@@ -1768,7 +1786,8 @@ class _Info(Protocol):
     mask: file, none (every pixel counts), or [FILE:]NAME of (rows, cols) in any file: true = counted; of whole numbers the light tells whether 0 counts or the others (default 'file')
     mask_counts: values of the mask that count, whatever the light says: zero (false; codes of bad pixels) or nonzero (true) ('auto' | 'zero' | 'nonzero', default 'auto')
     scan_index: number of the scan, where the file's array scan_index tells several apart; -1 = there is one (-1..1e+09, default -1)
-    frames: range of the patterns that are used: FIRST:END[:STEP], counted from 0, END not among them; where positions are not as many, those that have one (default '')
+    frames: patterns that are used: FIRST:END[:STEP], counted from 0, END not among them, or several such ranges (0:70,71:144); where positions are not as many, those that have one (default '')
+    exposures: patterns that were taken at each position, one after the other: their sums are used (1..1e+06, default 1)
     crop: side of the square of detector pixels around the zero frequency that is used, padded where the detector ends before; 0 = all (0..1e+06, px, default 0)
     bin: sums of B x B detector pixels, after --crop; a sum with a masked pixel is masked (1..64, default 1)
     center: row,col of the zero frequency, where it is not at (N/2, N/2) (px, default [])
@@ -1822,6 +1841,7 @@ class _Info(Protocol):
         mask_counts: Literal['auto', 'zero', 'nonzero'] | None = ...,
         scan_index: SupportsIndex | None = ...,
         frames: str | _File | None = ...,
+        exposures: SupportsIndex | None = ...,
         crop: SupportsIndex | None = ...,
         bin: SupportsIndex | None = ...,
         center: Sequence[float] | str | None = ...,
@@ -1876,6 +1896,7 @@ class _Info(Protocol):
         mask_counts: Literal['auto', 'zero', 'nonzero'] | None = ...,
         scan_index: SupportsIndex | None = ...,
         frames: str | _File | None = ...,
+        exposures: SupportsIndex | None = ...,
         crop: SupportsIndex | None = ...,
         bin: SupportsIndex | None = ...,
         center: Sequence[float] | str | None = ...,
@@ -1953,7 +1974,7 @@ class _Convert(Protocol):
     positions: place of the positions: [FILE:]X,[FILE:]Y in metres; *1e-6 behind a name brings micrometres to them, *px says object pixels (default '')
     scan_shape: rows x columns of a raster without written positions, such as 16x32 (default '')
     scan_step: step from one point of that raster to the next (0.., m, default 0.0)
-    flyback: patterns at the end of each row of the raster, recorded while the beam flew back: left out. The shape may count them or not (0..1e+06, default 0)
+    flyback: patterns at the end of each row, recorded while the beam flew back, for which there are no positions: left out. A raster's shape may count them or not (0..1e+06, default 0)
     scan_rotation: angle in degrees from the detector's columns to the raster's, towards the rows; auto: found from the patterns (what all agree on of the phase, where light is deflected), for a transposed detector too (default '0')
     voltage: electrons: acceleration voltage, instead of an energy (0.., V, default 0.0)
     semi_angle: electrons: convergence semi-angle; with the bright disk's radius it gives the detector's pixel where nothing else does (0..0.5, rad, default 0.0)
@@ -1962,7 +1983,8 @@ class _Convert(Protocol):
     mask: file, none (every pixel counts), or [FILE:]NAME of (rows, cols) in any file: true = counted; of whole numbers the light tells whether 0 counts or the others (default 'file')
     mask_counts: values of the mask that count, whatever the light says: zero (false; codes of bad pixels) or nonzero (true) ('auto' | 'zero' | 'nonzero', default 'auto')
     scan_index: number of the scan, where the file's array scan_index tells several apart; -1 = there is one (-1..1e+09, default -1)
-    frames: range of the patterns that are used: FIRST:END[:STEP], counted from 0, END not among them; where positions are not as many, those that have one (default '')
+    frames: patterns that are used: FIRST:END[:STEP], counted from 0, END not among them, or several such ranges (0:70,71:144); where positions are not as many, those that have one (default '')
+    exposures: patterns that were taken at each position, one after the other: their sums are used (1..1e+06, default 1)
     crop: side of the square of detector pixels around the zero frequency that is used, padded where the detector ends before; 0 = all (0..1e+06, px, default 0)
     bin: sums of B x B detector pixels, after --crop; a sum with a masked pixel is masked (1..64, default 1)
     center: row,col of the zero frequency, where it is not at (N/2, N/2) (px, default [])
@@ -2009,6 +2031,7 @@ class _Convert(Protocol):
         mask_counts: Literal['auto', 'zero', 'nonzero'] | None = ...,
         scan_index: SupportsIndex | None = ...,
         frames: str | _File | None = ...,
+        exposures: SupportsIndex | None = ...,
         crop: SupportsIndex | None = ...,
         bin: SupportsIndex | None = ...,
         center: Sequence[float] | str | None = ...,
@@ -2056,6 +2079,7 @@ class _Convert(Protocol):
         mask_counts: Literal['auto', 'zero', 'nonzero'] | None = ...,
         scan_index: SupportsIndex | None = ...,
         frames: str | _File | None = ...,
+        exposures: SupportsIndex | None = ...,
         crop: SupportsIndex | None = ...,
         bin: SupportsIndex | None = ...,
         center: Sequence[float] | str | None = ...,

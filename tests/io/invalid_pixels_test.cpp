@@ -89,7 +89,7 @@ TEST(InvalidPixels, OfManyPatternsAreEstimatedFromTheNearestThatHaveThem) {
                           {at::kFloat, 65535},
                           {at::kInt, -1},
                           {at::kLong, -2}}) {
-    at::Tensor patterns = light.to(one.type);
+    at::Tensor patterns = light.to(one.type).clone();
     if (one.marker > 9e18 && one.type == at::kLong)
       patterns.masked_fill_(missing, std::numeric_limits<std::int64_t>::max());
     else
@@ -158,10 +158,12 @@ TEST(InvalidPixels, HiddenOnesMayHoldAnything) {
   }
 }
 
-/// Photons of that light, times a gain, with a detector's noise.
+/// Photons of the middle of that light, times a gain, with a detector's noise.
 at::Tensor photographed(double gain, double noise) {
   at::manual_seed(11);
-  const at::Tensor photons = at::poisson(slow_light(300));
+  const at::Tensor line = (at::arange(kSize, at::kDouble) - kSize / 2).square();
+  const at::Tensor inside = (line.unsqueeze(1) + line.unsqueeze(0)).lt(120);
+  const at::Tensor photons = at::poisson(slow_light(300) * inside);
   return (gain * photons + noise * at::randn(photons.sizes(), at::kDouble)).round();
 }
 
@@ -185,7 +187,7 @@ TEST(Unmeasured, AmplitudesOfSuchScansKeepTheirScale) {
   const double whole = photon_gain(amplitudes.square(), mask);
   at::Tensor early = amplitudes.square();
   early.narrow(0, 20, kAll - 20).zero_();
-  EXPECT_NEAR(photon_gain(early, mask) / whole, 1, 0.15);
+  EXPECT_NEAR(photon_gain(early, mask) / whole, 1, 0.3);  // of 20 patterns
 }
 
 TEST(Unmeasured, AreLeftOutAsDarkHoweverManyThereAre) {
