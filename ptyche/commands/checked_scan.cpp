@@ -2,7 +2,6 @@
 
 #include "ptyche/core/error.h"
 #include "ptyche/core/messages.h"
-#include "ptyche/prepare/correction.h"
 #include "ptyche/prepare/scan_rotation.h"
 
 namespace ptyche {

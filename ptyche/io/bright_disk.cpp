@@ -6,8 +6,6 @@
 #include <cmath>
 #include <utility>
 
-#include "ptyche/io/disk_search.h"
-
 namespace ptyche {
 namespace {
 

@@ -19,8 +19,7 @@ constexpr double kOutlier = 2.5;       // standard deviations beyond which a res
 constexpr double kSlopePrior = 0.003;  // of what the pixels say: it decides where none do
 constexpr double kSmallestBlur = 0.25, kLargestBlurOfRadius = 0.45;
 constexpr int kMostSteps = 15;
-constexpr double kFloor = 0.03;  // of the level: fainter light counts as none
-constexpr double kFalls = 0.2;   // natural logarithm from which the light falls at a rim
+constexpr double kFalls = 0.2;  // natural logarithm from which the light falls at a rim
 
 struct Sample {
   double row, col, light, weight;
@@ -99,7 +98,7 @@ class Rim {
     deviation_.assign(samples_.size(), 1);
     scale_.resize(sectors_.size());
     for (std::size_t s = 0; s < sectors_.size(); ++s) {
-      scale_[s] = std::max(scale_of(sectors_[s]), kFloor * light.level);
+      scale_[s] = std::max(scale_of(sectors_[s]), kFaintLight * light.level);
       for (const std::size_t i : sectors_[s]) deviation_[i] = deviation_of(i, s, scale_[s]);
     }
   }
@@ -305,8 +304,8 @@ DiskEdge fit_disk_edge(const std::vector<PlacedImage>& images, const Circle& sta
   edge.radius_error = error_of_radius(normal_of(rim, shape, left, free), variance);
   for (std::size_t s = 0; s < rim.sectors(); ++s) {
     if (!rim.known(s)) continue;
-    const double inside = std::max(levels[s][0], 0.0) + kFloor * light.level,
-                 outside = std::max(levels[s][2], 0.0) + kFloor * light.level;
+    const double inside = std::max(levels[s][0], 0.0) + kFaintLight * light.level,
+                 outside = std::max(levels[s][2], 0.0) + kFaintLight * light.level;
     const double fall = std::log(inside / outside);
     edge.drop += fall / static_cast<double>(rim.sectors());
     edge.share += (fall > kFalls ? 1.0 : 0.0) / static_cast<double>(rim.sectors());

@@ -1,10 +1,14 @@
-// A circle fitted to the edge of a disk: where the level inside falls to the level outside.
+// Where in an image a disk may be: circles across which the light falls; and a circle fitted to
+// the edge of a disk: where the level inside falls to the level outside.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
 namespace ptyche {
+
+/// Of the level of light: fainter light counts as none.
+inline constexpr double kFaintLight = 0.03;
 
 struct Circle {
   double row = 0, col = 0, radius = 0;  ///< px
@@ -27,6 +31,23 @@ struct PlacedImage {
 struct LightLevels {
   double background = 0, level = 0;
 };
+
+/// A twentieth of the pixels is darker than the background.
+LightLevels light_levels(const DiskImage& image);
+
+/// Single pixels, and lines of one pixel, that stand out from all around them lose their weight.
+void leave_out_outliers(DiskImage& image);
+
+/// Sums of 2 x 2 pixels.
+DiskImage halved(const DiskImage& image);
+
+/// Circles of radii from 3 px to .6 of the image across which the logarithm of the light falls
+/// most, averaged over eight octants of which at least half must be seen; those of each octave
+/// apart, strongest first.
+std::vector<Circle> disk_candidates(const DiskImage& image);
+
+/// Radii at which the light falls around that middle, at the image's own pixels: strongest first.
+std::vector<double> falls_around(const DiskImage& image, double row, double col);
 
 struct EdgeFit {
   bool hold_shape = false;  ///< radius and blur of the start hold, the centre is fitted

@@ -1,8 +1,7 @@
-#include "ptyche/io/disk_parts.h"
-
 #include <algorithm>
 
 #include "ptyche/data/array.h"
+#include "ptyche/io/bright_disk.h"
 
 namespace ptyche {
 namespace {

@@ -1,5 +1,3 @@
-#include "ptyche/io/disk_search.h"
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -7,11 +5,12 @@
 #include <numbers>
 #include <utility>
 
+#include "ptyche/io/disk_edge.h"
+
 namespace ptyche {
 namespace {
 
-constexpr double kFaintest = 0.03;  // of the level: fainter light counts as none
-constexpr double kNoise = 3;        // standard deviations of the dark pixels that count as none
+constexpr double kNoise = 3;  // standard deviations of the dark pixels that count as none
 constexpr std::size_t kBrightPixels = 24;  // half of the smallest disk
 constexpr double kDarkShare = 0.05;
 constexpr double kStandsOut = 2.5, kStandardErrors = 6;  // against the third of its neighbours
@@ -99,7 +98,7 @@ double noise_of(const DiskImage& image) {
 /// Logarithm of the light in units of the level; no number where nothing is counted.
 std::vector<double> logarithms(const DiskImage& image, const LightLevels& levels) {
   std::vector<double> found(image.light.size(), std::nan(""));
-  const double floor = std::max(kFaintest, kNoise * noise_of(image) / levels.level);
+  const double floor = std::max(kFaintLight, kNoise * noise_of(image) / levels.level);
   for (std::size_t i = 0; i < found.size(); ++i)
     if (image.weight[i] > 0) {
       const double light = image.light[i] / image.weight[i] - levels.background;

@@ -20,10 +20,10 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::int64_t kFramesOfLight = 64;
-constexpr double kBrightest = 0.99;
+constexpr double kBrightestShare = 0.99;
 // Share of the light that is counted under the right meaning: >= .9 on masks of gaps, dead pixels,
 // beam stops and apertures.
-constexpr double kCertain = 5.0 / 6, kMostLight = 0.5;
+constexpr double kCertainSide = 5.0 / 6, kMostLight = 0.5;
 
 bool names_a_mask(std::string name) {
   name = name.substr(name.find_last_of('/') + 1);
@@ -74,7 +74,8 @@ at::Tensor light_of_pixels(const at::Tensor& patterns) {
       some.size(0) > 1 ? some.eq(largest).all(0) : at::zeros_like(some[0], at::kBool);
   const at::Tensor light = some.mean(0).clamp_min(0).masked_fill(marked, 0);
   const at::Tensor lit = std::get<0>(light.flatten().sort());
-  const auto rank = static_cast<std::int64_t>(kBrightest * static_cast<double>(lit.size(0) - 1));
+  const auto rank =
+      static_cast<std::int64_t>(kBrightestShare * static_cast<double>(lit.size(0) - 1));
   return light.minimum(lit[rank]);
 }
 
@@ -122,7 +123,7 @@ at::Tensor counted_pixels(const at::Tensor& mask, const at::Tensor& light,
   const Kind kind = kind_of(mask);
   if (kind == Kind::two_values) {
     const bool certain =
-        std::max(nonzero.light, zero.light) >= kCertain && nonzero.light != zero.light;
+        std::max(nonzero.light, zero.light) >= kCertainSide && nonzero.light != zero.light;
     require(certain,
             "{}: 0 or another number may be what counts: pixels of 0 hold {:.3g} % of the counts, "
             "the others {:.3g} %; {}",

@@ -11,7 +11,7 @@
 namespace ptyche {
 namespace {
 
-constexpr std::int64_t kBatch = 32;
+constexpr std::int64_t kPatternsAtOnce = 32;
 /// Light goes on up to the largest value; a marker stands alone: what lies below it is less than
 /// this share of it, or, in a window of so many pixels around, in all but a few cases.
 constexpr double kFarAbove = 0.5, kBesideItsKind = 0.3;
@@ -31,8 +31,8 @@ struct Range {
 Range range_of(const at::Tensor& patterns, const at::Tensor& hidden) {
   Range range;
   const bool all_counted = !hidden.any().item<bool>();
-  for (std::int64_t first = 0; first < patterns.size(0); first += kBatch) {
-    at::Tensor batch = patterns.slice(0, first, first + kBatch);
+  for (std::int64_t first = 0; first < patterns.size(0); first += kPatternsAtOnce) {
+    at::Tensor batch = patterns.slice(0, first, first + kPatternsAtOnce);
     if (!all_counted) batch = batch.masked_fill(hidden, 0);
     if (batch.is_floating_point()) {
       const at::Tensor good = at::isfinite(batch);
@@ -81,8 +81,8 @@ struct Invalid {
 
 Invalid invalid_in(const at::Tensor& patterns, const Markers& markers) {
   std::vector<at::Tensor> numbers, pixels;
-  for (std::int64_t first = 0; first < patterns.size(0); first += kBatch) {
-    const at::Tensor bad = markers.in(patterns.slice(0, first, first + kBatch));
+  for (std::int64_t first = 0; first < patterns.size(0); first += kPatternsAtOnce) {
+    const at::Tensor bad = markers.in(patterns.slice(0, first, first + kPatternsAtOnce));
     const at::Tensor some = at::nonzero(bad.flatten(1).any(1)).flatten();
     if (some.size(0) == 0) continue;
     numbers.push_back(some + first);
@@ -116,8 +116,8 @@ void find_top(const at::Tensor& patterns, double largest, Markers& markers) {
   if (!is_top_of_type(largest)) return;
   markers.from = just_below(largest);
   double next = 0;
-  for (std::int64_t first = 0; first < patterns.size(0); first += kBatch) {
-    const at::Tensor batch = patterns.slice(0, first, first + kBatch);
+  for (std::int64_t first = 0; first < patterns.size(0); first += kPatternsAtOnce) {
+    const at::Tensor batch = patterns.slice(0, first, first + kPatternsAtOnce);
     const at::Tensor no_light = markers.in(batch).logical_or(markers.hidden);
     next = std::max(next, batch.masked_fill(no_light, 0).max().to(at::kDouble).item<double>());
   }
@@ -129,9 +129,9 @@ void find_top(const at::Tensor& patterns, double largest, Markers& markers) {
 bool marks_below_zero(const at::Tensor& patterns, const at::Tensor& hidden) {
   std::vector<double> kinds;
   std::int64_t having = 0;
-  for (std::int64_t first = 0; first < patterns.size(0); first += kBatch) {
+  for (std::int64_t first = 0; first < patterns.size(0); first += kPatternsAtOnce) {
     const at::Tensor batch =
-        patterns.slice(0, first, first + kBatch).masked_fill(hidden, 0).to(at::kDouble);
+        patterns.slice(0, first, first + kPatternsAtOnce).masked_fill(hidden, 0).to(at::kDouble);
     const at::Tensor below = batch.lt(0);
     having += below.flatten(1).any(1).sum().item<std::int64_t>();
     const at::Tensor unique = std::get<0>(at::_unique(batch.masked_select(below)));

@@ -23,7 +23,7 @@ constexpr std::int64_t kAtZero = 3;
 /// be solved one by one. A solver takes 200 bytes a pixel.
 constexpr double kMostlyEmpty = 10, kLargeImage_px = 4e6;
 /// Of a pattern's window: the shorter side of a part of its own.
-constexpr double kLeastSide = 0.02;
+constexpr double kLeastSideOfPart = 0.02;
 /// Without known lengths a pattern's window is taken for so many steps.
 constexpr double kStepsOfAWindow = 100;
 
@@ -77,7 +77,7 @@ double image_px(const at::Tensor& positions, double reach, double size) {
 /// Whether a part goes on in both directions, as a line of a scan in a wrong unit does not.
 bool is_area(const at::Tensor& positions, const at::Tensor& part, double reach) {
   const at::Tensor places = positions.index_select(0, part);
-  return (places.amax(0) - places.amin(0)).min().item<double>() > kLeastSide * reach;
+  return (places.amax(0) - places.amin(0)).min().item<double>() > kLeastSideOfPart * reach;
 }
 
 /// Leaves patterns out and knows what the file's numbers of those are that are left.

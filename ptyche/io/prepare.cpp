@@ -14,7 +14,6 @@
 #include "ptyche/data/array.h"
 #include "ptyche/data/probe.h"
 #include "ptyche/io/bright_disk.h"
-#include "ptyche/io/disk_parts.h"
 #include "ptyche/io/given_mask.h"
 #include "ptyche/io/units.h"
 

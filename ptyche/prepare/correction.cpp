@@ -1,4 +1,4 @@
-#include "ptyche/prepare/correction.h"
+// A correction in words: the scan as it was read, and as it is used.
 
 #include <fmt/ranges.h>
 
@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "ptyche/data/probe.h"
+#include "ptyche/prepare/examine.h"
 #include "ptyche/prepare/short_solve.h"
 
 namespace ptyche {

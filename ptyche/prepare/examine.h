@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "ptyche/core/remark.h"
 #include "ptyche/data/scan.h"
 #include "ptyche/prepare/findings.h"
 
@@ -38,5 +39,14 @@ at::Tensor turned_positions(const at::Tensor& positions, const TurnPositions& tu
 
 /// The scan with one thing mended.
 Scan mended(const Scan& scan, const Remedy& remedy, const ExamineOptions& options);
+
+// What a correction changed, in words that a result keeps.
+
+/// The finding as a remark: a correction where it has a remedy, else a warning or a note.
+Remark remark_of(const Finding& finding);
+
+/// The finding, whose remedy led from one scan to the other, with both in words. Looks at some of
+/// the patterns where the counts were changed. Throws std::bad_optional_access without a remedy.
+Finding with_words(Finding finding, const Scan& before, const Scan& after);
 
 }  // namespace ptyche

@@ -18,7 +18,6 @@
 #include "ptyche/io/readers.h"
 #include "ptyche/io/readout_noise.h"
 #include "ptyche/io/result.h"
-#include "ptyche/prepare/correction.h"
 #include "ptyche/prepare/examine.h"
 #include "ptyche/prepare/orientation_energy.h"
 #include "ptyche/prepare/position_search.h"

@@ -4,7 +4,6 @@
 
 #include "ptyche/core/error.h"
 #include "ptyche/data/probe.h"
-#include "ptyche/prepare/correction.h"
 #include "ptyche/prepare/examine.h"
 
 namespace ptyche {

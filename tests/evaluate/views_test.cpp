@@ -11,7 +11,7 @@ namespace ptyche {
 namespace {
 
 constexpr std::int64_t kSide = 128;
-const Window kMiddle{32, 96, 32, 96};
+const Window kImageMiddle{32, 96, 32, 96};
 
 Reconstruction result_of(const at::Tensor& object, double pixel_m = 0) {
   Reconstruction image;
@@ -21,7 +21,8 @@ Reconstruction result_of(const at::Tensor& object, double pixel_m = 0) {
 }
 
 Comparison compared(const at::Tensor& image) {
-  return compare(result_of(image), result_of(blobs(kSide, kSide)), kMiddle, Ways::all).comparison;
+  return compare(result_of(image), result_of(blobs(kSide, kSide)), kImageMiddle, Ways::all)
+      .comparison;
 }
 
 using Lay = std::function<at::Tensor(const at::Tensor&)>;
@@ -68,7 +69,7 @@ const std::vector<Laid>& ways() {
 TEST(BetterView, NamesEachWayInWhichAnImageWasLaidAndItsErrorThen) {
   const at::Tensor right = blobs(kSide, kSide);
   for (const auto& [how, lay] : ways()) {
-    const auto found = better_view(lay(right).contiguous(), right, kMiddle, 1.3);
+    const auto found = better_view(lay(right).contiguous(), right, kImageMiddle, 1.3);
     ASSERT_TRUE(found) << how;
     EXPECT_NE(found->how.find(how), std::string::npos) << how << ": " << found->how;
     EXPECT_LT(found->nrmse_contrast, 1e-3) << how;
@@ -93,14 +94,14 @@ TEST(BetterView, IsNothingForAGoodImageABadOneAndAnotherSample) {
   const at::Tensor noise =
       at::complex(at::randn({kSide, kSide}, at::kDouble), at::randn({kSide, kSide}, at::kDouble));
   for (const at::Tensor& image : {right + 2 * noise, 1 + noise})
-    EXPECT_FALSE(better_view(image, right, kMiddle, 1.2));
+    EXPECT_FALSE(better_view(image, right, kImageMiddle, 1.2));
   EXPECT_FALSE(compared(right + 0.1 * noise).other_view);
   EXPECT_FALSE(compared(at::ones_like(right)).other_view);
 }
 
 TEST(BetterView, NamesPixelsOfAnotherSizeWhereNoneIsKnown) {
   const at::Tensor right = blobs(kSide, kSide);
-  const auto found = better_view(resampled(right, 0.5, {0, 0}), right, kMiddle, 1.2);
+  const auto found = better_view(resampled(right, 0.5, {0, 0}), right, kImageMiddle, 1.2);
   ASSERT_TRUE(found);
   EXPECT_NE(found->how.find("pixels 0.5 times as large"), std::string::npos) << found->how;
   EXPECT_LT(found->nrmse_contrast, 0.1);

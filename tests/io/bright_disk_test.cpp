@@ -9,7 +9,6 @@
 #include <random>
 
 #include "ptyche/core/messages.h"
-#include "ptyche/io/disk_parts.h"
 #include "ptyche/io/read_scan.h"
 #include "tests/io/scan_files.h"
 
@@ -269,12 +268,13 @@ TEST(SemiAngle, ACameraLengthThatContradictsTheDiskIsWarnedOf) {
   ReadOptions options = microscope(folder / "stem.npy", patterns_of(drawn));
   options.distance_m = 1;
   const auto warnings_at = [&](double pixel_rad) {
-    const HeardWarnings heard;
+    const HeardRemarks heard;
     options.detector_pixel_m = pixel_rad;
     EXPECT_NEAR(read_scan(options).geometry().detector_pixel_m, pixel_rad, 1e-12);
-    const std::vector<std::string> texts = heard.list();
-    return std::ranges::count_if(texts, [](const std::string& text) {
-      return text.find("the bright disk has a radius of 8.2 px") != std::string::npos;
+    const std::vector<Remark> remarks = heard.list();
+    return std::ranges::count_if(remarks, [](const Remark& remark) {
+      return remark.kind == Remark::Kind::warning &&
+             remark.text.find("the bright disk has a radius of 8.2 px") != std::string::npos;
     });
   };
   EXPECT_EQ(warnings_at(0.0214 / 8.2), 0);

@@ -12,15 +12,15 @@
 namespace ptyche {
 namespace {
 
-constexpr std::int64_t kSide = 8, kAll = kSide * kSide, kSize = 32;
+constexpr std::int64_t kRasterSide = 8, kRasterFrames = kRasterSide * kRasterSide, kWidth = 32;
 
 /// Light around the middle that changes slowly from place to place, (64, 32, 32) float64 whole
 /// numbers up to `most`.
 at::Tensor slow_light(double most = 5000) {
-  const at::Tensor line = at::arange(kSize, at::kDouble) - kSize / 2;
+  const at::Tensor line = at::arange(kWidth, at::kDouble) - kWidth / 2;
   const at::Tensor away = line.square().unsqueeze(1) + line.square().unsqueeze(0);
-  const at::Tensor number = at::arange(kAll, at::kDouble);
-  const at::Tensor row = at::floor(number / kSide), col = number - kSide * row;
+  const at::Tensor number = at::arange(kRasterFrames, at::kDouble);
+  const at::Tensor row = at::floor(number / kRasterSide), col = number - kRasterSide * row;
   const at::Tensor wave = at::sin(0.1 * row.view({-1, 1, 1}) + 0.3 * line.view({1, -1, 1})) +
                           at::cos(0.1 * col.view({-1, 1, 1}) - 0.2 * line.view({1, 1, -1}));
   return (most * (-away / 100).exp() * (0.8 + 0.1 * wave)).round();
@@ -32,16 +32,16 @@ RawScan scan_with(const at::Tensor& patterns, double ceiling = 0) {
   raw.patterns_name = "data";
   raw.ceiling = ceiling;
   raw.domain = Domain::counts;
-  raw.mask = at::ones({kSize, kSize}, at::kBool);
-  const at::Tensor line = 4 * at::arange(kSide, at::kDouble);
-  raw.positions = at::stack({line.repeat_interleave(kSide), line.repeat({kSide})}, 1);
+  raw.mask = at::ones({kWidth, kWidth}, at::kBool);
+  const at::Tensor line = 4 * at::arange(kRasterSide, at::kDouble);
+  raw.positions = at::stack({line.repeat_interleave(kRasterSide), line.repeat({kRasterSide})}, 1);
   return raw;
 }
 
 /// Of every fifth pattern another module of 8 x 8, (64, 32, 32) bool.
 at::Tensor modules() {
-  at::Tensor missing = at::zeros({kAll, kSize, kSize}, at::kBool);
-  for (std::int64_t i = 0; i < kAll; i += 5)
+  at::Tensor missing = at::zeros({kRasterFrames, kWidth, kWidth}, at::kBool);
+  for (std::int64_t i = 0; i < kRasterFrames; i += 5)
     missing[i].narrow(0, 8 + 8 * (i % 2), 8).narrow(1, 8 + 8 * (i / 2 % 2), 8).fill_(true);
   return missing;
 }
@@ -53,8 +53,8 @@ double error_in(const at::Tensor& found, const at::Tensor& truth, const at::Tens
 
 /// Of every pattern but each fourth another module: too many to be left out.
 at::Tensor many_modules() {
-  at::Tensor missing = at::zeros({kAll, kSize, kSize}, at::kBool);
-  for (std::int64_t i = 0; i < kAll; ++i)
+  at::Tensor missing = at::zeros({kRasterFrames, kWidth, kWidth}, at::kBool);
+  for (std::int64_t i = 0; i < kRasterFrames; ++i)
     if (i % 4 != 0)
       missing[i].narrow(0, 8 + 8 * (i % 2), 8).narrow(1, 8 + 8 * (i / 2 % 2), 8).fill_(true);
   return missing;
@@ -64,7 +64,7 @@ TEST(InvalidPixels, WhereLightFallsLeaveTheirPatternsOut) {
   const at::Tensor light = slow_light(), missing = modules();
   RawScan raw = scan_with(light.masked_fill(missing, NAN).to(at::kFloat));
   const Counts counts = take_counts(raw, {});
-  for (std::int64_t i = 0; i < kAll; ++i) {
+  for (std::int64_t i = 0; i < kRasterFrames; ++i) {
     const at::Tensor found = counts.counts[i].to(at::kDouble);
     EXPECT_TRUE(at::equal(found, i % 5 == 0 ? at::zeros_like(found) : light[i])) << i;
   }
@@ -120,7 +120,7 @@ TEST(InvalidPixels, ScansWithoutAnyStayAsTheyAre) {
 TEST(InvalidPixels, SaturatedLightIsNoMarker) {
   for (const double top : {32767.0, 65535.0}) {
     const at::Tensor clipped = slow_light(3 * top).clamp_max(top).to(at::kInt);
-    ASSERT_GT(clipped.eq(top).sum().item<int>(), kAll);
+    ASSERT_GT(clipped.eq(top).sum().item<int>(), kRasterFrames);
     RawScan raw = scan_with(clipped, top);
     settle_invalid_pixels(raw, {});
     EXPECT_TRUE(at::equal(raw.patterns, clipped)) << top;
@@ -130,11 +130,11 @@ TEST(InvalidPixels, SaturatedLightIsNoMarker) {
 TEST(InvalidPixels, FewInTheDarkAreMaskedInAllPatterns) {
   const at::Tensor light = slow_light();
   at::Tensor patterns = light.to(at::kInt);
-  for (const std::int64_t i : {3, 17, 40}) patterns[i][1][i % kSize] = 65535;
+  for (const std::int64_t i : {3, 17, 40}) patterns[i][1][i % kWidth] = 65535;
   RawScan raw = scan_with(patterns);
   settle_invalid_pixels(raw, {});
   EXPECT_EQ(raw.mask.logical_not().sum().item<int>(), 3);
-  for (const std::int64_t i : {3, 17, 40}) EXPECT_FALSE(raw.mask[1][i % kSize].item<bool>());
+  for (const std::int64_t i : {3, 17, 40}) EXPECT_FALSE(raw.mask[1][i % kWidth].item<bool>());
 }
 
 TEST(InvalidPixels, APatternThatMissesNearlyAllIsLeftOut) {
@@ -154,14 +154,14 @@ TEST(InvalidPixels, HiddenOnesMayHoldAnything) {
     raw.patterns.narrow(1, 0, 4).fill_(value);
     const at::Tensor before = raw.patterns.clone();
     settle_invalid_pixels(raw, {});
-    EXPECT_TRUE(at::equal(raw.patterns.narrow(1, 4, kSize - 4), before.narrow(1, 4, kSize - 4)));
+    EXPECT_TRUE(at::equal(raw.patterns.narrow(1, 4, kWidth - 4), before.narrow(1, 4, kWidth - 4)));
   }
 }
 
 /// Photons of the middle of that light, times a gain, with a detector's noise.
 at::Tensor photographed(double gain, double noise) {
   at::manual_seed(11);
-  const at::Tensor line = (at::arange(kSize, at::kDouble) - kSize / 2).square();
+  const at::Tensor line = (at::arange(kWidth, at::kDouble) - kWidth / 2).square();
   const at::Tensor inside = (line.unsqueeze(1) + line.unsqueeze(0)).lt(120);
   const at::Tensor photons = at::poisson(slow_light(300) * inside);
   return (gain * photons + noise * at::randn(photons.sizes(), at::kDouble)).round();
@@ -174,7 +174,7 @@ TEST(Unmeasured, PatternsSayNothingOfTheGain) {
   ASSERT_TRUE(whole);
   for (const std::int64_t measured : {60, 24, 12}) {
     at::Tensor early = patterns.clone();
-    early.narrow(0, measured, kAll - measured).zero_();
+    early.narrow(0, measured, kRasterFrames - measured).zero_();
     const auto found = readout_noise(early, raw.mask, true);
     ASSERT_TRUE(found) << measured;
     EXPECT_NEAR(found->gain / whole->gain, 1, 0.15) << measured;
@@ -183,10 +183,10 @@ TEST(Unmeasured, PatternsSayNothingOfTheGain) {
 
 TEST(Unmeasured, AmplitudesOfSuchScansKeepTheirScale) {
   const at::Tensor amplitudes = photographed(1, 0).sqrt() * 7;
-  const at::Tensor mask = at::ones({kSize, kSize}, at::kBool);
+  const at::Tensor mask = at::ones({kWidth, kWidth}, at::kBool);
   const double whole = photon_gain(amplitudes.square(), mask);
   at::Tensor early = amplitudes.square();
-  early.narrow(0, 20, kAll - 20).zero_();
+  early.narrow(0, 20, kRasterFrames - 20).zero_();
   EXPECT_NEAR(photon_gain(early, mask) / whole, 1, 0.3);  // of 20 patterns
 }
 

@@ -9,18 +9,19 @@
 namespace ptyche {
 namespace {
 
-constexpr std::int64_t kSide = 6, kAll = kSide * kSide;
+constexpr std::int64_t kStageSide = 6, kStageFrames = kStageSide * kStageSide;
 
 /// Patterns of 8 x 8 whose values say which they are, on a raster of steps of 2 pixels around 1000
 /// micrometres.
 struct Stage {
-  at::Tensor counts = at::arange(1, kAll + 1, at::kFloat).view({-1, 1, 1}).expand({kAll, 8, 8});
+  at::Tensor counts =
+      at::arange(1, kStageFrames + 1, at::kFloat).view({-1, 1, 1}).expand({kStageFrames, 8, 8});
   at::Tensor places;  // (36, 2) metres: x, y
   double pixel = LayoutScan{}.object_pixel_m();
 
   Stage() {
-    const at::Tensor line = 2 * pixel * at::arange(kSide, at::kDouble) + 1e-3;
-    places = at::stack({line.repeat({kSide}), line.repeat_interleave(kSide)}, 1);
+    const at::Tensor line = 2 * pixel * at::arange(kStageSide, at::kDouble) + 1e-3;
+    places = at::stack({line.repeat({kStageSide}), line.repeat_interleave(kStageSide)}, 1);
   }
 };
 
@@ -53,7 +54,7 @@ std::vector<std::int64_t> read_numbers(const Scan& scan) {
 
 std::vector<std::int64_t> all_but(const std::vector<std::int64_t>& out) {
   std::vector<std::int64_t> numbers;
-  for (std::int64_t i = 0; i < kAll; ++i)
+  for (std::int64_t i = 0; i < kStageFrames; ++i)
     if (std::ranges::find(out, i) == out.end()) numbers.push_back(i);
   return numbers;
 }
@@ -72,7 +73,7 @@ TEST(PlacedPatterns, WithoutAPositionAreLeftOut) {
 
 TEST(PlacedPatterns, AreRefusedWhereNoneHasAPosition) {
   const std::string said = message_of([&] {
-    read_stage(at::full({kAll, 2}, std::nan(""), at::kDouble));
+    read_stage(at::full({kStageFrames, 2}, std::nan(""), at::kDouble));
   });
   EXPECT_NE(said.find("at least 2 patterns that have a position, found 0 of 36"), std::string::npos)
       << said;
@@ -100,9 +101,9 @@ TEST(PlacedPatterns, AMotorThatWasNotReadStandsAtZero) {
 
 TEST(PlacedPatterns, AtZeroAreKeptWhereTheScanIsThere) {
   const at::Tensor corner = Stage().places - Stage().places[0];
-  EXPECT_EQ(read_stage(corner).frames(), kAll) << "once";
+  EXPECT_EQ(read_stage(corner).frames(), kStageFrames) << "once";
   const at::Tensor thrice = corner.slice(0, 0, 12).repeat_interleave(3, 0);
-  EXPECT_EQ(read_stage(thrice).frames(), kAll) << "each place three times";
+  EXPECT_EQ(read_stage(thrice).frames(), kStageFrames) << "each place three times";
 }
 
 TEST(PlacedPatterns, FarFromAllOthersAreLeftOut) {
@@ -130,12 +131,12 @@ TEST(PlacedPatterns, OfTwoRegionsFarApartAreReadOneByOneAsTheRefusalSays) {
 TEST(PlacedPatterns, OfTwoRegionsNearEachOtherAreOneScan) {
   at::Tensor places = Stage().places.clone();
   places.narrow(0, 18, 18).add_(40 * Stage().pixel);
-  EXPECT_EQ(read_stage(places).frames(), kAll);
+  EXPECT_EQ(read_stage(places).frames(), kStageFrames);
 }
 
 TEST(PlacedPatterns, OfTwoRegionsThatWereVisitedInTurnHaveRangesWithASteps) {
   at::Tensor places = Stage().places.clone();
-  places.slice(0, 1, kAll, 2).add_(1e-2);
+  places.slice(0, 1, kStageFrames, 2).add_(1e-2);
   const std::string said = message_of([&] { read_stage(places); });
   EXPECT_NE(said.find("--frames 0:35:2, --frames 1:36:2"), std::string::npos) << said;
 }

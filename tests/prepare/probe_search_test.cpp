@@ -214,7 +214,7 @@ TEST(ProbeSearch, ReplacesAProbeOfTheWrongDefocus) {
 }
 
 /// A smooth sample in light that leaves gaps between the patterns.
-Scan with_gaps() {
+Scan scan_with_gaps() {
   return simulate({.object = "random-field",
                    .material = "independent",
                    .probe = "zernike",
@@ -227,7 +227,7 @@ Scan with_gaps() {
 }
 
 TEST(ProbeSearchSlow, KeepsTheScansProbeWhereNoPatternOverlapsAnotherAndAWiderOneForetellsMore) {
-  const Scan scan = with_gaps();
+  const Scan scan = scan_with_gaps();
   ASSERT_GT(median_step_px(scan.positions()), probe_diameter_px(scan.probe()));
   const FoundProbe found = find_probe(scan, /*own=*/true);
   const auto least = std::ranges::min_element(

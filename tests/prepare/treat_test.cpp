@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "ptyche/core/error.h"
-#include "ptyche/prepare/correction.h"
 #include "ptyche/prepare/examine.h"
 #include "tests/prepare/faulty_scans.h"
 
