@@ -34,7 +34,7 @@ struct Sizes {
 inline constexpr Sizes kPhotonEnergies{
     "X-rays have", {50, 5e4}, {1, 3e6}, "of electrons give --voltage"};
 inline constexpr Sizes kDistances{"detectors stand behind the sample by", {1e-3, 30}, {1e-6, 60}};
-inline constexpr Sizes kDetectorPixels{"detectors have pixels of", {1e-6, 1e-3}, {1e-8, 2e-2}};
+inline constexpr Sizes kDetectorPixels{"detectors have pixels of", {1e-6, 5e-3}, {1e-8, 2e-2}};
 inline constexpr Sizes kSourceDistances{
     "a focus lies before the sample by", {1e-5, 10}, {1e-9, 1e3}};
 

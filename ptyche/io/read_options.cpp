@@ -93,8 +93,8 @@ std::vector<Field> fields(ReadOptions& options) {
       {.name = "mask",
        .target = &options.mask,
        .help =
-           "file, none (every pixel counts), or [FILE:]NAME of (rows, cols) in any file: true = "
-           "counted; of whole numbers the light tells whether 0 counts or the others"},
+           "file, none (every pixel counts), or [FILE:]NAME of (rows, cols): true = counted; of "
+           "whole numbers the light tells which"},
       {.name = "mask-counts",
        .target = &options.mask_counts,
        .help = "values of the mask that count, whatever the light says: zero (false; codes of bad "
@@ -107,9 +107,8 @@ std::vector<Field> fields(ReadOptions& options) {
        .range = {-1, 1e9}},
       {.name = "frames",
        .target = &options.frames,
-       .help = "patterns that are used: FIRST:END[:STEP], counted from 0, END not among them, or "
-               "several such ranges (0:70,71:144); where positions are not as many, those that "
-               "have one"},
+       .help = "patterns that are used: FIRST:END[:STEP] from 0 on, END not among them, or several "
+               "ranges (0:70,71:144); of other positions than patterns those that have one"},
       {.name = "exposures",
        .target = &options.exposures,
        .help =

@@ -60,9 +60,9 @@ TEST(RequireRealSize, AsksForTheUnitThatBringsTheNumberToWhatInstrumentsHave) {
       "--it: 8.8 eV? X-rays have 50 eV to 50 keV: 8.8keV? (of electrons give --voltage) (8.8eV "
       "with its unit is taken as it is)");
   EXPECT_EQ(asked(kDetectorPixels, 75, "", "m"),
-            "--it: 75 m? detectors have pixels of 1 um to 1 mm: 75um?");
+            "--it: 75 m? detectors have pixels of 1 um to 5 mm: 75um?");
   EXPECT_EQ(asked(kDetectorPixels, 75, "m", "m"),
-            "--it: 75m? detectors have pixels of 1 um to 1 mm: 75um?");
+            "--it: 75m? detectors have pixels of 1 um to 5 mm: 75um?");
 }
 
 TEST(RequireRealSize, TakesRareSizesWithTheirUnitAndUsualOnesWithout) {

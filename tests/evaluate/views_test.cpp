@@ -66,7 +66,7 @@ const std::vector<Laid>& ways() {
   return all;
 }
 
-TEST(BetterView, NamesEachWayInWhichAnImageWasLaidAndItsErrorThen) {
+TEST(BetterViewSlow, NamesEachWayInWhichAnImageWasLaidAndItsErrorThen) {
   const at::Tensor right = blobs(kSide, kSide);
   for (const auto& [how, lay] : ways()) {
     const auto found = better_view(lay(right).contiguous(), right, kImageMiddle, 1.3);
@@ -88,7 +88,7 @@ TEST(BetterView, FindsATwinThatIsShiftedRampedScaledAndNoisy) {
   EXPECT_LT(found.other_view->nrmse_contrast, 0.3);
 }
 
-TEST(BetterView, IsNothingForAGoodImageABadOneAndAnotherSample) {
+TEST(BetterViewSlow, IsNothingForAGoodImageABadOneAndAnotherSample) {
   at::manual_seed(3);
   const at::Tensor right = blobs(kSide, kSide);
   const at::Tensor noise =
