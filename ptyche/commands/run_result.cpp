@@ -152,7 +152,8 @@ void say_fit(const Scores& scores) {
           : "";
   const std::string r_factor = r_factor_tells(fit, scores.trivial)
                                    ? fmt::format(", R {:.4g}", fit.r_factor)
-                                   : "; with so few photons R tells nothing";
+                                   : "; R tells little: noise alone leaves about as much of it as "
+                                     "one guess for all patterns";
   summarise("fit       deviance of held-out patterns {:.4g} per photon (noise {:.4g}{}){}\n",
             fit.deviance_per_photon, fit.deviance_per_photon_floor, mean, r_factor);
 }

@@ -34,9 +34,10 @@ at::Tensor numbers_of_range(const std::string& text, std::int64_t all) {
   require(words.size() == 2 || words.size() == 3,
           "--frames: expected FIRST:END[:STEP], several with commas, found {}", text);
   const std::int64_t first = frame_number(words[0], 0, all), end = frame_number(words[1], all, all);
+  const bool backwards = words.size() == 3 && words[2].starts_with('-');
   const std::int64_t step = words.size() == 3 ? frame_number(words[2], 1, all) : 1;
-  require(step >= 1 && first < end, "--frames {}: expected some of {} patterns, found none", text,
-          all);
+  require(!backwards && step >= 1 && first < end,
+          "--frames {}: expected some of {} patterns, found none", text, all);
   return at::arange(first, end, step, at::kLong);
 }
 

@@ -62,7 +62,7 @@ Diagnosis examine(const Scan& scan, const ExamineOptions& options) {
     judge_probe_place(diagnosis, scan.probe(), options);
   if (diagnosis.is_final()) return diagnosis;
   const Patterns patterns = patterns_of(scan);
-  if (scan.pattern_size() >= kSmallestPattern) judge_near_field(diagnosis, scan, patterns);
+  if (scan.pattern_size() >= kSmallestPattern) judge_near_field(diagnosis, scan, patterns, options);
   if (!diagnosis.is_final()) judge_places(diagnosis, scan, scan.probe_given(), options);
   if (!diagnosis.is_final()) judge_repeats(diagnosis, scan);
   if (diagnosis.is_final()) return diagnosis;

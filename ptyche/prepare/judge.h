@@ -22,7 +22,9 @@ void judge_places(Diagnosis& diagnosis, const Scan& scan, bool probe_given,
 /// "patterns: near field", refused, of a scan that is not said to be one: light all over the
 /// detector and shadows that move too slowly for a far field, or steps wider than its window;
 /// "patterns: near field?", a warning, where the detector is near and no shadow can be followed.
-void judge_near_field(Diagnosis& diagnosis, const Scan& scan, const Patterns& patterns);
+/// Nothing where the user said that it is none.
+void judge_near_field(Diagnosis& diagnosis, const Scan& scan, const Patterns& patterns,
+                      const ExamineOptions& options);
 
 /// Of a near-field scan: "near field: scale", refused, where its shadows move otherwise than the
 /// positions; "positions: ..." where these are flipped or exchanged, the sign being known.

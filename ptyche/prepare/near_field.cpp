@@ -34,6 +34,9 @@ constexpr double kRightGain = 1.25, kParallel = 1.12;
 // The far field's object pixel over the detector's pixel, X-rays: cameras at some metres 5e-3 and
 // less | near field in parallel light .06 .. 1, magnified 3e-3 .. .05.
 constexpr double kPixelsAlike = 0.01, kLeastEnergy_ev = 50;
+// The same of light that does not fill the detector, X-rays only: far-field detectors (pixels of 13
+// um and more, object pixels of 200 nm and less) .015 and less | near field of spots .07 .. .13.
+constexpr double kNearDetector = 0.03, kHardXrays_ev = 1000;
 constexpr std::int64_t kFewestShadows = 8;
 // Binned pixels from a pattern to its neighbours, below which the gain comes out too large (by 22 %
 // at .75): farther ones are asked then.
@@ -137,8 +140,7 @@ std::string near_field_options(const Geometry& geometry, double pixel_m) {
   const double magnified = pixel_m > 0 ? geometry.detector_pixel_m / pixel_m : 0;
   if (magnified > kParallel)
     return fmt::format(
-        "--near-field --source-distance {:.3g} (metres from focus to sample, by how far the "
-        "shadows "
+        "--near-field --source-distance {:.4g}m (from focus to sample, by how far the shadows "
         "move)",
         geometry.distance_m / (magnified - 1));
   return magnified > 1 / kParallel
@@ -157,6 +159,20 @@ void say_shadows(Diagnosis& diagnosis, const Scan& scan, double gain, bool far_o
           "times as much of the sample as far-field patterns of its size can hold: they are "
           "shadow images, {}",
           gain, 1 / gain, near_field_options(scan.geometry(), pixel_m)));
+}
+
+/// A detector of X-rays so near that its pixels are hardly larger than the far field's, as of
+/// shadow images of a beam that does not fill it.
+void say_near_detector(Diagnosis& diagnosis, const Geometry& geometry) {
+  if (geometry.detector_pixel_m <= 0 || geometry.energy_ev < kHardXrays_ev ||
+      geometry.object_pixel_m < kNearDetector * geometry.detector_pixel_m)
+    return;
+  diagnosis.say(
+      Level::warn, "patterns: near field?",
+      fmt::format("the detector is so near that its pixels are only {:.2g} times as large as the "
+                  "far field's object pixels: if the patterns are shadow images, {}",
+                  geometry.detector_pixel_m / geometry.object_pixel_m,
+                  near_field_options(geometry, 0)));
 }
 
 /// Where no shadow can be followed: steps, or pixels, that are no far field's.
@@ -195,8 +211,10 @@ void say_scale(Diagnosis& diagnosis, const Scan& scan, double gain) {
 
 }  // namespace
 
-void judge_near_field(Diagnosis& diagnosis, const Scan& scan, const Patterns& patterns) {
-  if (scan.geometry().near_field || !is_lit_all_over(patterns)) return;
+void judge_near_field(Diagnosis& diagnosis, const Scan& scan, const Patterns& patterns,
+                      const ExamineOptions& options) {
+  if (scan.geometry().near_field || options.given.contains("near-field")) return;
+  if (!is_lit_all_over(patterns)) return say_near_detector(diagnosis, scan.geometry());
   const std::optional<SeenAllOver> seen = shadow_all_over(patterns);
   if (!seen) return say_lengths(diagnosis, scan, median_step_px(patterns.positions));
   const double gain = std::abs(seen->shadow.gain);

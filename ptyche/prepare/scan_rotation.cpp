@@ -391,7 +391,7 @@ std::optional<bool> is_twin_by_probe(const Solved& best, const TwinEvidence& evi
                twin = likeness_of_probes(twin_of_probe(probe), evidence.probe);
   detail("the probe that goes with the turn is {:.2f} like the known one, its twin {:.2f}", same,
          twin);
-  if (std::abs(same - twin) < kTellsProbes) return std::nullopt;
+  if (!(std::abs(same - twin) >= kTellsProbes)) return std::nullopt;
   return twin > same;
 }
 
@@ -465,7 +465,7 @@ Scan read_turned_scan(const ReadOptions& options, const ProbeChoice& probe) {
       "--scan-rotation auto: {}: expected a raster whose patterns agree on one turn, found none: "
       "too few electrons a pattern, too little overlap, or no raster; give it in degrees",
       options.file.string());
-  const bool turned = found->transposed || std::abs(found->degrees) > kRests;
+  const bool turned = found->transposed || std::abs(found->degrees) > kFineStep;
   say({.kind = turned ? Remark::Kind::correction : Remark::Kind::note,
        .text = fmt::format("the raster is turned by {} ({:.0f} standard errors); {}",
                            in_words(*found), found->strength, twin_in_words(*found)),

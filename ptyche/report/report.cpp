@@ -182,7 +182,7 @@ void add_fit(std::vector<NamedNumber>& numbers, const Scores& scores) {
   const bool tells = r_factor_tells(*fit, scores.trivial);
   add(numbers, true, "R-factor of " + patterns, fmt::format("{:.3g}", fit->r_factor),
       beside(fit->r_factor_floor, "mean amplitude", &TrivialFit::r_factor) +
-          (tells ? "" : ": tells nothing with so few photons"));
+          (tells ? "" : ": tells little, noise leaves about as much"));
   add(numbers, true, "Poisson deviance of " + patterns,
       fmt::format("{:.3g} per photon", fit->deviance_per_photon),
       beside(fit->deviance_per_photon_floor, "mean pattern",
@@ -445,7 +445,7 @@ std::string headline_by_deviance(const DataFit& fit, const TrivialFit& guesses) 
   return fmt::format(
       "{} a Poisson deviance of {:.3g} per photon; photon noise alone would leave {:.3g}, and one "
       "guess for all patterns (their mean) gives {:.3g}. Lower is better. With so few photons the "
-      "R-factor tells nothing: noise alone would leave {:.3g} of it, one guess for all {:.3g}.",
+      "R-factor tells little: noise alone would leave {:.3g} of it, one guess for all {:.3g}.",
       predicted(fit), fit.deviance_per_photon, fit.deviance_per_photon_floor,
       guesses.mean_pattern_deviance_per_photon, fit.r_factor_floor,
       std::min(guesses.r_factor, guesses.mean_pattern_r_factor));
