@@ -84,8 +84,9 @@ std::filesystem::path write_emd(const TestFolder& folder, double rows, double co
 
 TEST(OblongPixels, OfAnEmdFileAreRefused) {
   const TestFolder folder;
-  for (const auto& [rows, cols] : {std::pair{1.5, 1.0}, {1.0, 1.5}, {1.0, 0.98}}) {
-    const std::string said = message_of([&] { read_layout(write_emd(folder, rows, cols)); });
+  for (const auto& pixel : {std::pair{1.5, 1.0}, {1.0, 1.5}, {1.0, 0.98}}) {
+    const std::string said =
+        message_of([&] { read_layout(write_emd(folder, pixel.first, pixel.second)); });
     EXPECT_TRUE(contains(said, "expected square detector pixels")) << said;
   }
   expect_layout(read_layout(write_emd(folder, 1, 1.0000001)), LayoutScan{}, 0);
