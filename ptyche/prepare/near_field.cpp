@@ -34,8 +34,9 @@ constexpr double kRightGain = 1.25, kParallel = 1.12;
 // The far field's object pixel over the detector's pixel, X-rays: cameras at some metres 5e-3 and
 // less | near field in parallel light .06 .. 1, magnified 3e-3 .. .05.
 constexpr double kPixelsAlike = 0.01, kLeastEnergy_ev = 50;
-// The same of light that does not fill the detector, X-rays only: far-field detectors (pixels of 13
-// um and more, object pixels of 200 nm and less) .015 and less | near field of spots .07 .. .13.
+// The same of light that does not fill the detector, X-rays only. By arithmetic: far-field
+// detectors (pixels of 13 um and more, object pixels of 200 nm and less) .015 and less | two
+// near-field scans of a spot .10 and .13.
 constexpr double kNearDetector = 0.03, kHardXrays_ev = 1000;
 constexpr std::int64_t kFewestShadows = 8;
 // Binned pixels from a pattern to its neighbours, below which the gain comes out too large (by 22 %
@@ -161,11 +162,14 @@ void say_shadows(Diagnosis& diagnosis, const Scan& scan, double gain, bool far_o
           gain, 1 / gain, near_field_options(scan.geometry(), pixel_m)));
 }
 
-/// A detector of X-rays so near that its pixels are hardly larger than the far field's, as of
-/// shadow images of a beam that does not fill it.
-void say_near_detector(Diagnosis& diagnosis, const Geometry& geometry) {
-  if (geometry.detector_pixel_m <= 0 || geometry.energy_ev < kHardXrays_ev ||
-      geometry.object_pixel_m < kNearDetector * geometry.detector_pixel_m)
+/// From what energy and share of a detector pixel on an object pixel is too large for a far field.
+struct NearDetector {
+  double least_energy_ev = 0, least_share = 0;
+};
+
+void say_near_detector(Diagnosis& diagnosis, const Geometry& geometry, const NearDetector& near) {
+  if (geometry.detector_pixel_m <= 0 || geometry.energy_ev < near.least_energy_ev ||
+      geometry.object_pixel_m < near.least_share * geometry.detector_pixel_m)
     return;
   diagnosis.say(
       Level::warn, "patterns: near field?",
@@ -186,16 +190,7 @@ void say_lengths(Diagnosis& diagnosis, const Scan& scan, double step) {
                     "far-field patterns of its size can hold: for shadow images {}; else the "
                     "positions are in another unit, or --energy, --distance, --detector-pixel are",
                     step / size, near_field_options(geometry, 0)));
-  if (geometry.detector_pixel_m <= 0 || geometry.energy_ev < kLeastEnergy_ev ||
-      geometry.object_pixel_m < kPixelsAlike * geometry.detector_pixel_m)
-    return;
-  diagnosis.say(
-      Level::warn, "patterns: near field?",
-      fmt::format("light fills the detector, which is so near that its pixels are only "
-                  "{:.2g} times as large as the far field's object pixels: if the patterns "
-                  "are shadow images, {}",
-                  geometry.detector_pixel_m / geometry.object_pixel_m,
-                  near_field_options(geometry, 0)));
+  say_near_detector(diagnosis, geometry, {kLeastEnergy_ev, kPixelsAlike});
 }
 
 void say_scale(Diagnosis& diagnosis, const Scan& scan, double gain) {
@@ -214,7 +209,8 @@ void say_scale(Diagnosis& diagnosis, const Scan& scan, double gain) {
 void judge_near_field(Diagnosis& diagnosis, const Scan& scan, const Patterns& patterns,
                       const ExamineOptions& options) {
   if (scan.geometry().near_field || options.given.contains("near-field")) return;
-  if (!is_lit_all_over(patterns)) return say_near_detector(diagnosis, scan.geometry());
+  if (!is_lit_all_over(patterns))
+    return say_near_detector(diagnosis, scan.geometry(), {kHardXrays_ev, kNearDetector});
   const std::optional<SeenAllOver> seen = shadow_all_over(patterns);
   if (!seen) return say_lengths(diagnosis, scan, median_step_px(patterns.positions));
   const double gain = std::abs(seen->shadow.gain);
