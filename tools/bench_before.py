@@ -21,7 +21,7 @@ import numpy as np
 from bench_lines import ROOT, SPLIT, STAR, cleared
 
 # What may differ: who wrote the file and when, and how long it took.
-VOLATILE = {"version", "commit", "options", "created", "command", "key"}
+VOLATILE = {"version", "commit", "options", "created", "command", "key", "run"}
 
 # Name, verb, words; {scan} and {folder NAME} are filled in. A run may build on one further up.
 RUNS = (
@@ -44,6 +44,7 @@ RUNS = (
     ("rpie", "solve", ("{scan}", "--solver", "rpie:5", "--probe-modes", 2, "--refine-positions")),
     ("dm", "solve", ("{scan}", "--solver", "dm:5,raar:5", "--interpolation", "bilinear")),
     ("raar", "solve", ("{scan}", "--solver", "raar:5", "--fixed-probe")),
+    ("automatic", "reconstruct", ("{scan-64}/scan.cxi",)),
     ("train", "train", ("{scan}", "--epochs", 2, "--probe-start-epochs", 3)),
     ("train-moved", "train", ("{scan}", "--epochs", 2, "--probe-start", "guess",
                               "--refine-positions", "--group-size", 6)),

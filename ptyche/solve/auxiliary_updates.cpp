@@ -66,7 +66,7 @@ void AuxiliaryUpdates::after_batch(const SolverProblem& problem, SolverState& st
                          problem.totals.index_select(0, batch), options_.gradient.likelihood));
   if (!position_gradient_.defined())
     position_gradient_ = at::zeros_like(state.position_corrections);
-  position_gradient_.index_copy_(0, batch, gradient.positions.to(at::kDouble));
+  position_gradient_.index_copy_(0, batch, gradient.position_corrections.to(at::kDouble));
 }
 
 void AuxiliaryUpdates::after_pass(const SolverProblem& problem, SolverState& state,

@@ -29,27 +29,24 @@ RankMessage about_rows(Question question, const at::Tensor& rows) {
 
 }  // namespace
 
-// What the patterns of a batch see: [0] whole numbers, [1] rows, [2] places, [3] object, [4] probe,
-// [5] background's root, [6] intensities, [7] mask, [8] the near field's lengths, then nodes.
+// What the patterns of a batch see: [0] whole numbers, [1] rows, [2] positions, [3] mask, [4] the
+// near field's lengths, then all variables, then nodes.
 
 RankMessage what_is_seen(Question question, const at::Tensor& rows, const SolverProblem& problem,
                          const SolverState& state, const at::Tensor& batch,
                          const GradientOptions& options) {
   const auto* near = std::get_if<NearField>(&problem.propagation);
   const NearField lengths = near ? *near : NearField{};
-  return {whole_numbers({static_cast<std::int64_t>(question), state.origin_row, state.origin_col,
-                         static_cast<std::int64_t>(problem.options.interpolation),
-                         static_cast<std::int64_t>(problem.options.positions),
-                         static_cast<std::int64_t>(options.engine),
-                         static_cast<std::int64_t>(options.likelihood), near != nullptr}),
-          rows,
-          (problem.positions + state.position_corrections).index_select(0, batch),
-          state.object,
-          state.probe,
-          state.background_root,
-          state.intensities.defined() ? state.intensities.index_select(0, batch) : at::Tensor(),
-          problem.mask,
-          at::tensor({lengths.wavelength_m, lengths.pixel_m, lengths.distance_m}, at::kDouble)};
+  RankMessage message{
+      whole_numbers({static_cast<std::int64_t>(question), state.origin_row, state.origin_col,
+                     static_cast<std::int64_t>(problem.options.interpolation),
+                     static_cast<std::int64_t>(problem.options.positions),
+                     static_cast<std::int64_t>(options.engine),
+                     static_cast<std::int64_t>(options.likelihood), near != nullptr}),
+      rows, problem.positions.index_select(0, batch), problem.mask,
+      at::tensor({lengths.wavelength_m, lengths.pixel_m, lengths.distance_m}, at::kDouble)};
+  append_arrays(message, of_patterns(state, batch));
+  return message;
 }
 
 Seen seen_by(const CountsPart& part, const RankMessage& message) {
@@ -57,28 +54,36 @@ Seen seen_by(const CountsPart& part, const RankMessage& message) {
   const auto number = [&](std::int64_t index) { return whole_number_at(message, index); };
   Propagation propagation = FarField{};
   if (number(7) != 0)
-    propagation = NearField{number_at(message.at(8), 0), number_at(message.at(8), 1),
-                            number_at(message.at(8), 2)};
+    propagation = NearField{number_at(message.at(4), 0), number_at(message.at(4), 1),
+                            number_at(message.at(4), 2)};
   SolverOptions common{.positions = static_cast<PositionFreedom>(number(4)),
                        .interpolation = static_cast<Interpolation>(number(3))};
-  return {.problem = {.scan = part.scan.value(),
-                      .measured = part.scan.value(),
-                      .frames = rows,
-                      .positions = message.at(2),
-                      .mask = message.at(7),
-                      .totals = {},
-                      .options = std::move(common),
-                      .propagation = propagation},
-          .state = {.object = message.at(3),
-                    .probe = message.at(4),
-                    .background_root = message.at(5),
-                    .position_corrections = at::zeros_like(message.at(2)),
-                    .intensities = message.at(6),
-                    .origin_row = number(1),
-                    .origin_col = number(2)},
-          .options = {.engine = static_cast<Engine>(number(5)),
-                      .likelihood = static_cast<LossKind>(number(6))},
-          .batch = at::arange(rows.size(0), at::kLong)};
+  Seen seen{.problem = {.scan = part.scan.value(),
+                        .measured = part.scan.value(),
+                        .frames = rows,
+                        .positions = message.at(2),
+                        .mask = message.at(3),
+                        .totals = {},
+                        .options = std::move(common),
+                        .propagation = propagation},
+            .state = {},
+            .options = {.engine = static_cast<Engine>(number(5)),
+                        .likelihood = static_cast<LossKind>(number(6))},
+            .batch = at::arange(rows.size(0), at::kLong)};
+  take_arrays(message, 5, seen.state);
+  seen.state.origin_row = number(1);
+  seen.state.origin_col = number(2);
+  return seen;
+}
+
+std::size_t seen_arrays() { return 5 + variables().size(); }
+
+void append_arrays(RankMessage& message, const FittedArrays& arrays) {
+  for (const Variable& variable : variables()) message.push_back(arrays.*variable.array);
+}
+
+void take_arrays(const RankMessage& message, std::size_t first, FittedArrays& arrays) {
+  for (const Variable& variable : variables()) arrays.*variable.array = message.at(first++);
 }
 
 double number_at(const at::Tensor& numbers, std::int64_t index) {
@@ -126,15 +131,14 @@ at::Tensor totals_of(const Scan& scan, const at::Tensor& rows, const at::Tensor&
 RankMessage answer_gradient(const CountsPart& part, const RankMessage& question) {
   const Seen seen = seen_by(part, question);
   const SolverGradient slope = gradient(seen.problem, seen.state, seen.batch, seen.options);
-  return {no_failure(),          at::tensor({slope.loss}, at::kDouble),
-          slope.object,          slope.probe,
-          slope.background_root, slope.positions,
-          slope.intensities};
+  RankMessage message{no_failure(), at::tensor({slope.loss}, at::kDouble)};
+  append_arrays(message, slope);
+  return message;
 }
 
 RankMessage answer_sights(const CountsPart& part, const RankMessage& question) {
   const Seen seen = seen_by(part, question);
-  const at::Tensor& numbers = question.at(9);
+  const at::Tensor& numbers = question.at(seen_arrays());
   const auto whole = [&](std::int64_t index) {
     return static_cast<std::int64_t>(number_at(numbers, index));
   };
@@ -258,12 +262,10 @@ std::string failure_in(const RankMessage& answer) { return as_text(answer.at(0))
 const at::Tensor& array_of(const RankMessage& answer) { return answer.at(1); }
 
 SolverGradient gradient_of(const RankMessage& answer) {
-  return {.loss = number_at(answer.at(1), 0),
-          .object = answer.at(2),
-          .probe = answer.at(3),
-          .background_root = answer.at(4),
-          .positions = answer.at(5),
-          .intensities = answer.at(6)};
+  SolverGradient found;
+  found.loss = number_at(answer.at(1), 0);
+  take_arrays(answer, 2, found);
+  return found;
 }
 
 Sight sights_of(const RankMessage& answer) {

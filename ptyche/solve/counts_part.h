@@ -88,12 +88,15 @@ RankMessage ask_for_sights(const at::Tensor& rows, const SolverProblem& problem,
 // Answers: a text, empty unless the rank has failed, then the arrays.
 
 RankMessage answer(CountsPart& part, const RankMessage& question);
-/// What the patterns of a batch (m) see, the first kSeenArrays arrays of a question; its first one
-/// begins with the question. And back, as a problem and a state of these patterns alone.
+/// What the patterns of a batch (m) see, the first seen_arrays() arrays of a question; its first
+/// one begins with the question. And back, as a problem and a state of these patterns alone.
 RankMessage what_is_seen(Question question, const at::Tensor& rows, const SolverProblem& problem,
                          const SolverState& state, const at::Tensor& batch,
                          const GradientOptions& options = {});
-inline constexpr std::size_t kSeenArrays = 9;
+std::size_t seen_arrays();
+/// All variables behind what a message holds, and back from the array `first` on.
+void append_arrays(RankMessage& message, const FittedArrays& arrays);
+void take_arrays(const RankMessage& message, std::size_t first, FittedArrays& arrays);
 struct Seen {
   SolverProblem problem;
   SolverState state;

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <system_error>
+#include <vector>
 
 #include "ptyche/core/error.h"
 #include "ptyche/core/files.h"
@@ -27,32 +28,31 @@ const DatasetLayout kNumbers{"attempt/numbers", at::kDouble, {8}};
 const DatasetLayout kLoss{"image/loss", at::kDouble, {kAnyLength}};
 const DatasetLayout kOrigin{"image/origin", at::kLong, {2}};
 
-/// The arrays of an image of the scan that `canvas` is of.
-struct ImageLayout {
-  DatasetLayout object{"image/object", at::kComplexFloat, {kAnyLength, kAnyLength}};
-  DatasetLayout coverage{"image/coverage", at::kFloat, {kAnyLength, kAnyLength}, 0};
-  DatasetLayout probe, positions, frame_use, background, intensities;
-
-  explicit ImageLayout(const Reconstruction& canvas)
-      : probe(like(canvas.probe, "image/probe")),
-        positions(like(canvas.positions, "image/positions")),
-        frame_use(like(canvas.frame_use, "image/frame_use", 0, 2)),
-        background{"image/background", at::kFloat, {canvas.probe.size(-1), canvas.probe.size(-1)}},
-        intensities{"image/intensities", at::kFloat, {canvas.positions.size(0)}, kUnknown} {
-    probe.shape.front() = kAnyLength;
-  }
+/// An array of an image and its dataset.
+struct KeptArray {
+  DatasetLayout layout;
+  at::Tensor Reconstruction::*array;
+  bool optional = false;
 };
 
-void write_image(Hdf5File& out, const Reconstruction& image) {
-  const ImageLayout layout(image);
-  write(out, layout.object, image.object);
-  write(out, layout.coverage, image.coverage);
-  write(out, layout.probe, image.probe);
-  write(out, layout.positions, image.positions);
-  write(out, layout.frame_use, image.frame_use);
-  if (image.background.defined()) write(out, layout.background, image.background);
-  if (image.intensities.defined())
-    write(out, layout.intensities, image.intensities.nan_to_num(kUnknown));
+/// Those of an image of the scan that `canvas` is of.
+std::vector<KeptArray> arrays_of(const Reconstruction& canvas) {
+  const std::int64_t size = canvas.probe.size(-1), patterns = canvas.positions.size(0);
+  return {{{"image/object", at::kComplexFloat, {kAnyLength, kAnyLength}}, &Reconstruction::object},
+          {{"image/coverage", at::kFloat, {kAnyLength, kAnyLength}, 0}, &Reconstruction::coverage},
+          {{"image/probe", at::kComplexFloat, {kAnyLength, size, size}}, &Reconstruction::probe},
+          {like(canvas.positions, "image/positions"), &Reconstruction::positions},
+          {like(canvas.frame_use, "image/frame_use", 0, 2), &Reconstruction::frame_use},
+          {{"image/background", at::kFloat, {size, size}}, &Reconstruction::background, true},
+          {{"image/intensities", at::kFloat, {patterns}, kUnknown},
+           &Reconstruction::intensities,
+           true}};
+}
+
+void write_image(Hdf5File& out, Reconstruction image) {
+  if (image.intensities.defined()) image.intensities = image.intensities.nan_to_num(kUnknown);
+  for (const KeptArray& kept : arrays_of(image))
+    if ((image.*kept.array).defined()) write(out, kept.layout, image.*kept.array);
   write(out, kOrigin, at::tensor({image.origin_row, image.origin_col}, at::kLong));
 }
 
@@ -63,18 +63,12 @@ at::Tensor with_unknown(const at::Tensor& intensities) {
 }
 
 Reconstruction read_image(const Hdf5File& in, const Reconstruction& canvas) {
-  const ImageLayout layout(canvas);
   Reconstruction image = canvas;
-  image.object = read(in, layout.object);
-  image.coverage = read(in, layout.coverage);
+  for (const KeptArray& kept : arrays_of(canvas))
+    image.*kept.array = kept.optional ? read_if_there(in, kept.layout) : read(in, kept.layout);
   require(image.coverage.sizes() == image.object.sizes() && image.object.numel() > 0,
-          "{}: expected the object's shape, found {}", layout.coverage.path,
-          describe(image.coverage));
-  image.probe = read(in, layout.probe);
-  image.positions = read(in, layout.positions);
-  image.frame_use = read(in, layout.frame_use);
-  image.background = read_if_there(in, layout.background);
-  image.intensities = with_unknown(read_if_there(in, layout.intensities));
+          "image/coverage: expected the object's shape, found {}", describe(image.coverage));
+  image.intensities = with_unknown(image.intensities);
   const at::Tensor origin = read(in, kOrigin);
   image.origin_row = origin[0].item<std::int64_t>();
   image.origin_col = origin[1].item<std::int64_t>();

@@ -11,7 +11,6 @@
 #include "ptyche/data/probe.h"
 #include "ptyche/solve/auxiliary_updates.h"
 #include "ptyche/solve/illumination.h"
-#include "ptyche/solve/intensities.h"
 #include "ptyche/solve/secants.h"
 #include "ptyche/solve/slow_phase.h"
 #include "ptyche/solve/slow_waves.h"
@@ -23,92 +22,6 @@ namespace {
 constexpr int kTrials = 8;  // shorter steps before a pass gives up
 constexpr double kShorter = 0.4;
 constexpr double kEnough = 1e-4;  // of the promised decrease (Armijo)
-constexpr double kCurvatureDamping =
-    0.02;                             // of the largest curvature of an array, added to all of it
-constexpr double kRootFloor = 0.002;  // counts
-// Of the mean counts. Where there is no background its curvature is none, either; without a share
-// of the counts its unit would be huge and every step as short as the background asks.
-constexpr double kRootShare = 0.3;
-constexpr double kMostLogarithm = 5;  // of an intensity
-
-/// All variables of a state, or their slopes, in one line: (v) float32. Intensities are there by
-/// their logarithms.
-at::Tensor in_line(const at::Tensor& object, const at::Tensor& probe, const at::Tensor& root,
-                   const at::Tensor& corrections, const at::Tensor& logarithms) {
-  std::vector<at::Tensor> parts{at::view_as_real(object).flatten(),
-                                at::view_as_real(probe).flatten(),
-                                corrections.flatten().to(at::kFloat)};
-  if (root.defined()) parts.push_back(root.flatten());
-  if (logarithms.defined()) parts.push_back(logarithms.to(at::kFloat));
-  return at::cat(parts);
-}
-
-/// The next numbers of a line in the shape of `like`, in the line's memory where the type is that.
-at::Tensor next_part(const at::Tensor& line, std::int64_t& from, const at::Tensor& like) {
-  const bool complex = like.is_complex();
-  const at::Tensor shape = complex ? at::view_as_real(like) : like;
-  const at::Tensor part = line.narrow(0, from, shape.numel()).view(shape.sizes());
-  from += shape.numel();
-  return complex ? at::view_as_complex(part) : part.to(like.scalar_type());
-}
-
-SolverState from_line(const at::Tensor& line, const SolverState& like) {
-  SolverState state = like;
-  std::int64_t from = 0;
-  state.object = next_part(line, from, like.object);
-  state.probe = next_part(line, from, like.probe);
-  state.position_corrections = next_part(line, from, like.position_corrections);
-  if (like.background_root.defined())
-    state.background_root = next_part(line, from, like.background_root);
-  if (like.intensities.defined()) {
-    const at::Tensor logarithms = next_part(line, from, like.intensities);
-    state.intensities = logarithms.clamp(-kMostLogarithm, kMostLogarithm).exp();
-    normalise_intensities(state);
-  }
-  return state;
-}
-
-/// Of the loss by the logarithms of the intensities, whose mean is kept: without the part along it.
-at::Tensor slope_of_logarithms(const SolverState& state, const SolverGradient& slope) {
-  if (!slope.intensities.defined()) return {};
-  const at::Tensor by_each = slope.intensities * state.intensities;
-  return by_each - by_each.sum() * state.intensities / state.intensities.sum();
-}
-
-at::Tensor damped(const at::Tensor& curvature) {
-  return 2 * (curvature + kCurvatureDamping * curvature.max());
-}
-
-/// Of the background's root, from the mean pattern.
-at::Tensor root_curvature(const SolverProblem& problem, const SolverState& state) {
-  const at::Tensor background =
-      state.background_root.square() + (kRootFloor + kRootShare * problem.mean_counts());
-  at::Tensor mean = at::zeros_like(background);
-  if (problem.shares) {
-    mean = to_fft_order(mean_pattern(problem.scan, problem.frames)).to(at::kFloat);
-  } else {
-    for (const at::Tensor& batch : problem.frames.split(64))
-      mean += counts_in_fft_order(problem.measured, batch).sum(0);
-    mean /= problem.patterns();
-  }
-  return 4 * problem.patterns() * background / (mean + background);
-}
-
-/// 1 / sqrt(curvature) of every variable: in these units all are about equally stiff.
-at::Tensor units_of(const SolverProblem& problem, const SolverState& state, double slope) {
-  const at::Tensor corners = whole_corners(problem, state, all_patterns(problem));
-  const double prior = slope > 0 ? smoothness_curvature(slope) : 0;
-  const at::Tensor light = light_on_object(problem, state);
-  const at::Tensor stiffness = damped(light) + prior;
-  const at::Tensor power = damped(gathered_power(state.object, corners, problem.pattern_size()))
-                               .expand(state.probe.sizes());
-  const at::Tensor root =
-      state.background_root.defined() ? root_curvature(problem, state) : at::Tensor();
-  return in_line(at::complex(stiffness, stiffness), at::complex(power, power).contiguous(), root,
-                 at::full_like(state.position_corrections, position_curvature(state.probe)),
-                 state.intensities.defined() ? problem.totals.clamp_min(1) : at::Tensor())
-      .rsqrt_();
-}
 
 struct LbfgsOptions {
   GradientOptions gradient = {};
@@ -162,7 +75,7 @@ class Lbfgs : public Solver {
 
   double pass(const SolverProblem& problem, SolverState& state, const Pass& pass) override {
     (void)pass;
-    if (!units_.defined() || point_.numel() != numbers_of(state)) start(problem, state);
+    if (!units_.defined() || point_.numel() != packed_numbers(state)) start(problem, state);
     const double likelihood = here_.likelihood;
     at::Tensor step = direction();
     double length = 1;
@@ -209,7 +122,7 @@ class Lbfgs : public Solver {
 
   void load(const Hdf5File& file, const std::string& group, const SolverState& state) override {
     if (!file.has(group + "/units")) return;
-    const Kept kept(group, line_of(state), state.object);
+    const Kept kept(group, packed(state), state.object);
     units_ = read(file, kept.units);
     point_ = read(file, kept.point);
     const at::Tensor loss = read(file, kept.loss);
@@ -257,24 +170,13 @@ class Lbfgs : public Solver {
     at::Tensor slope;
   };
 
-  /// As many as line_of has.
-  static std::int64_t numbers_of(const SolverState& state) {
-    const auto more = [](const at::Tensor& array) { return array.defined() ? array.numel() : 0; };
-    return 2 * (state.object.numel() + state.probe.numel()) + more(state.background_root) +
-           state.position_corrections.numel() + more(state.intensities);
-  }
-
-  static at::Tensor line_of(const SolverState& state) {
-    return in_line(state.object, state.probe, state.background_root, state.position_corrections,
-                   state.intensities.defined() ? state.intensities.log() : at::Tensor());
-  }
-
   void start(const SolverProblem& problem, SolverState& state) {
     secants_.clear();
-    units_ = units_of(problem, state, options_.prior.slope);
+    const double slope = options_.prior.slope;
+    units_ = packed_curvature(problem, state, slope > 0 ? smoothness_curvature(slope) : 0).rsqrt_();
     slow_ = slow_waves(state);
     power_ = probe_power(state.probe);
-    point_ = constrained(problem, line_of(state) / units_, state);
+    point_ = constrained(problem, packed(state) / units_, state);
     here_ = evaluate(problem, from_point(problem, point_, state));
     for (std::int64_t i = 0; i < options_.slow_phase; ++i)
       if (is_near_field(problem.propagation) || !turns_slow_phase(problem, state)) return;
@@ -285,7 +187,7 @@ class Lbfgs : public Solver {
     const at::Tensor turn = slow_phase(problem, state, options_.gradient);
     SolverState turned = from_point(problem, point_, state);
     turned.object = turned.object * at::polar(at::ones_like(turn), turn);
-    const at::Tensor point = line_of(turned) / units_;
+    const at::Tensor point = packed(turned) / units_;
     const Value there = evaluate(problem, from_point(problem, point, turned));
     if (!(there.loss < here_.loss)) return false;
     point_ = point;
@@ -314,7 +216,7 @@ class Lbfgs : public Solver {
   /// Its probe has the power that the link began with, whatever the point's.
   SolverState from_point(const SolverProblem& problem, const at::Tensor& point,
                          const SolverState& like) const {
-    SolverState state = from_line(point.mul(units_), like);
+    SolverState state = unpacked(point.mul(units_), like);
     if (!problem.options.fixed_probe)
       state.probe = state.probe * std::sqrt(power_ / std::max(probe_power(state.probe), 1e-30));
     const auto room = static_cast<double>(problem.room_px);
@@ -330,23 +232,16 @@ class Lbfgs : public Solver {
     if (options.max_amplitude == 0 && options.probe_support == 0) return point;
     SolverState state = from_point(problem, point, like);
     constrain(problem, state);
-    return line_of(state) / units_;
+    return packed(state) / units_;
   }
 
-  /// Slope by the scaled variables. What is kept has none.
+  /// Slope by the scaled variables.
   Value evaluate(const SolverProblem& problem, const SolverState& state) const {
     SolverGradient slope = gradient(problem, state, all_patterns(problem), options_.gradient);
-    slope.probe = problem.options.fixed_probe ? at::zeros_like(slope.probe)
-                                              : at_equal_power(slope.probe, state.probe);
     const double prior = options_.prior.slope > 0
                              ? add_smoothness(state.object, options_.prior, 1, slope.object)
                              : 0;
-    const at::Tensor corrections = allowed_corrections(
-        slope.positions.to(at::kDouble), problem.positions, problem.options.positions);
-    return {slope.loss, slope.loss + prior,
-            in_line(slope.object, slope.probe, slope.background_root, corrections,
-                    slope_of_logarithms(state, slope))
-                .mul_(units_)};
+    return {slope.loss, slope.loss + prior, packed_slope(problem, state, slope).mul_(units_)};
   }
 
   at::Tensor direction() const {
@@ -362,7 +257,8 @@ class Lbfgs : public Solver {
   }
 
   Options options_;
-  at::Tensor units_, point_;
+  at::Tensor units_;  // 1 / sqrt(curvature): in these all variables are about equally stiff
+  at::Tensor point_;
   SlowWaves slow_;
   double power_ = 0;  ///< of the probe, sum of its modes
   Value here_;

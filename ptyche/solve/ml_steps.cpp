@@ -5,17 +5,6 @@
 namespace ptyche {
 namespace {
 
-/// That of no pattern.
-SolverGradient no_gradient(const SolverState& state) {
-  return {.object = at::zeros_like(state.object, at::MemoryFormat::Contiguous),
-          .probe = at::zeros_like(state.probe),
-          .background_root = state.background_root.defined() ? at::zeros_like(state.background_root)
-                                                             : at::Tensor(),
-          .positions = at::zeros({0, 2}, at::kDouble),
-          .intensities = state.intensities.defined() ? at::zeros({0}, state.intensities.options())
-                                                     : at::Tensor()};
-}
-
 void step_probe(SolverState& state, const at::Tensor& slope, double share, ComplexAdam& moments) {
   const double peak = state.probe[0].abs().max().item<double>();
   adam_step(state.probe, slope, moments, share * peak);
@@ -30,7 +19,7 @@ double ml_steps(const SolverProblem& problem, SolverState& state,
   for (const MlBatch& batch : batches) {
     SolverGradient slope = batch.patterns.size(0) > 0
                                ? gradient(problem, state, batch.patterns, pass.gradient)
-                               : no_gradient(state);
+                               : zero_gradient(state);
     loss += slope.loss;
     if (add_others) add_others(slope);
     if (pass.slope_prior > 0)

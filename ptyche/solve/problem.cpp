@@ -61,9 +61,7 @@ std::int64_t room_of_start(const Scan& scan, const at::Tensor& frames, PositionF
   return largest <= kFarthestStart ? static_cast<std::int64_t>(std::ceil(largest)) : 0;
 }
 
-at::Tensor leaf(const at::Tensor& value, bool wanted = true) {
-  return value.detach().requires_grad_(wanted);
-}
+void make_leaf(at::Tensor& array) { array = array.detach().requires_grad_(true); }
 
 // Of the mean counts, what a new background starts with (at 0 its slope would be 0 for ever), and
 // what one that is taken over has at least.
@@ -186,52 +184,36 @@ double SolverProblem::mean_counts() const {
   return photons / static_cast<double>(patterns() * mask.sum().item<std::int64_t>());
 }
 
-SolverState SolverState::clone() const {
-  SolverState copy = *this;
-  for (at::Tensor* tensor : {&copy.object, &copy.probe, &copy.background_root,
-                             &copy.position_corrections, &copy.intensities})
-    if (tensor->defined()) *tensor = tensor->clone();
-  return copy;
-}
-
-SolverState SolverState::to(at::Device device) const {
-  SolverState there = *this;
-  for (at::Tensor* tensor : {&there.object, &there.probe, &there.background_root,
-                             &there.position_corrections, &there.intensities})
-    if (tensor->defined()) *tensor = tensor->to(device);
-  return there;
-}
-
 namespace {
 
 /// `gradient` of so few patterns that their counts are made float at once.
 SolverGradient piece_gradient(const SolverProblem& problem, const SolverState& state,
                               const at::Tensor& batch, const GradientOptions& options) {
   const at::AutoGradMode with_gradients(true);
-  const at::Tensor object = leaf(state.object), probe = leaf(state.probe);
-  const at::Tensor root =
-      state.background_root.defined() ? leaf(state.background_root) : at::Tensor();
   const at::Tensor corners = corners_of(problem, state, batch);
   const auto [whole, rest] = split_positions(corners, Interpolation::probe_fourier);
   const bool moved_probe = problem.options.interpolation == Interpolation::probe_fourier;
-  const at::Tensor place =
-      leaf(moved_probe ? rest : corners, problem.options.positions != PositionFreedom::none);
-  const at::Tensor intensities =
-      state.intensities.defined() ? leaf(state.intensities.index_select(0, batch)) : at::Tensor();
+  FittedArrays leaves = of_patterns(state, batch);
+  const at::Tensor& place = leaves.position_corrections = moved_probe ? rest : corners;
+  for_fitted(leaves, [&](const Variable& variable) { make_leaf(leaves.*variable.array); });
+  leaves.position_corrections.requires_grad_(problem.options.positions != PositionFreedom::none);
   const at::Tensor loss = object_loss(
-      object, probe, moved_probe ? whole : place, moved_probe ? place : at::Tensor(),
+      leaves.object, leaves.probe, moved_probe ? whole : place, moved_probe ? place : at::Tensor(),
       {.counts = counts_in_fft_order(problem.measured, problem.frames.index_select(0, batch)),
        .mask = problem.mask,
-       .background = root.defined() ? root.square() : at::Tensor(),
-       .intensities = intensities},
+       .background =
+           leaves.background_root.defined() ? leaves.background_root.square() : at::Tensor(),
+       .intensities = leaves.intensities},
       {.engine = options.engine, .kind = options.likelihood, .propagation = problem.propagation});
   loss.backward();
-  return {.loss = loss.item<double>(),
-          .object = object.grad().contiguous(),
-          .probe = probe.grad(),
-          .background_root = root.defined() ? root.grad() : at::Tensor(),
-          .positions = place.grad().defined() ? place.grad() : at::zeros_like(place),
-          .intensities = intensities.defined() ? intensities.grad() : at::Tensor()};
+  SolverGradient found;
+  found.loss = loss.item<double>();
+  for_fitted(leaves, [&](const Variable& variable) {
+    const at::Tensor& array = leaves.*variable.array;
+    found.*variable.array =
+        array.grad().defined() ? array.grad().contiguous() : at::zeros_like(array);
+  });
+  return found;
 }
 
 /// Counts that lie on disk are read while others are computed.
@@ -275,25 +257,38 @@ void put_in(at::Tensor& all, std::int64_t count, const at::Tensor& where, const 
   if (!some.defined()) return;
   std::vector<std::int64_t> shape = some.sizes().vec();
   shape.front() = count;
-  if (!all.defined()) all = at::zeros(shape, some.options());
+  if (!all.defined() || all.size(0) != count) all = at::zeros(shape, some.options());
   all.index_copy_(0, where, some);
 }
 
 SolverGradient zero_gradient(const SolverState& state) {
-  return {.object = at::zeros_like(state.object, at::MemoryFormat::Contiguous)};
+  SolverGradient none;
+  for_fitted(state, [&](const Variable& variable) {
+    const at::Tensor& array = state.*variable.array;
+    const at::Tensor some = variable.axes == Axes::patterns ? array.narrow(0, 0, 0) : array;
+    none.*variable.array = at::zeros_like(some, at::MemoryFormat::Contiguous);
+  });
+  return none;
 }
 
 void add_part(SolverGradient& sum, const SolverGradient& part, const ObjectWindow& window,
               const at::Tensor& where, std::int64_t count) {
-  const auto add = [](at::Tensor& to, const at::Tensor& more) {
-    if (more.defined()) to = to.defined() ? to + more : more;
-  };
   sum.loss += part.loss;
-  window.of(sum.object).add_(part.object);
-  add(sum.probe, part.probe);
-  add(sum.background_root, part.background_root);
-  put_in(sum.positions, count, where, part.positions);
-  put_in(sum.intensities, count, where, part.intensities);
+  for_fitted(part, [&](const Variable& variable) {
+    at::Tensor& all = sum.*variable.array;
+    const at::Tensor& some = part.*variable.array;
+    switch (variable.axes) {
+      case Axes::canvas:
+        window.of(all).add_(some);
+        break;
+      case Axes::common:
+        all = all + some;
+        break;
+      case Axes::patterns:
+        put_in(all, count, where, some);
+        break;
+    }
+  });
 }
 
 void for_pieces(const SolverProblem& problem, const SolverState& state, const at::Tensor& batch,
@@ -414,13 +409,13 @@ SolverState start_state(const SolverProblem& there, const std::optional<Reconstr
   const SolverProblem problem = on_host(there);
   const Reconstruction canvas = canvas_of(problem);
   const std::int64_t size = problem.pattern_size();
-  SolverState state{.object = rounded_up(canvas.object),
-                    .probe = canvas.probe.clone().contiguous(),
-                    .background_root = {},
-                    .position_corrections = at::zeros_like(problem.positions),
-                    .intensities = first_intensities(problem, start),
-                    .origin_row = canvas.origin_row,
-                    .origin_col = canvas.origin_col};
+  SolverState state;
+  state.object = rounded_up(canvas.object);
+  state.probe = canvas.probe.clone().contiguous();
+  state.position_corrections = at::zeros_like(problem.positions);
+  state.intensities = first_intensities(problem, start);
+  state.origin_row = canvas.origin_row;
+  state.origin_col = canvas.origin_col;
   if (problem.options.background)
     state.background_root =
         at::full({size, size}, std::sqrt(kFirstBackground * problem.mean_counts()));

@@ -16,6 +16,7 @@
 #include "ptyche/physics/forward_model.h"
 #include "ptyche/physics/losses.h"
 #include "ptyche/solve/solver.h"
+#include "ptyche/solve/variables.h"
 
 namespace ptyche {
 
@@ -55,19 +56,6 @@ at::Tensor all_patterns(const SolverProblem& problem);
 SolverProblem make_problem(const Scan& scan, const SolverOptions& options,
                            const std::optional<Reconstruction>& start = {});
 
-/// What changes.
-struct SolverState {
-  at::Tensor object;                ///< (rows, cols) complex64, its pixel (0, 0) at `origin`
-  at::Tensor probe;                 ///< (modes, N, N) complex64, sqrt(photon)
-  at::Tensor background_root;       ///< (N, N) float32 sqrt(counts), FFT order; or undefined
-  at::Tensor position_corrections;  ///< (n, 2) float64 px, refined less given position
-  at::Tensor intensities;           ///< (n) float64 of the beam over its mean; undefined = 1
-  std::int64_t origin_row = 0, origin_col = 0;
-
-  SolverState clone() const;
-  SolverState to(at::Device device) const;
-};
-
 /// The state before the first pass, on the problem's device: a flat object and the scan's probe, or
 /// `start`: its object where the canvases overlap, its probe, and, if its patterns are the scan's,
 /// its positions and background. Throws InvalidInput if its patterns have another size, its object
@@ -86,15 +74,6 @@ struct GradientOptions {
   LossKind likelihood = LossKind::poisson;  ///< of the counts: poisson or amplitude_square
 };
 std::vector<Field> fields(GradientOptions& options);
-
-/// The loss of a batch, summed over its patterns and pixels, and its gradient (dL/dRe + i dL/dIm
-/// where complex) by each array of the state. Without a background `background_root` is undefined,
-/// without intensities `intensities`, else (k) of the batch's patterns; `positions` (k, 2) is that
-/// of the batch's patterns, 0 where positions are kept.
-struct SolverGradient {
-  double loss = 0;
-  at::Tensor object, probe, background_root, positions, intensities;
-};
 
 /// The part of the canvas that some patches touch.
 struct ObjectWindow {
@@ -130,10 +109,10 @@ void for_pieces(const SolverProblem& problem, const SolverState& state, const at
 /// Puts `some` (m, ...) in the places `where` (m) of `all` (count, ...), zeros where that is not
 /// there yet; does nothing where `some` is undefined.
 void put_in(at::Tensor& all, std::int64_t count, const at::Tensor& where, const at::Tensor& some);
-/// Of no pattern: the object's alone is there.
+/// Of no pattern: arrays with one entry a pattern have none.
 SolverGradient zero_gradient(const SolverState& state);
 /// Adds that of a part of `count` patterns, of those at `where` (k) of them, who see `window`, to
-/// zero_gradient.
+/// zero_gradient or to what was added to it.
 void add_part(SolverGradient& sum, const SolverGradient& part, const ObjectWindow& window,
               const at::Tensor& where, std::int64_t count);
 

@@ -31,7 +31,7 @@ at::Tensor in_window(const ObjectWindow& window, const at::Tensor& canvas) {
   return canvas.defined() ? window.of(canvas).contiguous() : at::Tensor();
 }
 
-// A question: what the rank's patterns see (kSeenArrays arrays), then [0] numbers, [1] the rank's
+// A question: what the rank's patterns see (seen_arrays() arrays), then [0] numbers, [1] the rank's
 // patterns in the order of the batches, [2] how many of each batch, [3] the batches' shares, [4]
 // totals, [5] shared pixels, [6] to [11] moments of object, probe and background, [12] their steps.
 
@@ -122,7 +122,7 @@ RankMessage question_of(const RankPiece& piece, const ObjectWindow& window,
 }
 
 MlPart part_of(const CountsPart& counts, const RankMessage& question) {
-  const auto at = [&](std::size_t index) { return question.at(kSeenArrays + index); };
+  const auto at = [&](std::size_t index) { return question.at(seen_arrays() + index); };
   Seen seen = seen_by(counts, question);
   const at::Tensor given = at(0), steps = at(12);
   const auto kept = [&](std::size_t mean, std::int64_t number) {
@@ -230,10 +230,10 @@ AskedPieces asked_of(const SolverProblem& problem, const SolverState& state,
   for (std::size_t i = 0; i < asked.pieces.size(); ++i) {
     RankMessage message =
         question_of(asked.pieces[i], asked.windows[i], problem, state, pass, memory);
-    message[kSeenArrays + 1] = at::tensor(orders[i].patterns, at::kLong);
-    message[kSeenArrays + 2] = at::tensor(orders[i].of_batch, at::kLong);
-    message[kSeenArrays + 3] = shares_of_batches(batches);
-    message[kSeenArrays + 5] = asked.shared.in_window[i];
+    message[seen_arrays() + 1] = at::tensor(orders[i].patterns, at::kLong);
+    message[seen_arrays() + 2] = at::tensor(orders[i].of_batch, at::kLong);
+    message[seen_arrays() + 3] = shares_of_batches(batches);
+    message[seen_arrays() + 5] = asked.shared.in_window[i];
     asked.questions.push_back(std::move(message));
   }
   return asked;

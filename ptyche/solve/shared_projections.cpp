@@ -223,7 +223,7 @@ namespace {
 
 /// The rank's kernels with what the question has brought.
 ProjectionKernels& loaded_kernels(CountsPart& part, const RankMessage& question, const Seen& seen) {
-  const at::Tensor& kind = question.at(kSeenArrays);
+  const at::Tensor& kind = question.at(seen_arrays());
   if (!part.kernels)
     part.kernels = std::make_shared<ProjectionKernels>(kind[0].item<std::int64_t>() != 0,
                                                        kind[1].item<std::int64_t>());
@@ -232,11 +232,11 @@ ProjectionKernels& loaded_kernels(CountsPart& part, const RankMessage& question,
 }
 
 RankMessage answer_pie(ProjectionKernels& kernels, const RankMessage& question, Seen& seen) {
-  const at::Tensor& order = question.at(kSeenArrays + 2);
+  const at::Tensor& order = question.at(seen_arrays() + 2);
   const std::span<const std::int64_t> rows(order.const_data_ptr<std::int64_t>(),
                                            static_cast<std::size_t>(order.numel()));
   const double misfit =
-      kernels.pie_sweep(rows, pie_options(question.at(kSeenArrays + 1).const_data_ptr<double>()));
+      kernels.pie_sweep(rows, pie_options(question.at(seen_arrays() + 1).const_data_ptr<double>()));
   kernels.store(seen.state);
   const at::Tensor corners = whole_corners(seen.problem, seen.state, order);
   const at::Tensor light = spread_at(mode_power(seen.state.probe), corners,
@@ -260,7 +260,7 @@ RankMessage answer_projections(CountsPart& part, const RankMessage& question) {
       return answer_pie(kernels, question, seen);
     case Question::overlap: {
       const OverlapSums sums = kernels.overlap_waves(
-          overlap_options(question.at(kSeenArrays + 1).const_data_ptr<double>()));
+          overlap_options(question.at(seen_arrays() + 1).const_data_ptr<double>()));
       return {no_failure(), at::tensor({sums.misfit}, at::kDouble), sums.change, sums.power};
     }
     case Question::probe_sums: {
@@ -270,7 +270,7 @@ RankMessage answer_projections(CountsPart& part, const RankMessage& question) {
     case Question::kept_waves:
       return {no_failure(), kernels.waves(), kernels.misfit()};
     default:
-      kernels.load_waves(question.at(kSeenArrays + 1), question.at(kSeenArrays + 2));
+      kernels.load_waves(question.at(seen_arrays() + 1), question.at(seen_arrays() + 2));
       return {no_failure()};
   }
 }

@@ -71,61 +71,6 @@ struct ChainState {
   at::Tensor earlier_object;            ///< kStillPasses or less ago, in this link; or undefined
 };
 
-/// The arrays of a state in `group`.
-struct StateLayout {
-  DatasetLayout object, probe, corrections, origin, root, intensities;
-
-  /// Of a state like `state`, with any number of probe modes, its corrections within `room_px`.
-  StateLayout(const std::string& group, const SolverState& state, double room_px)
-      : object(like(state.object, group + "/object")),
-        probe(like(state.probe, group + "/probe")),
-        corrections(
-            like(state.position_corrections, group + "/position_corrections", -room_px, room_px)),
-        origin{group + "/origin", at::kLong, {2}},
-        root{group + "/background_root", at::kFloat, {state.probe.size(-1), state.probe.size(-1)}},
-        intensities{group + "/intensities", at::kDouble, {state.position_corrections.size(0)}, 0} {
-    root.device = intensities.device = object.device;
-    probe.shape.front() = kAnyLength;
-  }
-};
-
-void write_state(Hdf5File& file, const std::string& group, const SolverState& state,
-                 double room_px) {
-  const StateLayout layout(group, state, room_px);
-  write(file, layout.object, state.object);
-  write(file, layout.probe, state.probe);
-  write(file, layout.corrections, state.position_corrections);
-  write(file, layout.origin, at::tensor({state.origin_row, state.origin_col}, at::kLong));
-  if (state.background_root.defined()) write(file, layout.root, state.background_root);
-  if (state.intensities.defined()) write(file, layout.intensities, state.intensities);
-}
-
-/// A state of the same scan, canvas and freedom as `first`, with at most `modes` probe modes.
-SolverState read_state(const Hdf5File& file, const std::string& group, const SolverState& first,
-                       double room_px, std::int64_t modes) {
-  const StateLayout layout(group, first, room_px);
-  const at::Tensor origin = read(file, layout.origin);
-  SolverState state{.object = read(file, layout.object),
-                    .probe = read(file, layout.probe),
-                    .background_root = read_if_there(file, layout.root),
-                    .position_corrections = read(file, layout.corrections),
-                    .intensities = read_if_there(file, layout.intensities),
-                    .origin_row = origin[0].item<std::int64_t>(),
-                    .origin_col = origin[1].item<std::int64_t>()};
-  require(state.probe.size(0) >= 1 && state.probe.size(0) <= modes,
-          "{}: expected 1 to {} modes, found {}", layout.probe.path, modes, state.probe.size(0));
-  require(probe_power(state.probe) > 0, "{}: expected light, found {}", layout.probe.path,
-          "all values zero");
-  require(state.origin_row == first.origin_row && state.origin_col == first.origin_col,
-          "{}: expected {}, {}, found {}, {}", layout.origin.path, first.origin_row,
-          first.origin_col, state.origin_row, state.origin_col);
-  require(state.background_root.defined() == first.background_root.defined(),
-          "{}: expected {}, found {}", layout.root.path,
-          first.background_root.defined() ? "one" : "none",
-          first.background_root.defined() ? "none" : "one");
-  return state;
-}
-
 const DatasetLayout kCounters{"chain/counters", at::kDouble, {7}};
 const DatasetLayout kLosses{"chain/losses", at::kDouble, {kAnyLength}};
 const DatasetLayout kEvaluations{"chain/evaluations", at::kDouble, {kAnyLength, 5}};

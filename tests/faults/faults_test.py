@@ -455,8 +455,7 @@ class Kills(Faults):
     OFTEN = dict(os.environ, PTYCHE_CHECKPOINT_SECONDS="0.1")
 
     def ended(self, verb, words, out, sign, after):
-        """Runs on in `out` and is ended after so many seconds, where it has not come to its end before.
-        True when it has."""
+        """Runs on in `out` and is ended after so many seconds, unless it finishes before. True when it has."""
         run = subprocess.Popen([PTYCHE, verb, str(self.scan), "-o", str(out), *words, "--resume"],
                                stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
                                env=self.OFTEN)
@@ -476,13 +475,14 @@ class Kills(Faults):
         return False
 
     def killed_and_resumed(self, verb, words, result, sign, kills, ends=3):
-        """So many signals at random moments, at most `ends` in one folder; then the run may come to its
-        end, which is that of one that nobody has ended."""
+        """So many signals at random moments, at most `ends` in one folder; then the run may finish, and its
+        result is that of a run that nobody has ended."""
         straight = self.folder / "straight"
-        self.says(ptyche(verb, self.scan, "-o", straight, *words), 0)
-        begin = time.time()
-        self.says(ptyche(verb, self.scan, "-o", straight, *words, "--overwrite"), 0)
-        length = time.time() - begin
+        length = HUNG
+        for again in ([], ["--overwrite"]):
+            begin = time.time()
+            self.says(ptyche(verb, self.scan, "-o", straight, *words, *again), 0)
+            length = min(length, time.time() - begin)
         luck = random.Random(7)
         made = folders = 0
         while made < kills and folders < 3 * kills:
@@ -492,6 +492,8 @@ class Kills(Faults):
             for _ in range(min(ends, kills - made)):
                 done = self.ended(verb, words, out, sign, luck.uniform(0.02, 0.9 * length))
                 if done:
+                    # Other work may have slowed the runs that were timed: earlier signals reach this one.
+                    length *= 0.8
                     break
                 made += 1
             if not done:
@@ -548,6 +550,8 @@ class Kills(Faults):
 
 
 class Surroundings(Faults):
+    THREADS = (1, 2, 7, 16)  # 64 on two busy processors wait for each other for minutes
+
     def image(self, name, **environment):
         out = self.folder / name
         threads, solver = environment.pop("threads", 1), environment.pop("solver", "ml")
@@ -568,13 +572,13 @@ class Surroundings(Faults):
     def test_like_the_number_of_threads_change_no_bit_of_solvers_that_promise_it(self):
         for solver in ("rpie", "epie", "dm", "raar"):
             images = [self.image(f"{solver} {threads}", solver=solver, threads=threads)
-                      for threads in (1, 2, 7, 64)]
+                      for threads in self.THREADS]
             for image in images[1:]:
                 self.assertTrue(np.array_equal(image, images[0]), solver)
 
     def test_like_the_number_of_threads_change_rounding_alone(self):
         usual = self.image("usual")
-        for threads in (1, 2, 7, 64):
+        for threads in self.THREADS:
             again = self.image(f"threads {threads}", threads=threads)
             same = self.image(f"threads {threads} again", threads=threads)
             self.assertTrue(np.array_equal(again, same), threads)

@@ -85,7 +85,7 @@ TEST(Shares, GiveTheGradientOfOneProcessForEveryFreedom) {
       EXPECT_LT(largest_difference(many.object, one.object), 1e-5);
       EXPECT_LT(largest_difference(many.probe, one.probe), 1e-5);
       EXPECT_LT(largest_difference(many.background_root, one.background_root), 1e-5);
-      EXPECT_LT(largest_difference(many.positions, one.positions), 1e-5);
+      EXPECT_LT(largest_difference(many.position_corrections, one.position_corrections), 1e-5);
       EXPECT_LT(largest_difference(many.intensities, one.intensities), 1e-5);
     }
 }

@@ -82,7 +82,7 @@ TEST(Batches, TheGradientOfSeveralPiecesIsTheSumOverTheirPatterns) {
   EXPECT_TRUE(same(many.object, single.object * times));
   EXPECT_TRUE(same(many.probe, single.probe * times));
   EXPECT_TRUE(same(many.background_root, single.background_root * times));
-  EXPECT_TRUE(same(many.positions, single.positions.repeat({times, 1})));
+  EXPECT_TRUE(same(many.position_corrections, single.position_corrections.repeat({times, 1})));
   EXPECT_TRUE(same(many.intensities, single.intensities.repeat({times})));
 }
 
@@ -103,8 +103,7 @@ TEST(Batches, TheGradientOfPiecesOfALargeCanvasIsThatOfPatternsFromAllOverIt) {
   EXPECT_GE(pieces, 5);
   EXPECT_GE(smaller, 4);
   const SolverGradient whole = gradient(problem, state, all);
-  SolverGradient sum = {.object = at::zeros_like(whole.object),
-                        .probe = at::zeros_like(whole.probe)};
+  SolverGradient sum = zero_gradient(state);
   const std::int64_t parts = 5;  // each of fewer patterns than a piece
   for (std::int64_t part = 0; part < parts; ++part) {
     const at::Tensor some = all.slice(0, part, {}, parts);
@@ -112,7 +111,8 @@ TEST(Batches, TheGradientOfPiecesOfALargeCanvasIsThatOfPatternsFromAllOverIt) {
     sum.loss += more.loss;
     sum.object += more.object;
     sum.probe += more.probe;
-    EXPECT_LT(relative(whole.positions.index_select(0, some), more.positions), 1e-4);
+    EXPECT_LT(relative(whole.position_corrections.index_select(0, some), more.position_corrections),
+              1e-4);
     EXPECT_LT(relative(whole.intensities.index_select(0, some), more.intensities), 1e-4);
   }
   EXPECT_NEAR(whole.loss / sum.loss, 1, 1e-6);
