@@ -44,11 +44,11 @@ RUNS = (
     ("rpie", "solve", ("{scan}", "--solver", "rpie:5", "--probe-modes", 2, "--refine-positions")),
     ("dm", "solve", ("{scan}", "--solver", "dm:5,raar:5", "--interpolation", "bilinear")),
     ("raar", "solve", ("{scan}", "--solver", "raar:5", "--fixed-probe")),
-    ("automatic", "reconstruct", ("{scan-64}/scan.cxi",)),
+    ("automatic", "reconstruct", ("{scan-64}",)),
     ("train", "train", ("{scan}", "--epochs", 2, "--probe-start-epochs", 3)),
     ("train-moved", "train", ("{scan}", "--epochs", 2, "--probe-start", "guess",
                               "--refine-positions", "--group-size", 6)),
-    ("train-ptychopinn", "train", ("{scan-64}/scan.cxi", "--epochs", 1, "--network",
+    ("train-ptychopinn", "train", ("{scan-64}", "--epochs", 1, "--network",
                                    "ptychopinn", "--gridsize", 1)),
     ("infer", "infer", ("--model", "{train}/model.ptyche", "{scan}")),
 )
@@ -111,7 +111,9 @@ def compare_bits(options):
         for label, program in (("before", options.before), ("after", options.after)):
             folder = options.work / label
             places = {n: folder / n for n, _, _ in RUNS}
-            places.update(scan=options.work / "before" / "scan" / "scan.cxi", here=folder / name)
+            scans = options.work / "before"
+            places.update({"scan": scans / "scan" / "scan.cxi", "scan-64": scans / "scan-64" / "scan.cxi",
+                           "here": folder / name})
             (folder / name).mkdir(parents=True, exist_ok=True)
             filled = [str(word).format(**places) for word in words]
             if verb != "simulate":
