@@ -49,10 +49,10 @@ void run_evaluate(EvaluateVerbOptions options) {
   options.scan.seed = options.seed;
   const Reconstruction image = read_reconstruction(result_file(options.image));
   Scan scan = read_turned_scan(options.scan);
-  require(image.probe.size(-1) == scan.pattern_size(),
+  require(image.pattern_size() == scan.pattern_size(),
           "{}: expected a probe of the scan's {} x {} pixels, found {} x {}",
-          options.image.string(), scan.pattern_size(), scan.pattern_size(), image.probe.size(-1),
-          image.probe.size(-1));
+          options.image.string(), scan.pattern_size(), scan.pattern_size(), image.pattern_size(),
+          image.pattern_size());
   const std::string& made_from = image.provenance.input_hash;
   if (!made_from.empty() && !scan.input_hash().empty() && made_from != scan.input_hash())
     warn("{}: made from another scan ({}) than {}; the scores compare the two all the same",

@@ -33,10 +33,10 @@ void print_reconstruction(const Result& result) {
   const Reconstruction& image = result.image;
   print_line("content", fmt::format("reconstruction ({})", result.format));
   if (image.object.defined())
-    print_line("object", fmt::format("{} px", fmt::join(image.object.sizes(), " x ")));
+    print_line("object", fmt::format("{} px", fmt::join(image.projection().sizes(), " x ")));
   if (image.probe.defined())
-    print_line("probe",
-               fmt::format("{} (modes, rows, columns)", fmt::join(image.probe.sizes(), " x ")));
+    print_line("probe", fmt::format("{} (modes, rows, columns)",
+                                    fmt::join(image.main_probe().sizes(), " x ")));
   if (image.positions.defined())
     print_line("positions", fmt::format("{}", image.positions.size(0)));
   if (image.geometry.has_object_pixel())

@@ -82,7 +82,7 @@ void add_probe(const ProbesOptions& options) {
   require_free_name(options.name);
   Reconstruction image;
   image.provenance.source = options.file.string();
-  image.probe = read_any_probe(options.file);
+  image.probe = read_any_probe(options.file).unsqueeze(0);
   const bool given =
       options.energy_ev > 0 && options.distance_m > 0 && options.detector_pixel_m > 0;
   if (!given) image.geometry = geometry_in(options.file);

@@ -57,7 +57,7 @@ LiveBasis basis_of(const LiveVerbOptions& options) {
   const Result like = read_result(options.like);
   require(like.image.probe.defined() && like.image.probe.numel() > 0,
           "{}: expected a result with a probe", options.like.string());
-  basis.probe = like.image.probe;
+  basis.probe = like.image.main_probe();
   basis.probe_calibrated = true;
   basis.geometry = like.image.geometry;
   return basis;

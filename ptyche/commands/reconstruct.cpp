@@ -131,7 +131,7 @@ Attempt attempt_of(const RefinementGain& gain) {
 JudgeOptions judge_options(const ReconstructOptions& options, const Reconstruction& image,
                            bool is_refined) {
   SolverOptions solver{.chain = {}};
-  solver.modes = image.probe.size(0);
+  solver.modes = image.modes();
   solver.fixed_probe = options.train.fixed_probe;
   solver.background = options.train.background;
   if (is_refined) solver.positions = PositionFreedom::jitter;

@@ -59,8 +59,8 @@ std::string facts_json(const Reconstruction& image) {
 }
 
 void write_all(const std::filesystem::path& folder, const Reconstruction& image) {
-  write_array(folder / "object.npy", image.object);
-  write_array(folder / "probe.npy", image.probe);
+  write_array(folder / "object.npy", as_written(image.object));
+  write_array(folder / "probe.npy", as_written(image.probe));
   write_array(folder / "positions.npy", positions_in_object(image));
   write_array(folder / "coverage.npy", image.coverage);
   write_array(folder / "frame_use.npy", image.frame_use);
@@ -97,7 +97,8 @@ void show_image_so_far(const std::filesystem::path& folder, const Reconstruction
   nlohmann::ordered_json paths{{"phase", (folder / "phase.png").string()},
                                {"amplitude", (folder / "amplitude.png").string()}};
   if (arrays) {
-    warn_on_error("object.npy", [&] { write_array(folder / "object.npy", image.object); });
+    warn_on_error("object.npy",
+                  [&] { write_array(folder / "object.npy", as_written(image.object)); });
     paths["object"] = (folder / "object.npy").string();
   }
   send_event("preview", paths);

@@ -134,12 +134,13 @@ void say_scan(const Reconstruction& image, const Scan& scan) {
 }
 
 void say_image(const Reconstruction& image) {
-  const std::int64_t modes = image.probe.size(0);
+  const std::int64_t modes = image.modes();
   const std::string pixel = image.geometry.has_object_pixel()
                                 ? fmt::format(" of {:.4g} nm", 1e9 * image.geometry.object_pixel_m)
                                 : "";
-  summarise("image     {} px{}, {} probe mode{}{}{}\n", fmt::join(image.object.sizes(), " x "),
-            pixel, modes, modes == 1 ? "" : "s", image.background.defined() ? ", a background" : "",
+  summarise("image     {} px{}, {} probe mode{}{}{}\n",
+            fmt::join(image.projection().sizes(), " x "), pixel, modes, modes == 1 ? "" : "s",
+            image.background.defined() ? ", a background" : "",
             image.intensities.defined() ? ", the beam's intensity in each pattern" : "");
 }
 

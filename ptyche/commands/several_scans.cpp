@@ -275,9 +275,9 @@ bool probe_fits(const fs::path& result, const ReadOptions& options) {
   const double pixel = sample.scan.geometry().object_pixel_m;
   const double other = image.geometry.object_pixel_m;
   const bool same_pixel = pixel <= 0 || other <= 0 || std::abs(pixel / other - 1) <= kSamePixel;
-  if (image.probe.size(-1) == sample.scan.pattern_size() && same_pixel) return true;
+  if (image.pattern_size() == sample.scan.pattern_size() && same_pixel) return true;
   note("the probe of {} is not taken over: it has {} px of {:.4g} nm, this scan {} of {:.4g}",
-       result.parent_path().filename().string(), image.probe.size(-1), other * 1e9,
+       result.parent_path().filename().string(), image.pattern_size(), other * 1e9,
        sample.scan.pattern_size(), pixel * 1e9);
   return false;
 }

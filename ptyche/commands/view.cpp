@@ -32,7 +32,7 @@ struct ViewVerbOptions {
 
 /// As a board shows it.
 SharedImage on_board(Reconstruction image, const fs::path& file, at::Tensor trust = {}) {
-  if (!image.coverage.defined()) image.coverage = at::ones(image.object.sizes());
+  if (!image.coverage.defined()) image.coverage = at::ones(image.projection().sizes());
   const std::int64_t patterns = image.positions.defined() ? image.positions.size(0) : 0;
   return std::make_shared<const LiveImage>(LiveImage{.image = std::move(image),
                                                      .by = file.string(),
@@ -63,7 +63,7 @@ at::Tensor trust_in(const fs::path& file, const at::Tensor& object) {
 /// it.
 void show_results(LiveBoard& board, const fs::path& file, const fs::path& other) {
   Reconstruction image = read_result(file).image;
-  at::Tensor trust = trust_in(file, image.object);
+  at::Tensor trust = trust_in(file, image.projection());
   const SharedImage shown = on_board(std::move(image), file, std::move(trust));
   const at::Tensor& positions = shown->image.positions;
   if (shown->frames > 0) {

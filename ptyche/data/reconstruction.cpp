@@ -15,4 +15,12 @@ Interpolation interpolation_from(const std::string& name) {
       fmt::format("interpolation: expected bilinear or probe_fourier, found {}", name));
 }
 
+at::Tensor Reconstruction::projection() const {
+  return slices() == 1 ? object.select(0, 0) : object.prod(0);
+}
+
+at::Tensor as_written(const at::Tensor& array) {
+  return array.defined() && array.size(0) == 1 ? array.select(0, 0) : array;
+}
+
 }  // namespace ptyche

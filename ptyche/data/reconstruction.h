@@ -83,22 +83,40 @@ struct Provenance {
 
 /// The result: one object, the probe that goes with it, and what predicts patterns from them.
 struct Reconstruction {
-  at::Tensor object;  ///< (rows, cols) complex64, dimensionless; 1 + 0i where no pattern lights it
-  at::Tensor coverage;   ///< (rows, cols) float32 >= 0, sum of the merge weights over the strongest
-                         ///< one; 0 = unlit
-  at::Tensor probe;      ///< (modes, N, N) complex64, sqrt(photon)
-  at::Tensor positions;  ///< (n, 2) float64 of ALL patterns in file order, scan's pixel frame
-  at::Tensor frame_use;  ///< (n) uint8 FrameUse
+  /// (slices, rows, cols) complex64, dimensionless, in the order in which the beam passes them;
+  /// 1 + 0i where no pattern lights it.
+  at::Tensor object;
+  at::Tensor coverage;  ///< (rows, cols) float32 >= 0, sum of the merge weights over the strongest
+                        ///< one; 0 = unlit
+  /// (variants, modes, N, N) complex64, sqrt(photon): of one variant the probe of all patterns.
+  at::Tensor probe;
+  at::Tensor positions;   ///< (n, 2) float64 of ALL patterns in file order, scan's pixel frame
+  at::Tensor frame_use;   ///< (n) uint8 FrameUse
   at::Tensor background;  ///< (N, N) float32 counts, zero frequency at N/2; undefined = none
   /// (n) float32 of the beam in each pattern over its mean, which multiplies what the image
   /// foretells; NaN = the ratio of totals (patterns not used). Undefined = 1.
   at::Tensor intensities;
+  at::Tensor slice_spacing_m = {};  ///< (slices - 1) float64, > 0; undefined = unknown
   /// Object pixel (0, 0) in the scan's pixel frame, whole numbers: index = position - origin.
   std::int64_t origin_row = 0, origin_col = 0;
   Interpolation interpolation = Interpolation::probe_fourier;
   Geometry geometry;
   Provenance provenance;
   std::vector<double> loss;  ///< mean of each pass or epoch, per photon: all kept attempts in turn
+
+  std::int64_t slices() const { return object.size(0); }
+  std::int64_t rows() const { return object.size(1); }
+  std::int64_t cols() const { return object.size(2); }
+  std::int64_t modes() const { return probe.size(1); }
+  std::int64_t pattern_size() const { return probe.size(-1); }
+  /// What one looks at: the product of the slices, (rows, cols) complex64. Of one slice a view.
+  at::Tensor projection() const;
+  /// The probe of all patterns, or their common part: (modes, N, N).
+  at::Tensor main_probe() const { return probe.select(0, 0); }
 };
+
+/// An object or a probe as files and Python have it: without a first axis of length 1, so that one
+/// slice is (rows, cols) and one variant (modes, N, N).
+at::Tensor as_written(const at::Tensor& array);
 
 }  // namespace ptyche

@@ -46,8 +46,7 @@ Window without_darkest_side(const at::Tensor& part, const Window& window, std::i
 }  // namespace
 
 at::Tensor lit_pixels(const Reconstruction& image) {
-  if (!image.coverage.defined())
-    return at::ones({image.object.size(0), image.object.size(1)}, at::kBool);
+  if (!image.coverage.defined()) return at::ones({image.rows(), image.cols()}, at::kBool);
   return lit_pixels(image.coverage, kLitToJudge);
 }
 
@@ -107,10 +106,11 @@ void require_large_enough(const Window& window, const char* lit_in) {
 /// The reference's pixel on which the image's pixel (0, 0) falls, to a whole pixel.
 std::array<std::int64_t, 2> place_of(const Reconstruction& image, const Reconstruction& reference,
                                      const Window& part) {
-  if (is_constant(image.object))  // it looks the same everywhere
+  if (is_constant(image.projection()))  // it looks the same everywhere
     return {image.origin_row - reference.origin_row, image.origin_col - reference.origin_col};
-  const Window wide = widened(part, reference.object.size(0), reference.object.size(1), kFoundBy);
-  const auto shift = coarse_shift(cut(reference.object, wide).contiguous(), image.object);
+  const Window wide = widened(part, reference.rows(), reference.cols(), kFoundBy);
+  const auto shift =
+      coarse_shift(cut(reference.projection(), wide).contiguous(), image.projection());
   return {wide.row_begin + shift[0], wide.col_begin + shift[1]};
 }
 
@@ -250,16 +250,17 @@ ComparedImages compare(const Reconstruction& as_it_is, const Reconstruction& ref
   const Window common = window ? *window : common_window(image, reference);
   const std::array<std::int64_t, 2> place{image.origin_row - reference.origin_row,
                                           image.origin_col - reference.origin_col};
-  ComparedImages compared = compare_in_window(image.object, reference.object, common, place);
+  ComparedImages compared =
+      compare_in_window(image.projection(), reference.projection(), common, place);
   require(!is_constant(compared.reference),
           "expected structure in the image it is compared with, found a constant in rows {}..{} "
           "and columns {}..{}",
           common.row_begin, common.row_end, common.col_begin, common.col_end);
   Comparison& result = compared.comparison;
-  if (!is_constant(image.object)) {
+  if (!is_constant(image.projection())) {
     if (ways == Ways::all)
-      result.other_view =
-          better_view(image.object, reference.object, common, result.error.nrmse_contrast);
+      result.other_view = better_view(image.projection(), reference.projection(), common,
+                                      result.error.nrmse_contrast);
     result.gauge.shift_row_px -= static_cast<double>(place[0]);
     result.gauge.shift_col_px -= static_cast<double>(place[1]);
   }
@@ -285,7 +286,7 @@ std::optional<ComparedImages> compared_with_truth(const at::Tensor& truth,
     return std::nullopt;
   }
   Reconstruction reference;
-  reference.object = truth;
+  reference.object = truth.unsqueeze(0);
   reference.geometry = image.geometry;  // the truth is given in the scan's pixels
   ComparedImages compared = compare(image, reference, window, Ways::all);
   warn_of_other_view(compared.comparison, "the image", "the truth");

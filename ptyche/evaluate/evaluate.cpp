@@ -43,9 +43,9 @@ DataFit data_fit(const Reconstruction& image, const Scan& scan, const at::Tensor
                  bool use_mask) {
   require_frames(scan, frames);
   const std::int64_t size = scan.pattern_size();
-  require(image.probe.size(-1) == size,
+  require(image.pattern_size() == size,
           "the scan's patterns are {0} x {0}: expected a probe of that size, found {1} x {1}", size,
-          image.probe.size(-1));
+          image.pattern_size());
   const at::Tensor mask = counted_pixels(scan, use_mask);
   const ExpectedPatterns expected(image, scan);
   std::vector<PatternFit> fits;
@@ -99,7 +99,7 @@ std::optional<PositionError> position_error(const Reconstruction& image, const S
 }  // namespace
 
 double object_contrast(const Reconstruction& image) {
-  const at::Tensor lit = image.object.masked_select(lit_pixels(image));
+  const at::Tensor lit = image.projection().masked_select(lit_pixels(image));
   const PixelMoments moments = pixel_moments(lit);
   return lit.numel() == 0 ? 0 : moments.deviation / std::abs(moments.mean);
 }

@@ -41,11 +41,11 @@ std::vector<at::Tensor> in_batches(const at::Tensor& frames, std::int64_t patter
 
 ExpectedPatterns::ExpectedPatterns(const Reconstruction& image, const Scan& scan)
     : scan_(scan),
-      padded_(with_empty_space_around(image.object, margin_of(image.probe.size(-1)))),
-      probe_(image.probe.to(image.object.scalar_type())),
+      padded_(with_empty_space_around(image.projection(), margin_of(image.pattern_size()))),
+      probe_(image.main_probe().to(image.object.scalar_type())),
       positions_(refined_positions(image, scan)),
       origin_(at::tensor({image.origin_row, image.origin_col}, at::kDouble)),
-      size_(at::tensor({image.object.size(0), image.object.size(1)}, at::kDouble)),
+      size_(at::tensor({image.rows(), image.cols()}, at::kDouble)),
       interpolation_(image.interpolation),
       propagation_(propagation_of(image.geometry)) {
   if (image.background.defined()) background_ = to_fft_order(image.background).to(real_type());

@@ -52,13 +52,13 @@ Reconstruction with_pixels(const Reconstruction& image, double pixel_m) {
   const std::array<double, 2> first{(row - origin(image.origin_row)) * ratio,
                                     (col - origin(image.origin_col)) * ratio};
   Reconstruction fine = image;
-  fine.object = resampled(image.object, ratio, first);
+  fine.object = resampled(image.projection(), ratio, first).unsqueeze(0);
   fine.origin_row = static_cast<std::int64_t>(row);
   fine.origin_col = static_cast<std::int64_t>(col);
   fine.geometry.object_pixel_m = pixel_m;
   if (!image.coverage.defined()) return fine;
   for (const std::int64_t axis : {0, 1}) {
-    const std::int64_t size = image.object.size(axis);
+    const std::int64_t size = image.object.size(axis + 1);
     const double begin = first[static_cast<std::size_t>(axis)];
     fine.coverage =
         fine.coverage.index_select(axis, nearest_pixels(places_along(size, ratio, begin), size));

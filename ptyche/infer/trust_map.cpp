@@ -82,11 +82,11 @@ struct Beside {
 Window window_of(const Reconstruction& other, const Reconstruction& image) {
   const std::int64_t row = other.origin_row - image.origin_row,
                      col = other.origin_col - image.origin_col;
-  const std::int64_t rows = image.object.size(0), cols = image.object.size(1);
+  const std::int64_t rows = image.rows(), cols = image.cols();
   return {std::clamp<std::int64_t>(row, 0, rows),
-          std::clamp<std::int64_t>(row + other.object.size(0), 0, rows),
+          std::clamp<std::int64_t>(row + other.rows(), 0, rows),
           std::clamp<std::int64_t>(col, 0, cols),
-          std::clamp<std::int64_t>(col + other.object.size(1), 0, cols)};
+          std::clamp<std::int64_t>(col + other.cols(), 0, cols)};
 }
 
 /// `values` of `other` in that window.
@@ -139,10 +139,11 @@ Beside beside_of(const Judged& judged, const Reconstruction& image,
   const at::Tensor weight = lit * cut(judged.weight, window);
   if (window.rows() < 8 || window.cols() < 8 || !(weight.sum().item<double>() > 0)) return found;
   const at::Tensor object = cut(judged.object, window).contiguous();
-  const at::Tensor there = aligned(
-      object,
-      without_bright_pixels(in_window(other->object.to(at::kComplexDouble), *other, image, window)),
-      weight);
+  const at::Tensor there =
+      aligned(object,
+              without_bright_pixels(
+                  in_window(other->projection().to(at::kComplexDouble), *other, image, window)),
+              weight);
   if (own_contrast)
     found.contrast = std::clamp(moments(there, weight).contrast / judged.contrast, kLeastContrast,
                                 kMostContrast);
@@ -218,8 +219,9 @@ Trust trust_in(const Agreement& agreement, const Reconstruction& image, const Sc
   const at::Tensor lit = lit_pixels(image), coverage = image.coverage.to(at::kDouble);
   const at::Tensor known = judged_pixels(agreement, image);
   require(known.any().item<bool>(), "{}", kNoMap);
-  const Judged judged{image.object.to(at::kComplexDouble), known.to(at::kDouble), coverage * known,
-                      moments(image.object.to(at::kComplexDouble), coverage * lit).contrast};
+  const Judged judged{image.projection().to(at::kComplexDouble), known.to(at::kDouble),
+                      coverage * known,
+                      moments(image.projection().to(at::kComplexDouble), coverage * lit).contrast};
   const Beside again = beside_of(judged, image, beside.again, by_factor, kLeastAgain, false);
   const Beside solved = beside_of(judged, image, beside.solved, by_gauge, kLeastApart, true);
   Trust trust{.evidence = physics};

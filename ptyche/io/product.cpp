@@ -74,18 +74,28 @@ at::Tensor finite_complex(const at::Tensor& array, const std::string& name) {
 at::Tensor read_object(const Hdf5File& file) {
   const at::Tensor array = file.read("object").values;
   require((array.dim() == 2 || array.dim() == 3) && array.is_complex() && array.numel() > 0,
-          "object: expected complex (rows, cols) or (layers, rows, cols), found {}",
+          "object: expected complex (rows, cols) or (slices, rows, cols), found {}",
           describe(array));
-  return finite_complex(array.dim() == 3 ? array.prod(0) : array, "object");
+  return finite_complex(array.dim() == 2 ? array.unsqueeze(0) : array, "object");
+}
+
+/// Where the file says them, and they fit the object.
+at::Tensor read_slice_spacing(const Hdf5File& file, std::int64_t slices) {
+  const char* name = "object_layer_spacing_m";
+  if (slices == 1 || !file.has(name)) return {};
+  const at::Tensor spacing = read_lengths(file, name);
+  const bool fits = spacing.size(0) == slices - 1 && spacing.gt(0).all().item<bool>();
+  return fits ? spacing : at::Tensor();
 }
 
 at::Tensor read_probe(const Hdf5File& file) {
   at::Tensor array = file.read("probe").values;
-  if (array.dim() == 4) array = array.select(0, 0);
-  if (array.dim() == 2) array = array.unsqueeze(0);
-  require(array.dim() == 3 && array.is_complex() && array.size(1) == array.size(2) &&
-              array.size(1) % 2 == 0 && array.numel() > 0,
-          "probe: expected complex (N, N) or (modes, N, N) with even N, found {}", describe(array));
+  while (array.dim() == 2 || array.dim() == 3) array = array.unsqueeze(0);
+  require(array.dim() == 4 && array.is_complex() && array.size(2) == array.size(3) &&
+              array.size(3) % 2 == 0 && array.numel() > 0,
+          "probe: expected complex (N, N), (modes, N, N) or (variants, modes, N, N) with even N, "
+          "found {}",
+          describe(array));
   const at::Tensor probe = finite_complex(array, "probe");
   require(at::view_as_real(probe).square().sum().item<float>() > 0,
           "probe: expected light, found {}", "all values zero");
@@ -97,8 +107,8 @@ void read_positions(const Hdf5File& file, Reconstruction& image) {
   const at::Tensor y = read_lengths(file, "probe_position_y_m");
   require(x.size(0) == y.size(0), "probe_position_y_m: expected {} values like x, found {}",
           x.size(0), y.size(0));
-  const Axis row = axis_of(file, "center_y_m", "pixel_height_m", image.object.size(0));
-  const Axis col = axis_of(file, "center_x_m", "pixel_width_m", image.object.size(1));
+  const Axis row = axis_of(file, "center_y_m", "pixel_height_m", image.rows());
+  const Axis col = axis_of(file, "center_x_m", "pixel_width_m", image.cols());
   image.origin_row = row.origin();
   image.origin_col = col.origin();
   image.positions = at::stack({row.indices(y) + static_cast<double>(image.origin_row),
@@ -171,7 +181,7 @@ Provenance read_provenance(const Hdf5File& file) {
 }
 
 void read_our_group(const Hdf5File& file, Reconstruction& image) {
-  const std::int64_t size = image.probe.size(1);
+  const std::int64_t size = image.pattern_size();
   image.interpolation =
       interpolation_from(file.text("ptyche", "interpolation").value_or("bilinear"));
   image.geometry.detector_pixel_m = file.number("ptyche", "detector_pixel_m").value_or(0);
@@ -198,6 +208,7 @@ void read_losses(const Hdf5File& file, Reconstruction& image) {
 Reconstruction read_content(const Hdf5File& file) {
   Reconstruction image;
   image.object = read_object(file);
+  image.slice_spacing_m = read_slice_spacing(file, image.slices());
   image.probe = read_probe(file);
   read_positions(file, image);
   // ptychodus calls it photon_energy_eV since 1.6.
@@ -205,7 +216,7 @@ Reconstruction read_content(const Hdf5File& file) {
   image.geometry.energy_ev = file.number("/", "photon_energy_eV").value_or(older.value_or(0));
   image.geometry.distance_m = file.number("/", "detector_object_distance_m").value_or(0);
   image.geometry.exposure_s = file.number("/", "exposure_time_s").value_or(0);
-  image.coverage = at::ones(image.object.sizes(), at::kFloat);
+  image.coverage = at::ones({image.rows(), image.cols()}, at::kFloat);
   image.frame_use = at::zeros({image.positions.size(0)}, at::kByte);
   image.interpolation = Interpolation::bilinear;
   if (file.has("ptyche")) read_our_group(file, image);
@@ -256,7 +267,7 @@ void write_root_attributes(Hdf5File& file, const Reconstruction& image) {
   file.set("/", "far_field", std::int64_t{!image.geometry.near_field});
   file.set("/", "exposure_time_s", image.geometry.exposure_s);
   file.set("/", "probe_photon_count",
-           at::abs(image.probe).square().sum(at::kDouble).item<double>());
+           at::abs(image.main_probe()).square().sum(at::kDouble).item<double>());
 }
 
 void write_positions(Hdf5File& file, const Reconstruction& image, double pixel) {
@@ -275,14 +286,15 @@ void require_finite(const Reconstruction& image) {
 }
 
 void write_object(Hdf5File& file, const Reconstruction& image, double pixel) {
-  const auto rows = static_cast<double>(image.object.size(0));
-  const auto cols = static_cast<double>(image.object.size(1));
-  file.write("object", image.object);
+  const auto rows = static_cast<double>(image.rows());
+  const auto cols = static_cast<double>(image.cols());
+  file.write("object", as_written(image.object));
   set_pixel(file, "object", pixel);
   file.set("object", "center_x_m", (static_cast<double>(image.origin_col) + cols / 2) * pixel);
   file.set("object", "center_y_m", (static_cast<double>(image.origin_row) + rows / 2) * pixel);
-  file.write("object_layer_spacing_m", at::empty({0}, at::kDouble));
-  file.write("probe", image.probe);
+  file.write("object_layer_spacing_m",
+             image.slice_spacing_m.defined() ? image.slice_spacing_m : at::empty({0}, at::kDouble));
+  file.write("probe", as_written(image.probe));
   set_pixel(file, "probe", pixel);
 }
 

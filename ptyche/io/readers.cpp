@@ -209,7 +209,7 @@ Reconstruction as_object(const at::Tensor& array, const std::string& name) {
   require(object.dim() == 2 && object.is_complex() && object.numel() > 0,
           "{}: expected complex (rows, cols), found {}", name, describe(array));
   Reconstruction image;
-  image.object = object.to(at::kComplexFloat).contiguous();
+  image.object = object.to(at::kComplexFloat).contiguous().unsqueeze(0);
   return image;
 }
 

@@ -371,9 +371,9 @@ class ObjectReading {
             "{}: expected complex (rows, cols), found {}", name_, describe(object));
     if (!recipe_.axes.empty()) object = ordered(object, recipe_.axes, "mlrc", name_);
     while (object.dim() > 3) object = object[0];
-    if (object.dim() == 3) object = object.prod(0);
+    if (object.dim() == 2) object = object.unsqueeze(0);
     image_.object = turned_whole(object.to(at::kComplexFloat));
-    image_.coverage = at::ones(image_.object.sizes(), at::kFloat);
+    image_.coverage = at::ones({image_.rows(), image_.cols()}, at::kFloat);
   }
 
   /// The object has no zero frequency: its pixels are only reversed.
@@ -401,7 +401,7 @@ class ObjectReading {
   void read_probe() {
     const at::Tensor probe = sources_.values(recipe_.probe, Measure::number);
     if (probe.defined() && probe.dim() >= 2)
-      image_.probe = some_probe(probe, recipe_.probe_axes, "probe");
+      image_.probe = some_probe(probe, recipe_.probe_axes, "probe").unsqueeze(0);
   }
 
   at::Tensor stated_positions(bool& in_pixels) {
@@ -435,11 +435,11 @@ class ObjectReading {
     if (!positions.defined()) positions = at::empty({0, 2}, at::kDouble);
     const double pixel = image_.geometry.object_pixel_m;
     if (in_pixels && image_.probe.defined())
-      positions = positions + static_cast<double>(image_.probe.size(-1)) / 2;
+      positions = positions + static_cast<double>(image_.pattern_size()) / 2;
     if (!in_pixels && pixel > 0 && image_.object.defined()) {
       positions = positions / pixel;
-      image_.origin_row = first_pixel(recipe_.corner_y, recipe_.centre_y, image_.object.size(0));
-      image_.origin_col = first_pixel(recipe_.corner_x, recipe_.centre_x, image_.object.size(1));
+      image_.origin_row = first_pixel(recipe_.corner_y, recipe_.centre_y, image_.rows());
+      image_.origin_col = first_pixel(recipe_.corner_x, recipe_.centre_x, image_.cols());
     }
     image_.positions = positions;
     image_.frame_use = at::zeros({positions.size(0)}, at::kByte);

@@ -29,7 +29,7 @@ void lay_on(const Scan& scan, Reconstruction& image) {
     return move(image, shift);
   }
   note("the result has no position for each pattern: its middle is laid on the scan's");
-  const at::Tensor size = at::tensor({image.object.size(0), image.object.size(1)}, at::kDouble);
+  const at::Tensor size = at::tensor({image.rows(), image.cols()}, at::kDouble);
   const at::Tensor origin = at::tensor({image.origin_row, image.origin_col}, at::kDouble);
   move(image, middle_of(scan.positions()) - size / 2 - origin);
 }
@@ -74,8 +74,8 @@ at::Tensor read_probe_file(const std::filesystem::path& file) {
   if (file.extension() == ".npy") return as_probe(read_npy_file(file).values, file.string());
   for (const Recipe& recipe : shipped_recipes())
     if (recipe.object && recognises(recipe, file))
-      if (const at::Tensor probe = read_object_by(*recipe.object, file).probe; probe.defined())
-        return probe;
+      if (const Reconstruction image = read_object_by(*recipe.object, file); image.probe.defined())
+        return image.main_probe();
   Sources sources(file);
   Place place;
   place.names = kProbes;

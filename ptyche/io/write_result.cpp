@@ -28,8 +28,7 @@ void scalar(Hdf5File& file, const std::string& path, double value) {
 /// Positions from the object's middle, pixel size / 2, in metres (object pixels without lengths).
 at::Tensor from_middle(const Reconstruction& image) {
   const at::Tensor middle = at::tensor(
-      {image.origin_row + image.object.size(0) / 2, image.origin_col + image.object.size(1) / 2},
-      at::kDouble);
+      {image.origin_row + image.rows() / 2, image.origin_col + image.cols() / 2}, at::kDouble);
   const double pixel = image.geometry.has_object_pixel() ? image.geometry.object_pixel_m : 1;
   return (image.positions - middle) * pixel;
 }
@@ -39,11 +38,11 @@ void write_ptyr(const fs::path& path, const Reconstruction& image) {
   const Geometry& geometry = image.geometry;
   write_hdf5(path, [&](Hdf5File& file) {
     const std::string object = "content/obj/SMFG00/", probe = "content/probe/SMFG00/";
-    file.write(object + "data", image.object.unsqueeze(0));
-    file.write(probe + "data", image.probe);
+    file.write(object + "data", image.object);
+    file.write(probe + "data", image.main_probe());
     const double pixel = geometry.has_object_pixel() ? geometry.object_pixel_m : 1;
-    file.write(object + "_origin", at::tensor({-static_cast<double>(image.object.size(0) / 2),
-                                               -static_cast<double>(image.object.size(1) / 2)},
+    file.write(object + "_origin", at::tensor({-static_cast<double>(image.rows() / 2),
+                                               -static_cast<double>(image.cols() / 2)},
                                               at::kDouble) *
                                        pixel);
     for (const std::string& group : {object, probe}) {
@@ -63,9 +62,9 @@ void write_pynx(const fs::path& path, const Reconstruction& image) {
   write_hdf5(path, [&](Hdf5File& file) {
     file.set("/", "creator", "ptyche " + version());
     file.write("cxi_version", at::scalar_tensor(std::int64_t{140}, at::kLong));
-    file.write("entry_1/object/data", image.object.unsqueeze(0));
-    file.write("entry_1/probe/data", image.probe);
-    file.write("entry_1/result_1/Object-layer00", image.object);
+    file.write("entry_1/object/data", image.object);
+    file.write("entry_1/probe/data", image.main_probe());
+    file.write("entry_1/result_1/Object-layer00", image.projection());
     for (const char* group : {"entry_1/object/", "entry_1/probe/", "entry_1/result_1/"})
       for (const char* axis : {"x_pixel_size", "y_pixel_size"})
         scalar(file, std::string(group) + axis, geometry.object_pixel_m);
@@ -133,21 +132,21 @@ void write_images_with(const fs::path& folder, const Reconstruction& image,
                        const at::Tensor& phase) {
   require_writable_folder(folder);
   nlohmann::ordered_json scale;
-  scale["amplitude"] = write_picture(folder, "amplitude", at::abs(image.object));
+  scale["amplitude"] = write_picture(folder, "amplitude", at::abs(image.projection()));
   scale["phase_rad"] = write_picture(folder, "phase", phase);
   scale["pixel_m"] = image.geometry.object_pixel_m;
-  scale["rows"] = image.object.size(0);
-  scale["cols"] = image.object.size(1);
+  scale["rows"] = image.rows();
+  scale["cols"] = image.cols();
   scale["source"] = image.provenance.source;
   write_text(folder / "scale.json", scale.dump(2) + "\n");
 }
 
 void write_images(const fs::path& folder, const Reconstruction& image) {
-  write_images_with(folder, image, at::angle(image.object));
+  write_images_with(folder, image, at::angle(image.projection()));
 }
 
 void write_npy(const fs::path& path, const Reconstruction& image) {
-  const at::Tensor object = image.object.contiguous();
+  const at::Tensor object = image.projection().contiguous();
   write_atomically(path, [&](const fs::path& temporary) {
     std::ofstream out(temporary, std::ios::binary);
     out << npy_header(object);
@@ -191,7 +190,7 @@ void write_result_as(const std::string& format, const fs::path& file, const Reco
   if (!unwrap) return write_as(result_writers(), format, file, image);
   const at::Tensor lit =
       image.coverage.defined() ? lit_pixels(image.coverage, kLitToJudge) : at::Tensor();
-  write_images_with(file, image, unwrapped_phase(image.object, lit));
+  write_images_with(file, image, unwrapped_phase(image.projection(), lit));
 }
 
 }  // namespace ptyche

@@ -70,9 +70,9 @@ Reconstruction empty_image(const Scan& scan) {
   const auto length = [&](int axis) {
     return static_cast<std::int64_t>((high - low)[axis].item<double>()) + size + 3;
   };
-  image.object = at::ones({length(0), length(1)}, at::kComplexFloat);
-  image.coverage = at::zeros(image.object.sizes(), at::kFloat);
-  image.probe = scan.probe();
+  image.object = at::ones({1, length(0), length(1)}, at::kComplexFloat);
+  image.coverage = at::zeros({length(0), length(1)}, at::kFloat);
+  image.probe = scan.probe().unsqueeze(0);
   image.positions = scan.positions();
   image.frame_use = scan.frame_use();
   image.origin_row = first(0);
@@ -132,7 +132,7 @@ void write_ptychopinn(const fs::path& path, const Scan& scan) {
       {"ycoords", y},
       {"xcoords_start", x},
       {"ycoords_start", y},
-      {"objectGuess", scan.truth().defined() ? scan.truth() : empty_image(scan).object},
+      {"objectGuess", scan.truth().defined() ? scan.truth() : empty_image(scan).projection()},
       {"scan_index", at::zeros({scan.frames()}, at::kLong)}};
   if (scan.probe_given())
     arrays.emplace_back("probeGuess", scan.probe().size(0) == 1 ? scan.probe()[0] : scan.probe());

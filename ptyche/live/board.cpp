@@ -105,8 +105,8 @@ BoardJson described(const SharedImage& image) {
           {"seconds", number(image->seconds)},
           {"deviance", number(image->deviance)},
           {"trust", image->trust.defined()},
-          {"rows", image->image.object.size(0)},
-          {"cols", image->image.object.size(1)},
+          {"rows", image->image.rows()},
+          {"cols", image->image.cols()},
           {"origin_row", image->image.origin_row},
           {"origin_col", image->image.origin_col},
           {"pixel_m", image->image.geometry.object_pixel_m}};

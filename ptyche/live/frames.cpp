@@ -173,8 +173,7 @@ at::Tensor judges(const Reconstruction& image, const Scan& scan) {
   const at::Tensor origin = at::tensor({image.origin_row, image.origin_col}, at::kLong);
   const at::Tensor corners =
       (scan.positions().index_select(0, frames).round() - origin - size / 2).to(at::kDouble);
-  const at::Tensor most =
-      at::tensor({image.object.size(0) - size, image.object.size(1) - size}, at::kLong);
+  const at::Tensor most = at::tensor({image.rows() - size, image.cols() - size}, at::kLong);
   const at::Tensor inside =
       at::nonzero(corners.ge(0).logical_and(corners.le(most)).all(1)).flatten();
   if (inside.numel() == 0) return inside;

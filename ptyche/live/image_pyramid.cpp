@@ -52,7 +52,7 @@ SharedTile tile_of(const at::Tensor& values) {
 }
 
 ImagePyramid::ImagePyramid(SharedImage image) : image_(std::move(image)) {
-  levels_.push_back({image_->image.object, image_->image.coverage, image_->trust});
+  levels_.push_back({image_->image.projection(), image_->image.coverage, image_->trust});
 }
 
 /// Nothing where it would be smaller than a pixel.
@@ -76,7 +76,7 @@ PhasePlane ImagePyramid::plane(const TileRequest& request) {
   if (!request.without_ramp) return plane;
   const Reconstruction& whose = request.beside ? request.beside->image : image;
   std::optional<PhasePlane>& ramp = request.beside ? ramp_of_beside_ : ramp_;
-  if (!ramp) ramp = ramp_of(whose.object, whose.coverage);
+  if (!ramp) ramp = ramp_of(whose.projection(), whose.coverage);
   return sum(plane, counted_from(*ramp, whose, image));
 }
 

@@ -239,9 +239,10 @@ void Session::show_network(double now) {
                   .seconds = now};
   Reconstruction& image = shown.image;
   std::tie(image.object, image.coverage) = canvas_.picture();
+  image.object = image.object.unsqueeze(0);
   image.origin_row = canvas_.extent().row_begin;
   image.origin_col = canvas_.extent().col_begin;
-  image.probe = maker_.probe();
+  image.probe = maker_.probe().unsqueeze(0);
   image.positions = at::tensor(shown_positions_).view({-1, 2}).to(at::kDouble);
   image.frame_use = at::zeros({image.positions.size(0)}, at::kByte);
   image.geometry = basis_.geometry;

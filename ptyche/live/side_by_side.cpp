@@ -41,7 +41,7 @@ CommonPixels common_pixels(at::IntArrayRef reference, at::IntArrayRef image, std
 }
 
 at::Tensor coverage_of(const Reconstruction& image) {
-  return image.coverage.defined() ? image.coverage : at::ones(image.object.sizes());
+  return image.coverage.defined() ? image.coverage : at::ones(image.projection().sizes());
 }
 
 }  // namespace
@@ -52,22 +52,22 @@ Reconstruction brought_onto(const Reconstruction& reference, const Reconstructio
             "object: expected finite values, found {}", "NaN or infinity");
   require_same_pixel(image, reference);
   const Window window = middle_of(common_window(image, reference));
-  const at::Tensor object = image.object.to(at::kComplexDouble);
-  const Gauge gauge = align(reference.object.to(at::kComplexDouble), object, window,
+  const at::Tensor object = image.projection().to(at::kComplexDouble);
+  const Gauge gauge = align(reference.projection().to(at::kComplexDouble), object, window,
                             std::array{image.origin_row - reference.origin_row,
                                        image.origin_col - reference.origin_col})
                           .gauge;
-  const Window whole{0, reference.object.size(0), 0, reference.object.size(1)};
+  const Window whole{0, reference.rows(), 0, reference.cols()};
   Reconstruction brought = reference;
   const at::Tensor moved = move_image(object, gauge, whole) *
                            c10::complex<double>(gauge.scale.real(), gauge.scale.imag());
-  brought.coverage = at::zeros(reference.object.sizes());
+  brought.coverage = at::zeros(reference.projection().sizes());
   const auto common =
-      common_pixels(reference.object.sizes(), image.object.sizes(), std::lround(gauge.shift_row_px),
-                    std::lround(gauge.shift_col_px));
+      common_pixels(reference.projection().sizes(), image.projection().sizes(),
+                    std::lround(gauge.shift_row_px), std::lround(gauge.shift_col_px));
   if (common.reference.rows() > 0 && common.reference.cols() > 0)
     cut(brought.coverage, common.reference).copy_(cut(coverage_of(image), common.image));
-  brought.object = moved.to(at::kComplexFloat).masked_fill(brought.coverage.le(0), 1);
+  brought.object = moved.to(at::kComplexFloat).masked_fill(brought.coverage.le(0), 1).unsqueeze(0);
   return brought;
 }
 
@@ -85,12 +85,12 @@ PhasePlane ramp_of(const at::Tensor& object, const at::Tensor& coverage) {
 }
 
 PhasePlane plane_between(const Reconstruction& reference, const Reconstruction& image) {
-  const auto common = common_pixels(reference.object.sizes(), image.object.sizes(),
+  const auto common = common_pixels(reference.projection().sizes(), image.projection().sizes(),
                                     image.origin_row - reference.origin_row,
                                     image.origin_col - reference.origin_col);
   if (common.reference.rows() <= 0 || common.reference.cols() <= 0) return {};
   const at::Tensor product =
-      cut(image.object, common.image) * cut(reference.object, common.reference).conj();
+      cut(image.projection(), common.image) * cut(reference.projection(), common.reference).conj();
   const at::Tensor light = at::minimum(cut(coverage_of(image), common.image),
                                        cut(coverage_of(reference), common.reference));
   PhasePlane plane = ramp_of(product, light);

@@ -522,7 +522,7 @@ RefinedProbe with_refined_probe(const Scan& scan, bool background) {
   const std::optional<ShortSolve>& best =
       explained(solves[1]) > explained(solves[0]) + kWorthModes ? solves[1] : solves[0];
   if (explained(best) <= 0) return {scan, {}};
-  return {calibrated(scan, best->image.probe), best->image.background};
+  return {calibrated(scan, best->image.main_probe()), best->image.background};
 }
 
 std::optional<ProbeScore> score_of(const FirstProbe& first) {

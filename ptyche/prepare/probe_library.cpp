@@ -123,7 +123,7 @@ void keep_in_library(const KeptProbe& kept) {
 }
 
 KeptProbe kept_from(const std::string& name, const Reconstruction& image) {
-  KeptProbe kept{.name = name, .probe = image.probe, .geometry = image.geometry};
+  KeptProbe kept{.name = name, .probe = image.main_probe(), .geometry = image.geometry};
   kept.source = image.provenance.source;
   kept.when = image.provenance.date;
   if (kept.geometry.object_pixel_m <= 0)

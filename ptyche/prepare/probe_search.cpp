@@ -379,7 +379,7 @@ class Search {
     side_by_side(static_cast<std::int64_t>(jobs.size()), [&](std::int64_t i) {
       const auto& [start, chain] = jobs[static_cast<std::size_t>(i)];
       if (auto result = solve_shortly(scan, start.probe, chain))
-        all[static_cast<std::size_t>(i)] = Ranked{start, result->fit, result->image.probe};
+        all[static_cast<std::size_t>(i)] = Ranked{start, result->fit, result->image.main_probe()};
     });
     if (interrupted()) throw Interrupted("stopped while a first probe was looked for");
     std::vector<Ranked> good;

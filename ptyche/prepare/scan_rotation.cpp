@@ -331,9 +331,9 @@ Solved refined(const Scan& scan, const RasterEnergy& energy, const Solved& start
   Solved last = start;
   for (int round = 0; round < kMostRounds; ++round) {
     const double before = last.guess.turn.degrees;
-    const at::Tensor phase = energy.phase_of(last.solve->image.probe);
+    const at::Tensor phase = energy.phase_of(last.solve->image.main_probe());
     Solved next{nearby_turn(energy, last.guess, energy.gradients(phase))};
-    next.solve = solved_with(scan, next.guess, last.solve->image.probe);
+    next.solve = solved_with(scan, next.guess, last.solve->image.main_probe());
     if (!next.solve) break;
     last = next;
     if (std::abs(last.guess.turn.degrees - before) < kRests) break;
@@ -358,7 +358,7 @@ ScanRotation without_curl(const Scan& scan, const Deflections& field, const Solv
   if (curl.left >= kHardlyCurl || std::abs(more) >= kSameTurn) return best.guess.turn;
   Solved turned = best;
   turned.guess.turn.degrees += more;
-  if (best.solve) turned.solve = solved_with(scan, turned.guess, best.solve->image.probe);
+  if (best.solve) turned.solve = solved_with(scan, turned.guess, best.solve->image.main_probe());
   detail(
       "without curl: {:.1f} degrees for {:.1f}, a share of {:.3f} of it is left; explained {:.4f} "
       "for {:.4f}",
@@ -386,7 +386,7 @@ namespace {
 /// not tell.
 std::optional<bool> is_twin_by_probe(const Solved& best, const TwinEvidence& evidence) {
   if (!evidence.probe.defined() || !best.solve) return std::nullopt;
-  const at::Tensor& probe = best.solve->image.probe;
+  const at::Tensor probe = best.solve->image.main_probe();
   const double same = likeness_of_probes(probe, evidence.probe),
                twin = likeness_of_probes(twin_of_probe(probe), evidence.probe);
   detail("the probe that goes with the turn is {:.2f} like the known one, its twin {:.2f}", same,

@@ -75,7 +75,7 @@ ComparedModels compare_models(const Scan& scan, const std::vector<LabelledImage>
     require(std::ranges::count(images, label, &LabelledImage::label) == 1,
             "expected each label once, found '{}' twice", label);
     const ComparedImages one =
-        compare_in_window(image.object, scan.truth(), window,
+        compare_in_window(image.projection(), scan.truth(), window,
                           std::array<std::int64_t, 2>{image.origin_row, image.origin_col});
     compared.scores.push_back({label, metrics_beside_flat(one.reference, one.image)});
     compared.objects.push_back({label, one.image.to(at::kComplexFloat)});

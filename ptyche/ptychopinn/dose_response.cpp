@@ -119,7 +119,7 @@ at::Tensor scanned_part(const DoseResponseOptions& options, const at::Tensor& ob
 /// positions are drawn at random and leave gaps.
 at::Tensor with_flat_dark(const Reconstruction& image) {
   const at::Tensor lit = lit_pixels(image);
-  return at::where(lit, image.object, image.object.masked_select(lit).mean());
+  return at::where(lit, image.projection(), image.projection().masked_select(lit).mean());
 }
 
 /// Files of the arms that are done.

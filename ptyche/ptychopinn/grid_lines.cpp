@@ -128,7 +128,8 @@ Outcome run_model(const std::string& label, const GridData& learn, const GridDat
   Patches patches;
   outcome.row.infer_seconds = seconds_of([&] { patches = infer(model, test.scan, how); });
   const Reconstruction stitched = stitch(patches, test.scan);
-  outcome.image = scored_part(stitched.object, test, stitched.origin_row, stitched.origin_col);
+  outcome.image =
+      scored_part(stitched.projection(), test, stitched.origin_row, stitched.origin_col);
   write_recon(options.output / "recons" / label, outcome.image);
   outcome.row.scores = {label,
                         metrics_beside_flat(scored_part(test.scan.truth(), test), outcome.image)};

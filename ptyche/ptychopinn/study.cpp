@@ -163,7 +163,7 @@ void write_recon(const std::filesystem::path& folder, const at::Tensor& image) {
 
 at::Tensor read_recon(const std::filesystem::path& folder, const at::Tensor& truth) {
   const std::filesystem::path file = folder / kReconFile;
-  const at::Tensor image = read_object_file(file).object;
+  const at::Tensor image = read_object_file(file).projection();
   require(image.sizes() == truth.sizes(), "{}: YY_pred: expected {} pixels, found {}",
           file.string(), fmt::join(truth.sizes(), " x "), fmt::join(image.sizes(), " x "));
   return image;

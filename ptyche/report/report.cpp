@@ -99,9 +99,10 @@ void add_object(std::vector<NamedNumber>& numbers, const Reconstruction& image) 
   const double pixel = image.geometry.object_pixel_m;
   const bool known = image.geometry.has_object_pixel();
   const auto length = [&](int axis) {
-    return format_length(pixel * static_cast<double>(image.object.size(axis)));
+    return format_length(pixel * static_cast<double>(image.object.size(axis + 1)));
   };
-  add(numbers, true, "image", fmt::format("{} px", fmt::join(image.object.sizes(), " \u00d7 ")),
+  add(numbers, true, "image",
+      fmt::format("{} px", fmt::join(image.projection().sizes(), " \u00d7 ")),
       known ? length(0) + " \u00d7 " + length(1) : "");
 }
 
@@ -116,16 +117,16 @@ void add_light(std::vector<NamedNumber>& numbers, const Scan& scan) {
 }
 
 void add_probe(std::vector<NamedNumber>& numbers, const Reconstruction& image) {
-  if (!image.probe.defined() || probe_power(image.probe) <= 0) return;
-  const double diameter = probe_diameter_px(image.probe);
+  if (!image.probe.defined() || probe_power(image.main_probe()) <= 0) return;
+  const double diameter = probe_diameter_px(image.main_probe());
   const double pixel = image.geometry.object_pixel_m;
   const std::string px = fmt::format("{:.1f} px", diameter);
-  const std::int64_t modes = image.probe.size(0);
+  const std::int64_t modes = image.modes();
   add(numbers, true, "probe, 90 % of its light within",
       image.geometry.has_object_pixel() ? format_length(diameter * pixel) : px,
       fmt::format("{}{} mode{}", image.geometry.has_object_pixel() ? px + ", " : "", modes,
                   modes == 1 ? "" : "s"));
-  add(numbers, likeness_to_twin(image.probe) > kOwnTwin, "which way round",
+  add(numbers, likeness_to_twin(image.main_probe()) > kOwnTwin, "which way round",
       corrected_positions(image).empty() ? "as the file says" : "as the positions were corrected",
       "no pattern tells: a probe in focus is its own twin");
   const double step = image.positions.defined() ? median_step_px(image.positions) : 0;
@@ -147,8 +148,9 @@ void add_freedom(std::vector<NamedNumber>& numbers, const Reconstruction& image,
   if (image.background.defined()) {
     const double background = image.background.sum().item<double>();
     add(numbers, true, "background",
-        fmt::format("{:.2g} % of the light",
-                    100 * background / std::max(background + probe_power(image.probe), 1e-30)));
+        fmt::format(
+            "{:.2g} % of the light",
+            100 * background / std::max(background + probe_power(image.main_probe()), 1e-30)));
   }
   if (image.intensities.defined()) {
     const at::Tensor known = image.intensities.masked_select(at::isfinite(image.intensities));

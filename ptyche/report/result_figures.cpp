@@ -106,14 +106,14 @@ Window part_inside(const Window& window, const at::Tensor& object) {
 }
 
 LitObject lit_object(const Reconstruction& image, const Drawing& how) {
-  require(image.object.defined() && image.object.dim() == 2 && image.object.numel() > 0,
+  require(image.object.defined() && image.object.dim() == 3 && image.object.numel() > 0,
           "object: a non-empty (rows, cols) array expected");
-  require(image.coverage.defined() && image.coverage.sizes() == image.object.sizes(),
-          "coverage: the object's shape {} expected", fmt::join(image.object.sizes(), " x "));
+  require(image.coverage.defined() && image.coverage.sizes() == image.projection().sizes(),
+          "coverage: the object's shape {} expected", fmt::join(image.projection().sizes(), " x "));
   const at::Tensor coverage = image.coverage.detach().cpu();
-  const Window box = how.crop ? part_inside(*how.crop, image.object)
+  const Window box = how.crop ? part_inside(*how.crop, image.projection())
                               : bounding_box(lit_above(coverage, kCroppedBelow));
-  return {cut(image.object.detach().cpu(), box), cut(coverage <= 0, box),
+  return {cut(image.projection().detach().cpu(), box), cut(coverage <= 0, box),
           cut(lit_above(coverage, kRangedAbove), box), box};
 }
 
@@ -121,7 +121,7 @@ LitObject lit_object(const Reconstruction& image, const Drawing& how) {
 OpenField empty_of(const Reconstruction& image, const LitObject& lit, const Drawing& how) {
   if (how.empty_amplitude) return {*how.empty_amplitude, 0};
   if (how.empty)
-    return {cut(image.object.detach().cpu(), part_inside(*how.empty, image.object))
+    return {cut(image.projection().detach().cpu(), part_inside(*how.empty, image.projection()))
                 .abs()
                 .mean()
                 .item<double>(),
@@ -278,10 +278,10 @@ CaptionedFigure coverage_figure(const Reconstruction& image) {
 }
 
 CaptionedFigure probe_figure(const Reconstruction& image) {
-  require(image.probe.defined() && image.probe.dim() == 3 && image.probe.numel() > 0,
+  require(image.probe.defined() && image.probe.dim() == 4 && image.probe.numel() > 0,
           "probe: a non-empty (modes, N, N) array expected");
   constexpr std::int64_t kMostModes = 6;
-  const at::Tensor probe = image.probe.detach().cpu();
+  const at::Tensor probe = image.main_probe().detach().cpu();
   const std::int64_t modes = probe.size(0), drawn = std::min(modes, kMostModes);
   const at::Tensor power = probe.abs().square().sum({1, 2}, false, at::kDouble);
   const double photons = power.sum().item<double>();

@@ -58,9 +58,9 @@ at::Tensor misfits(const ExpectedPatterns& expected, const Scan& scan, const at:
 ShownPatterns shown_patterns(const Reconstruction& image, const Scan& scan) {
   const at::Tensor frames = thinned(usable(scan), kPatternsLookedAt);
   require(frames.numel() > 0, "no pattern is used");
-  require(image.probe.size(-1) == scan.pattern_size(),
+  require(image.pattern_size() == scan.pattern_size(),
           "expected a probe of {0} x {0} pixels, found {1} x {1}", scan.pattern_size(),
-          image.probe.size(-1));
+          image.pattern_size());
   const ExpectedPatterns expected(image, scan);
   const at::Tensor misfit = misfits(expected, scan, frames);
   const at::Tensor totals = counts_of(scan, frames).to(at::kDouble).sum({1, 2});

@@ -60,18 +60,29 @@ ComplexAdam new_moments(const at::Tensor& value) {
       0};
 }
 
-/// ComplexAdam for a value that is new, or whose first axis has grown (probe modes): what is new
+/// The one axis that is longer in `now`; -1 where shapes differ otherwise.
+std::int64_t grown_axis(at::IntArrayRef before, at::IntArrayRef now) {
+  std::int64_t longer = -1;
+  if (before.size() != now.size()) return -1;
+  for (std::size_t axis = 0; axis < now.size(); ++axis) {
+    if (before[axis] == now[axis]) continue;
+    if (longer >= 0 || before[axis] > now[axis]) return -1;
+    longer = static_cast<std::int64_t>(axis);
+  }
+  return longer;
+}
+
+/// ComplexAdam for a value that is new, or that has grown along one axis (probe modes): what is new
 /// starts at rest, with the squares of the first entry, so that it does not begin with a step of
 /// full length along noise.
 ComplexAdam grown(const ComplexAdam& old, const at::Tensor& value) {
   ComplexAdam moments = new_moments(value);
-  const bool has_grown = old.mean.defined() && old.mean.dim() == value.dim() && value.dim() > 0 &&
-                         old.mean.size(0) < value.size(0) &&
-                         old.mean.sizes().slice(1) == value.sizes().slice(1);
-  if (!has_grown) return moments;
-  moments.mean.slice(0, 0, old.mean.size(0)).copy_(old.mean);
-  moments.square.copy_(old.square.slice(0, 0, 1).expand_as(moments.square));
-  moments.square.slice(0, 0, old.mean.size(0)).copy_(old.square);
+  const std::int64_t axis = old.mean.defined() ? grown_axis(old.mean.sizes(), value.sizes()) : -1;
+  if (axis < 0) return moments;
+  const std::int64_t known = old.mean.size(axis);
+  moments.mean.narrow(axis, 0, known).copy_(old.mean);
+  moments.square.copy_(old.square.narrow(axis, 0, 1).expand_as(moments.square));
+  moments.square.narrow(axis, 0, known).copy_(old.square);
   moments.steps = old.steps;
   return moments;
 }

@@ -25,7 +25,7 @@ struct ComplexAdamOptions {
 /// One step of Adam (Kingma & Ba, ICLR 2015, algorithm 1) with one second moment |g|^2 per complex
 /// number, so that a change of phase changes nothing: value -= rate mean / (sqrt(square) + floor).
 /// `value` float32, float64 or complex64, dense in any order of its axes, written in place; the
-/// gradient of the same shape. Where the first axis has grown, the new entries begin with the
+/// gradient of the same shape. Where one axis has grown, the new entries begin with the
 /// squares of the first one; a value of any other shape than before starts anew.
 void adam_step(at::Tensor& value, const at::Tensor& gradient, ComplexAdam& moments, double rate,
                const ComplexAdamOptions& options = {});

@@ -77,7 +77,8 @@ Choice tied_choice(const Choice& best, const Reconstruction& image, double stiff
   Choice choice = best;
   choice.stiffness = stiffness;
   choice.still = kStillWhereTied;
-  choice.absorption = image.object.defined() ? absorption_of(image.object, lit_pixels(image)) : 0;
+  choice.absorption =
+      image.object.defined() ? absorption_of(image.projection(), lit_pixels(image)) : 0;
   return choice;
 }
 

@@ -123,7 +123,7 @@ class Automatic {
     const SolverProblem problem = make_problem(scan_, {});
     const double counts = problem.photons / static_cast<double>(problem.patterns());
     const double share =
-        counts / few_photons(start_state(problem, start_).probe, scan_.probe_given());
+        counts / few_photons(start_state(problem, start_).main_probe(), scan_.probe_given());
     const bool dim = prior_matters(problem, counts);
     detail("{:.3g} counts a pattern: {}", counts,
            share < 1 ? "few: the probe is held at first" : "enough to find probe and background");
@@ -159,7 +159,7 @@ class Automatic {
   /// Whether strengths of the prior are worth a trial.
   static bool prior_matters(const SolverProblem& problem, double counts) {
     const SolverState state = start_state(problem, {});
-    const double power = std::max(probe_power(state.probe), 1e-30);
+    const double power = std::max(probe_power(state.main_probe()), 1e-30);
     const double light = mean_light(problem, state) * counts / power;
     return smoothness_curvature(kSlope) > kPriorMatters * 2 * light;
   }

@@ -79,7 +79,7 @@ void AuxiliaryUpdates::after_pass(const SolverProblem& problem, SolverState& sta
   if (limit > 0)
     state.position_corrections +=
         position_step(position_gradient_, mean_position_gradient_, problem.positions,
-                      position_curvature(state.probe), limit, options.positions);
+                      position_curvature(state.main_probe()), limit, options.positions);
   const auto room = static_cast<double>(problem.room_px);
   state.position_corrections.clamp_(-room, room);
 }

@@ -117,13 +117,13 @@ at::Tensor gathered_product(const at::Tensor& a, const at::Tensor& b, const at::
 
 at::Tensor light_on_object(const SolverProblem& problem, const SolverState& state) {
   const at::Tensor corners = whole_corners(problem, state, all_patterns(problem));
-  return spread_at(mode_power(state.probe), corners, state.object.size(0), state.object.size(1));
+  return spread_at(mode_power(state.main_probe()), corners, state.rows(), state.cols());
 }
 
 double image_movement(const SolverProblem& problem, const SolverState& state,
                       const at::Tensor& before) {
   const at::Tensor light = light_on_object(problem, state);
-  const at::Tensor weight = light / light.sum(at::kDouble);
+  const at::Tensor weight = light / (light.sum(at::kDouble) * state.object.size(0));
   const auto mean = [&](const at::Tensor& values) {
     return (values.to(at::kComplexDouble) * weight).sum().item().toComplexDouble();
   };
@@ -159,7 +159,7 @@ double add_amplitude_smoothness(const at::Tensor& object, double weight, at::Ten
   const at::Tensor amplitude = object.abs();
   at::Tensor slope = at::zeros_like(amplitude);
   double value = 0;
-  for (const std::int64_t axis : {0, 1}) {
+  for (const std::int64_t axis : {-2, -1}) {
     const at::Tensor change = amplitude.diff(1, axis);
     const std::int64_t length = change.size(axis);
     slope.narrow(axis, 1, length).add_(change);
@@ -188,7 +188,7 @@ double add_absorption(const at::Tensor& object, double weight, double absorption
   const at::Tensor amplitude = object.abs().clamp_min(1e-6);
   at::Tensor by_amplitude = at::zeros_like(amplitude), by_phase = at::zeros_like(amplitude);
   double value = 0;
-  for (const std::int64_t axis : {0, 1}) {
+  for (const std::int64_t axis : {-2, -1}) {
     const Changes change = changes_along(object, amplitude, axis);
     const at::Tensor across = change.amplitude - absorption * change.mean * change.phase;
     const at::Tensor by_mean = across * change.phase * (0.5 * absorption);
@@ -207,16 +207,16 @@ double add_absorption(const at::Tensor& object, double weight, double absorption
 
 /// weight sum 2 edge^2 [ sqrt(1 + q / edge^2) - 1 ], q as in the header; its gradient is added.
 double add_edges(const at::Tensor& object, double weight, double edge, at::Tensor& gradient) {
-  const at::Tensor rows = object.diff(1, 0), cols = object.diff(1, 1);
+  const at::Tensor rows = object.diff(1, -2), cols = object.diff(1, -1);
   const auto squares = [](const at::Tensor& values) {
     return at::view_as_real(values).square().sum(-1);
   };
   at::Tensor root = at::ones(object.sizes(), object.options().dtype(at::kFloat));
-  root.narrow(0, 0, rows.size(0)).add_(squares(rows), 1 / (edge * edge));
-  root.narrow(1, 0, cols.size(1)).add_(squares(cols), 1 / (edge * edge));
+  root.narrow(-2, 0, rows.size(-2)).add_(squares(rows), 1 / (edge * edge));
+  root.narrow(-1, 0, cols.size(-1)).add_(squares(cols), 1 / (edge * edge));
   root.sqrt_();
-  for (const std::int64_t axis : {0, 1}) {
-    const at::Tensor& change = axis == 0 ? rows : cols;
+  for (const std::int64_t axis : {-2, -1}) {
+    const at::Tensor& change = axis == -2 ? rows : cols;
     const std::int64_t length = change.size(axis);
     const at::Tensor pull = change / root.narrow(axis, 0, length);
     gradient.narrow(axis, 1, length).add_(pull, 2 * weight);
@@ -229,7 +229,7 @@ double add_edges(const at::Tensor& object, double weight, double edge, at::Tenso
 double add_squares(const at::Tensor& object, double weight, at::Tensor& gradient) {
   if (!object.is_cpu()) {
     double value = 0;
-    for (const std::int64_t axis : {0, 1}) {
+    for (const std::int64_t axis : {-2, -1}) {
       const at::Tensor change = object.diff(1, axis);
       const std::int64_t length = change.size(axis);
       gradient.narrow(axis, 1, length).add_(change, 2 * weight);
@@ -239,14 +239,17 @@ double add_squares(const at::Tensor& object, double weight, at::Tensor& gradient
     return weight * value;
   }
   const at::Tensor from = object.contiguous();
-  const std::int64_t rows = from.size(0), cols = from.size(1);
+  const std::int64_t rows = from.size(-2), cols = from.size(-1), all = from.numel() / cols;
   const Pixel* values = from.const_data_ptr<Pixel>();
   Pixel* to = gradient.data_ptr<Pixel>();
   const double squares = at::parallel_reduce(
-      0, rows, kObjectRows, 0.0,
+      0, all, kObjectRows, 0.0,
       [&](std::int64_t first, std::int64_t last, double sum) {
-        for (std::int64_t row = first; row < last; ++row)
-          sum += add_row(values, to, row, rows, cols, static_cast<float>(2 * weight));
+        for (std::int64_t row = first; row < last; ++row) {
+          const std::int64_t slice = row / rows * rows * cols;
+          sum += add_row(values + slice, to + slice, row % rows, rows, cols,
+                         static_cast<float>(2 * weight));
+        }
         return sum;
       },
       std::plus<double>());
@@ -269,7 +272,7 @@ double add_smoothness(const at::Tensor& object, const SmoothnessPrior& prior, do
 double absorption_of(const at::Tensor& object, const at::Tensor& lit) {
   const at::Tensor amplitude = object.abs();
   double both = 0, phases = 0;
-  for (const std::int64_t axis : {0, 1}) {
+  for (const std::int64_t axis : {-2, -1}) {
     const Changes change = changes_along(object, amplitude, axis);
     const std::int64_t length = object.size(axis) - 1;
     const at::Tensor phase =
@@ -287,7 +290,7 @@ bool smoothness_matters(double slope, double light) {
 }
 
 void share_power(SolverState& state, double power) {
-  const double now = probe_power(state.probe);
+  const double now = probe_power(state.main_probe());
   if (!(now > 0)) return;
   const double factor = std::sqrt(power / now);
   state.probe = state.probe * factor;

@@ -61,7 +61,7 @@ struct SmoothnessPrior {
 /// total variation that is smoothed near 0 (the hypersurface potential of Charbonnier et al. 1997,
 /// IEEE Trans. Image Process. 6, 298). Its gradient (dL/dRe + i dL/dIm) is added to `gradient`
 /// times `share`.
-///   object, gradient  (rows, cols) complex64, the gradient contiguous
+///   object, gradient  (..., rows, cols) complex64, the gradient contiguous
 /// Returns the value times `share`.
 double add_smoothness(const at::Tensor& object, const SmoothnessPrior& prior, double share,
                       at::Tensor& gradient);

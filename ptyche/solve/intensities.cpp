@@ -95,7 +95,7 @@ void straighten_probe(const SolverProblem& problem, SolverState& state) {
   const at::Tensor places = corners_of(problem, state, all_patterns(problem)) + middle;
   const at::Tensor places_middle = places.mean(0);
   for (int step = 0; step < kStraighteningSteps; ++step) {
-    const Centre found = centre_of(mode_power(state.probe));
+    const Centre found = centre_of(mode_power(state.main_probe()));
     const at::Tensor k = (found.at - wanted.at) / (2 * found.variance.clamp_min(kLeastVariance));
     const auto ramp = [&](std::int64_t rows, std::int64_t cols, const at::Tensor& zero) {
       const at::Tensor down = k[0] * (at::arange(rows, k.options()) - zero[0]);
@@ -104,8 +104,7 @@ void straighten_probe(const SolverProblem& problem, SolverState& state) {
     const std::int64_t size = problem.pattern_size();
     const at::Tensor of_probe = ramp(size, size, at::full({2}, middle, k.options()));
     state.probe = state.probe / of_probe.to(at::kFloat);
-    state.object = state.object *
-                   ramp(state.object.size(0), state.object.size(1), places_middle).to(at::kFloat);
+    state.object = state.object * ramp(state.rows(), state.cols(), places_middle).to(at::kFloat);
     state.intensities = state.intensities / at::exp(2 * (places - places_middle).matmul(k));
   }
   const at::Tensor mean = state.intensities.mean();

@@ -38,9 +38,11 @@ struct KeptArray {
 /// Those of an image of the scan that `canvas` is of.
 std::vector<KeptArray> arrays_of(const Reconstruction& canvas) {
   const std::int64_t size = canvas.probe.size(-1), patterns = canvas.positions.size(0);
-  return {{{"image/object", at::kComplexFloat, {kAnyLength, kAnyLength}}, &Reconstruction::object},
+  return {{{"image/object", at::kComplexFloat, {kAnyLength, kAnyLength, kAnyLength}},
+           &Reconstruction::object},
           {{"image/coverage", at::kFloat, {kAnyLength, kAnyLength}, 0}, &Reconstruction::coverage},
-          {{"image/probe", at::kComplexFloat, {kAnyLength, size, size}}, &Reconstruction::probe},
+          {{"image/probe", at::kComplexFloat, {kAnyLength, kAnyLength, size, size}},
+           &Reconstruction::probe},
           {like(canvas.positions, "image/positions"), &Reconstruction::positions},
           {like(canvas.frame_use, "image/frame_use", 0, 2), &Reconstruction::frame_use},
           {{"image/background", at::kFloat, {size, size}}, &Reconstruction::background, true},
@@ -66,7 +68,7 @@ Reconstruction read_image(const Hdf5File& in, const Reconstruction& canvas) {
   Reconstruction image = canvas;
   for (const KeptArray& kept : arrays_of(canvas))
     image.*kept.array = kept.optional ? read_if_there(in, kept.layout) : read(in, kept.layout);
-  require(image.coverage.sizes() == image.object.sizes() && image.object.numel() > 0,
+  require(image.object.numel() > 0 && image.coverage.sizes() == image.object.sizes().slice(1),
           "image/coverage: expected the object's shape, found {}", describe(image.coverage));
   image.intensities = with_unknown(image.intensities);
   const at::Tensor origin = read(in, kOrigin);
@@ -128,7 +130,7 @@ void KeptAttempts::warn_if_not_kept(const fs::path& file, const Work& work) {
 KeptAttempts::KeptAttempts(const KeepOptions& options, const Scan& scan, const RunKey& key)
     : options_(options) {
   if (options.folder.empty()) return;
-  canvas_.probe = scan.probe();
+  canvas_.probe = scan.probe().unsqueeze(0);
   canvas_.positions = scan.positions();
   canvas_.frame_use = scan.frame_use();
   canvas_.geometry = scan.geometry();

@@ -134,7 +134,7 @@ class Lbfgs : public Solver {
   }
 
  private:
-  /// What a checkpoint keeps of it, for a point (n) of all variables and an object (rows, cols).
+  /// What a checkpoint keeps of it, for a point (n) of all variables and an object.
   struct Kept {
     DatasetLayout units, point, slope, loss, direction, gain;
 
@@ -146,7 +146,7 @@ class Lbfgs : public Solver {
           direction(like(object, group + "/phase_direction")),
           gain{.path = group + "/phase_gain",
                .type = at::kFloat,
-               .shape = {object.size(0), object.size(1) / 2 + 1},
+               .shape = {object.size(-2), object.size(-1) / 2 + 1},
                .device = object.device()},
           group_(group) {}
 
@@ -175,7 +175,7 @@ class Lbfgs : public Solver {
     const double slope = options_.prior.slope;
     units_ = packed_curvature(problem, state, slope > 0 ? smoothness_curvature(slope) : 0).rsqrt_();
     slow_ = slow_waves(state);
-    power_ = probe_power(state.probe);
+    power_ = probe_power(state.main_probe());
     point_ = constrained(problem, packed(state) / units_, state);
     here_ = evaluate(problem, from_point(problem, point_, state));
     for (std::int64_t i = 0; i < options_.slow_phase; ++i)
@@ -218,7 +218,8 @@ class Lbfgs : public Solver {
                          const SolverState& like) const {
     SolverState state = unpacked(point.mul(units_), like);
     if (!problem.options.fixed_probe)
-      state.probe = state.probe * std::sqrt(power_ / std::max(probe_power(state.probe), 1e-30));
+      state.probe =
+          state.probe * std::sqrt(power_ / std::max(probe_power(state.main_probe()), 1e-30));
     const auto room = static_cast<double>(problem.room_px);
     state.position_corrections.clamp_(-room, room);
     return state;

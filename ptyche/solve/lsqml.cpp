@@ -76,11 +76,11 @@ void direct_object(Directions& found, const at::Tensor& slope, double unit, doub
 Directions directions_of(const SolverProblem& problem, const SolverState& state,
                          const at::Tensor& corners, const SolverGradient& slope,
                          LossKind likelihood) {
-  const at::Tensor light = mode_power(state.probe);
+  const at::Tensor light = mode_power(state.main_probe());
   const double unit = -0.5 / info_of(likelihood).curvature;
   Directions found;
-  found.light = spread_at(light, corners, state.object.size(0), state.object.size(1));
-  found.power = gathered_power(state.object, corners, problem.pattern_size());
+  found.light = spread_at(light, corners, state.rows(), state.cols());
+  found.power = gathered_power(state.plane(), corners, problem.pattern_size());
   direct_object(found, slope.object.contiguous(), unit, kLightDamping * light.max().item<double>());
   found.probe =
       slope.probe * (unit / (found.power + kLightDamping * found.power.max().item<double>()));
@@ -96,10 +96,10 @@ StepLengths best_lengths(const SolverProblem& problem, const SolverState& state,
   const double b1 = along.slope;
   const double b2 = unit * sum_of(at::view_as_real(slope.probe) * at::view_as_real(along.probe));
   const double a11 = along.curvature;
-  const double a22 = sum_of(along.power * mode_power(along.probe));
+  const double a22 = sum_of(along.power * mode_power(along.probe[0]));
   const at::Tensor seen =
-      gathered_product(along.object, state.object, corners, problem.pattern_size());
-  const at::Tensor mixed = (state.probe.conj() * along.probe).sum(0);
+      gathered_product(along.object[0], state.plane(), corners, problem.pattern_size());
+  const at::Tensor mixed = (state.main_probe().conj() * along.probe[0]).sum(0);
   const double a12 = sum_of(at::real(seen * mixed));
   const double determinant = a11 * a22 - a12 * a12;
   if (!(determinant > 1e-6 * a11 * a22)) return {};

@@ -6,7 +6,7 @@ namespace ptyche {
 namespace {
 
 void step_probe(SolverState& state, const at::Tensor& slope, double share, ComplexAdam& moments) {
-  const double peak = state.probe[0].abs().max().item<double>();
+  const double peak = state.main_probe()[0].abs().max().item<double>();
   adam_step(state.probe, slope, moments, share * peak);
 }
 

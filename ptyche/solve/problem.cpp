@@ -71,20 +71,21 @@ constexpr std::int64_t kGrid = 16;      // canvases are rounded up to it
 
 at::Tensor rounded_up(const at::Tensor& object) {
   const auto up = [](std::int64_t length) { return (length + kGrid - 1) / kGrid * kGrid; };
-  at::Tensor canvas = at::ones({up(object.size(0)), up(object.size(1))}, object.options());
-  canvas.narrow(0, 0, object.size(0)).narrow(1, 0, object.size(1)).copy_(object);
+  const std::int64_t rows = object.size(1), cols = object.size(2);
+  at::Tensor canvas = at::ones({object.size(0), up(rows), up(cols)}, object.options());
+  canvas.narrow(1, 0, rows).narrow(2, 0, cols).copy_(object);
   return canvas;
 }
 
 /// Copies the part of `from` (its pixel (0, 0) at `row`, `col` of the canvas) that lies on it.
 void paste(at::Tensor& canvas, const at::Tensor& from, std::int64_t row, std::int64_t col) {
   const std::int64_t top = std::max<std::int64_t>(row, 0), left = std::max<std::int64_t>(col, 0);
-  const std::int64_t rows = std::min(canvas.size(0), row + from.size(0)) - top;
-  const std::int64_t cols = std::min(canvas.size(1), col + from.size(1)) - left;
+  const std::int64_t rows = std::min(canvas.size(1), row + from.size(1)) - top;
+  const std::int64_t cols = std::min(canvas.size(2), col + from.size(2)) - left;
   if (rows <= 0 || cols <= 0) return;
-  canvas.narrow(0, top, rows)
-      .narrow(1, left, cols)
-      .copy_(from.narrow(0, top - row, rows).narrow(1, left - col, cols));
+  canvas.narrow(1, top, rows)
+      .narrow(2, left, cols)
+      .copy_(from.narrow(1, top - row, rows).narrow(2, left - col, cols));
 }
 
 /// Position corrections that the start brings along; none where its positions are not those of this
@@ -103,16 +104,17 @@ at::Tensor start_corrections(const SolverProblem& problem, const Reconstruction&
 }
 
 void take_over(const SolverProblem& problem, const Reconstruction& start, SolverState& state) {
-  require(start.probe.size(-1) == problem.pattern_size(),
+  require(start.pattern_size() == problem.pattern_size(),
           "solver: the scan's patterns are {0} x {0}, the start's probe is {1} x {1}",
-          problem.pattern_size(), start.probe.size(-1));
-  require(at::isfinite(start.object).all().item<bool>() && std::isfinite(probe_power(start.probe)),
+          problem.pattern_size(), start.pattern_size());
+  require(at::isfinite(start.object).all().item<bool>() &&
+              std::isfinite(probe_power(start.main_probe())),
           "solver: expected a start of finite numbers, found {}", "others");
-  require(probe_power(start.probe) > 0, "solver: expected a start whose probe has light, found {}",
-          "none");
-  paste(state.object, start.object, start.origin_row - state.origin_row,
+  require(probe_power(start.main_probe()) > 0,
+          "solver: expected a start whose probe has light, found {}", "none");
+  paste(state.object, start.projection().unsqueeze(0), start.origin_row - state.origin_row,
         start.origin_col - state.origin_col);
-  state.probe = start.probe.clone().contiguous();
+  state.probe = start.main_probe().unsqueeze(0).clone().contiguous();
   state.position_corrections = start_corrections(problem, start);
   if (state.background_root.defined() && start.background.defined())
     state.background_root = to_fft_order(start.background)
@@ -198,7 +200,8 @@ SolverGradient piece_gradient(const SolverProblem& problem, const SolverState& s
   for_fitted(leaves, [&](const Variable& variable) { make_leaf(leaves.*variable.array); });
   leaves.position_corrections.requires_grad_(problem.options.positions != PositionFreedom::none);
   const at::Tensor loss = object_loss(
-      leaves.object, leaves.probe, moved_probe ? whole : place, moved_probe ? place : at::Tensor(),
+      leaves.plane(), leaves.main_probe(), moved_probe ? whole : place,
+      moved_probe ? place : at::Tensor(),
       {.counts = counts_in_fft_order(problem.measured, problem.frames.index_select(0, batch)),
        .mask = problem.mask,
        .background =
@@ -224,10 +227,8 @@ void read_meanwhile(const SolverProblem& problem, const at::Tensor& batch) {
 
 /// All patterns of a batch, who see all of the canvas: mini-batches are from everywhere, and small.
 BatchPiece whole_piece(const SolverState& state, const at::Tensor& batch) {
-  return {at::arange(batch.size(0), batch.options()),
-          batch,
-          {0, 0, state.object.size(0), state.object.size(1)},
-          state};
+  return {
+      at::arange(batch.size(0), batch.options()), batch, {0, 0, state.rows(), state.cols()}, state};
 }
 
 /// The order in which tiles that hold about `together` of the places (k, 2) float64 come one after
@@ -246,7 +247,7 @@ at::Tensor compact_order(const at::Tensor& places, std::int64_t together) {
 /// The whole canvas where a window is no less than half of it: nothing is gained by a copy.
 ObjectWindow worthwhile_window(const SolverProblem& problem, const SolverState& state,
                                const at::Tensor& batch) {
-  const std::int64_t rows = state.object.size(0), cols = state.object.size(1);
+  const std::int64_t rows = state.rows(), cols = state.cols();
   const ObjectWindow window = window_of(problem, state, batch);
   return 2 * window.rows * window.cols < rows * cols ? window : ObjectWindow{0, 0, rows, cols};
 }
@@ -345,7 +346,7 @@ ObjectWindow window_of(const SolverProblem& problem, const SolverState& state,
   };
   const auto length = [&](std::int64_t axis) {
     const std::int64_t behind = end[1][axis] + problem.pattern_size() + 2 + margin;
-    return std::min(behind, state.object.size(axis)) - begin(axis);
+    return std::min(behind, state.object.size(axis + 1)) - begin(axis);
   };
   return {begin(0), begin(1), length(0), length(1)};
 }
@@ -380,7 +381,8 @@ at::Tensor corners_of(const SolverProblem& problem, const SolverState& state,
 void require_on_canvas(const SolverProblem& problem, const SolverState& state,
                        const at::Tensor& batch, const at::Tensor& first, const at::Tensor& last) {
   const auto beyond = [&](std::int64_t axis) {
-    return first.select(1, axis).lt(0).logical_or(last.select(1, axis).ge(state.object.size(axis)));
+    return first.select(1, axis).lt(0).logical_or(
+        last.select(1, axis).ge(state.object.size(axis + 1)));
   };
   const at::Tensor outside = beyond(0).logical_or(beyond(1)).nonzero();
   if (outside.numel() == 0) return;
@@ -392,7 +394,7 @@ void require_on_canvas(const SolverProblem& problem, const SolverState& state,
       "pattern {}: its patch, rows {}..{} and columns {}..{}, leaves the object of {} x {} px; its "
       "position is too far from the given one",
       problem.frames[batch[k]].item<std::int64_t>(), pixel(first, 0), pixel(last, 0),
-      pixel(first, 1), pixel(last, 1), state.object.size(0), state.object.size(1)));
+      pixel(first, 1), pixel(last, 1), state.rows(), state.cols()));
 }
 
 at::Tensor whole_corners(const SolverProblem& problem, const SolverState& state,
@@ -431,17 +433,16 @@ Reconstruction finished(const SolverProblem& there, const SolverState& as_left,
   Reconstruction image = canvas_of(problem);
   const at::Tensor corners = whole_corners(problem, state, all_patterns(problem));
   const at::Tensor light =
-      spread_at(mode_power(state.probe), corners, state.object.size(0), state.object.size(1));
+      spread_at(mode_power(state.main_probe()), corners, state.rows(), state.cols());
   const at::Tensor dark = lit_pixels(light, kLitToMerge).logical_not();
-  const double scale = std::sqrt(probe_power(problem.scan.probe()) / probe_power(state.probe));
+  const double scale =
+      std::sqrt(probe_power(problem.scan.probe()) / probe_power(state.main_probe()));
   const auto cropped = [&](const at::Tensor& canvas) {
-    return canvas.narrow(0, 0, image.object.size(0))
-        .narrow(1, 0, image.object.size(1))
-        .contiguous();
+    return canvas.narrow(-2, 0, image.rows()).narrow(-1, 0, image.cols()).contiguous();
   };
   image.object = cropped((state.object / scale).masked_fill(dark, 1));
   image.coverage = cropped((light / light.max()).masked_fill(dark, 0));
-  image.probe = orthogonal_modes(state.probe * scale);
+  image.probe = orthogonal_modes(state.main_probe() * scale).unsqueeze(0);
   image.positions = problem.scan.positions() +
                     corrections_of_all(problem.scan, problem.frames, state.position_corrections);
   if (state.background_root.defined())

@@ -79,8 +79,9 @@ std::vector<Field> fields(GradientOptions& options);
 struct ObjectWindow {
   std::int64_t row = 0, col = 0, rows = 0, cols = 0;
 
+  /// Of (..., rows, cols).
   at::Tensor of(const at::Tensor& canvas) const {
-    return canvas.narrow(0, row, rows).narrow(1, col, cols);
+    return canvas.narrow(-2, row, rows).narrow(-1, col, cols);
   }
 };
 /// With a pixel more where a patch lies between pixels, and `margin` more on each side.

@@ -72,10 +72,10 @@ cpu::Geometry<float> geometry_of(const SolverProblem& problem, const at::Tensor&
                                  const at::Tensor& probe, const at::Tensor& transfer) {
   cpu::Geometry<float> geometry;
   geometry.size = problem.pattern_size();
-  geometry.modes = probe.size(0);
+  geometry.modes = probe.size(1);
   geometry.patterns = problem.patterns();
-  geometry.rows = object.size(0);
-  geometry.cols = object.size(1);
+  geometry.rows = object.size(1);
+  geometry.cols = object.size(2);
   geometry.moved_probe = problem.options.interpolation == Interpolation::probe_fourier;
   geometry.probe = numbers(probe);
   geometry.mask = numbers<bool>(problem.mask);
@@ -84,8 +84,8 @@ cpu::Geometry<float> geometry_of(const SolverProblem& problem, const at::Tensor&
 }
 
 bool fits(const cpu::ProjectionMemory<float>& memory, const SolverState& state) {
-  return memory.context.modes == state.probe.size(0) &&
-         memory.object.rows == state.object.size(0) && memory.object.cols == state.object.size(1);
+  return memory.context.modes == state.modes() && memory.object.rows == state.rows() &&
+         memory.object.cols == state.cols();
 }
 
 }  // namespace
@@ -136,16 +136,16 @@ void ProjectionKernels::renew(const SolverProblem& problem, const SolverState& s
 }
 
 void ProjectionKernels::load_there(const SolverProblem& problem, const SolverState& state) {
-  fresh_ = !there_ || there_->object.sizes() != state.object.sizes() ||
-           there_->probe.sizes() != state.probe.sizes();
+  fresh_ = !there_ || there_->object.sizes() != state.object.sizes().slice(1) ||
+           there_->probe.sizes() != state.probe.sizes().slice(1);
   if (fresh_)
     there_ = std::make_unique<reference::Projections>(reference::Projections{
         .amplitudes = counts_in_fft_order(problem.measured, problem.frames).sqrt_(),
         .mask = problem.mask,
         .interpolation = problem.options.interpolation,
         .propagation = problem.propagation});
-  there_->object = state.object;
-  there_->probe = state.probe;
+  there_->object = state.plane();
+  there_->probe = state.main_probe();
   there_->background =
       state.background_root.defined() ? state.background_root.square() : at::Tensor();
   there_->corners = corners_of(problem, state, all_patterns(problem));
@@ -264,8 +264,8 @@ void ProjectionKernels::load_waves(const at::Tensor& waves, const at::Tensor& mi
 void ProjectionKernels::store(SolverState& state) {
   if (shared_) return shared_->store(state);
   if (there_) {
-    state.object = there_->object;
-    state.probe = there_->probe;
+    state.object = there_->object.unsqueeze(0);
+    state.probe = there_->probe.unsqueeze(0);
     return;
   }
   at::Tensor object = at::empty_like(state.object, at::MemoryFormat::Contiguous);

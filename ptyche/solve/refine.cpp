@@ -34,7 +34,7 @@ Reconstruction refine(const Scan& scan, const Reconstruction& image, const Refin
   SolverOptions options;
   options.chain = {{"ml", how.passes}};
   options.fixed_probe = how.fixed_probe;
-  options.modes = how.fixed_probe ? image.probe.size(0) : std::max(kModes, image.probe.size(0));
+  options.modes = how.fixed_probe ? image.modes() : std::max(kModes, image.modes());
   options.background = how.background;
   options.intensities = how.intensities;
   options.positions = PositionFreedom::jitter;

@@ -225,7 +225,7 @@ AskedPieces asked_of(const SolverProblem& problem, const SolverState& state,
   AskedPieces asked{.pieces = problem.shares->pieces_of(problem.frames)};
   for (const RankPiece& piece : asked.pieces)
     asked.windows.push_back(window_of(problem, state, piece.where, kMargin_px));
-  asked.shared = shared_pixels(asked.windows, {state.object.size(0), state.object.size(1)});
+  asked.shared = shared_pixels(asked.windows, {state.rows(), state.cols()});
   const std::vector<OwnOrder> orders = orders_of(asked.pieces, problem.patterns(), batches);
   for (std::size_t i = 0; i < asked.pieces.size(); ++i) {
     RankMessage message =

@@ -138,7 +138,7 @@ double SharedProjections::merged_sweep(const std::vector<at::Tensor>& orders,
   }
   const std::vector<RankMessage> answers = problem_->shares->ask(questions);
   at::Tensor change = at::zeros_like(state_.object, at::MemoryFormat::Contiguous);
-  at::Tensor light = at::zeros(state_.object.sizes(), at::kFloat);
+  at::Tensor light = at::zeros({state_.rows(), state_.cols()}, at::kFloat);
   at::Tensor probe = at::zeros_like(state_.probe);
   double misfit = 0, patterns = 0;
   for (std::size_t i = 0; i < pieces_.size(); ++i) {
@@ -158,7 +158,7 @@ double SharedProjections::merged_sweep(const std::vector<at::Tensor>& orders,
 
 double SharedProjections::difference_map_sweep(const cpu::DifferenceMapOptions& options) {
   at::Tensor change = at::zeros_like(state_.object, at::MemoryFormat::Contiguous);
-  at::Tensor power = at::zeros(state_.object.sizes(), at::kFloat);
+  at::Tensor power = at::zeros({state_.rows(), state_.cols()}, at::kFloat);
   double misfit = 0;
   const std::vector<RankMessage> waves = ask_all(Question::overlap, numbers_of(options));
   for (std::size_t i = 0; i < pieces_.size(); ++i) {
@@ -170,7 +170,7 @@ double SharedProjections::difference_map_sweep(const cpu::DifferenceMapOptions& 
   state_.object = state_.object + step_of(change, power, options.regularisation);
   if (!options.refine_probe) return misfit;
   at::Tensor asked = at::zeros_like(state_.probe);
-  at::Tensor seen = at::zeros(state_.probe[0].sizes(), at::kFloat);
+  at::Tensor seen = at::zeros(state_.probe.sizes().slice(2), at::kFloat);
   for (const RankMessage& answer : ask_all(Question::probe_sums, {})) {
     if (answer.empty()) continue;
     asked += answer.at(1);
@@ -239,8 +239,8 @@ RankMessage answer_pie(ProjectionKernels& kernels, const RankMessage& question, 
       kernels.pie_sweep(rows, pie_options(question.at(seen_arrays() + 1).const_data_ptr<double>()));
   kernels.store(seen.state);
   const at::Tensor corners = whole_corners(seen.problem, seen.state, order);
-  const at::Tensor light = spread_at(mode_power(seen.state.probe), corners,
-                                     seen.state.object.size(0), seen.state.object.size(1));
+  const at::Tensor light =
+      spread_at(mode_power(seen.state.main_probe()), corners, seen.state.rows(), seen.state.cols());
   return {no_failure(), at::tensor({misfit}, at::kDouble), seen.state.object, seen.state.probe,
           light};
 }

@@ -24,15 +24,16 @@ constexpr int kMostSteps = 200;
 constexpr double kSolved = 1e-3;  // of the first residual
 
 PhaseNodes nodes_for(const SolverState& state) {
-  const double apart = std::max(kApart * rms_radius(mode_power(state.probe)), kLeastApart_px);
+  const double apart =
+      std::max(kApart * rms_radius(mode_power(state.main_probe())), kLeastApart_px);
   const auto over = [&](std::int64_t pixels) {
     return static_cast<std::int64_t>(std::ceil(static_cast<double>(pixels) / apart)) + 2;
   };
   // A pattern at the last corner of the canvas touches no node beyond these.
   const std::int64_t across = over(state.probe.size(-1));
   return {.apart = apart,
-          .rows = over(state.object.size(0)) + across,
-          .cols = over(state.object.size(1)) + across,
+          .rows = over(state.rows()) + across,
+          .cols = over(state.cols()) + across,
           .across = across};
 }
 
@@ -77,7 +78,7 @@ Sight sight_of(const SolverProblem& problem, const SolverState& state, const Pha
       .background = {}};
   if (state.background_root.defined()) measured.background = state.background_root.square();
   if (state.intensities.defined()) measured.intensities = state.intensities.index_select(0, batch);
-  const Tilts tilts = exit_tilts(piece.seen.object, state.probe,
+  const Tilts tilts = exit_tilts(piece.seen.plane(), state.main_probe(),
                                  corners_of(problem, piece.seen, batch), measured, engine);
   Sight sight{.tilt = tilts.asked / tilts.power.clamp_min(1e-30), .information = 4 * tilts.power};
   const at::Tensor corners = corners_of(problem, state, batch);
@@ -215,9 +216,9 @@ at::Tensor slow_phase(const SolverProblem& problem, const SolverState& state,
   const Sight sight = problem.shares ? problem.shares->sights(problem, state, nodes, options)
                                      : sight_of(problem, state, nodes, options);
   const at::Tensor phases = node_phases(sight, nodes);
-  return shares(state.object.size(0), nodes.rows, nodes)
+  return shares(state.rows(), nodes.rows, nodes)
       .matmul(phases.view({nodes.rows, nodes.cols}))
-      .matmul(shares(state.object.size(1), nodes.cols, nodes).t())
+      .matmul(shares(state.cols(), nodes.cols, nodes).t())
       .to(at::TensorOptions(at::kFloat).device(state.object.device()));
 }
 

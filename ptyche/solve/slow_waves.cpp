@@ -33,8 +33,9 @@ double rms_radius(const at::Tensor& power) {
 }
 
 SlowWaves slow_waves(const SolverState& state) {
-  const std::int64_t rows = state.object.size(0), cols = state.object.size(1);
-  const double reach = kReach / (2 * M_PI * std::max(rms_radius(mode_power(state.probe)), 0.5));
+  const std::int64_t rows = state.rows(), cols = state.cols();
+  const double reach =
+      kReach / (2 * M_PI * std::max(rms_radius(mode_power(state.main_probe())), 0.5));
   const double slowest = kSlowestCycles / static_cast<double>(std::max(rows, cols));
   const auto real = state.object.options().dtype(at::kFloat);
   const at::Tensor down = at::fft_fftfreq(rows, 1.0, real).square().unsqueeze(1);
@@ -45,11 +46,11 @@ SlowWaves slow_waves(const SolverState& state) {
 
 void stretch_slow_waves(const SlowWaves& waves, at::Tensor& along) {
   const at::Tensor parts = at::view_as_real(along), toward = at::view_as_real(waves.direction);
-  const at::Tensor re = parts.select(2, 0), im = parts.select(2, 1);
-  const at::Tensor toward_re = toward.select(2, 0), toward_im = toward.select(2, 1);
+  const at::Tensor re = parts.select(-1, 0), im = parts.select(-1, 1);
+  const at::Tensor toward_re = toward.select(-1, 0), toward_im = toward.select(-1, 1);
   const at::Tensor phase = (im * toward_re).addcmul_(re, toward_im, -1);
   const at::Tensor more =
-      at::fft_irfft2(at::fft_rfft2(phase).mul_(waves.gain), at::IntArrayRef(along.sizes()))
+      at::fft_irfft2(at::fft_rfft2(phase).mul_(waves.gain), along.sizes().slice(along.dim() - 2))
           .sub_(phase);
   re.addcmul_(more, toward_im, -1);
   im.addcmul_(more, toward_re);
@@ -70,7 +71,7 @@ void SlowMomentum::after_pass(const SolverState& state) {
   if (coefficient_ == 0) return;
   const at::Tensor turned = at::angle(state.object * before_.conj());
   const at::Tensor slow = at::fft_irfft2(at::fft_rfft2(turned) * slow_share(slow_waves(state)),
-                                         at::IntArrayRef(turned.sizes()));
+                                         turned.sizes().slice(turned.dim() - 2));
   velocity_ = velocity_.defined() ? slow + coefficient_ * velocity_ : slow;
 }
 

@@ -21,7 +21,7 @@ class Hdf5File;
 /// for (Hessian)^-1 where a quasi-Newton method begins (the k^-2 is that of phase retrieval from
 /// transport of intensity: Teague, J. Opt. Soc. Am. 73, 1434 (1983)).
 struct SlowWaves {
-  at::Tensor direction;  ///< t, (rows, cols) complex64
+  at::Tensor direction;  ///< t, (slices, rows, cols) complex64
   at::Tensor gain;       ///< g, (rows, cols / 2 + 1) float32, as rfft2 orders it
 };
 

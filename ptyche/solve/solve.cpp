@@ -126,7 +126,7 @@ ChainState read_content(const Hdf5File& file, const SolverProblem& problem,
                         const SolverState& first) {
   ChainState chain;
   const auto room = static_cast<double>(problem.room_px);
-  const std::int64_t modes = std::max(problem.options.modes, first.probe.size(0));
+  const std::int64_t modes = std::max(problem.options.modes, first.modes());
   read_counters(file, problem.options.chain, chain);
   chain.state = read_state(file, "chain/state", first, room, modes);
   if (chain.has_best) chain.best = read_state(file, "chain/best", first, room, modes);
@@ -271,9 +271,9 @@ class ChainRun {
     const std::int64_t wait = std::min(kPassesBeforeModes, passes_of(links()) / 10);
     const SolverOptions& options = problem_.options;
     // A probe that is kept, or that has more modes already, keeps its own.
-    if (options.fixed_probe || chain_.total < wait || chain_.state.probe.size(0) >= options.modes)
-      return;
-    chain_.state.probe = with_modes(chain_.state.probe, options.modes, options.mode_power);
+    if (options.fixed_probe || chain_.total < wait || chain_.state.modes() >= options.modes) return;
+    chain_.state.probe =
+        with_modes(chain_.state.main_probe(), options.modes, options.mode_power).unsqueeze(0);
     chain_.has_best = false;  // new modes make the fit worse before they make it better
   }
 

@@ -32,12 +32,13 @@ at::Tensor of_both_parts(const at::Tensor& curvature) {
 }
 
 at::Tensor object_curvature(const SolverProblem& problem, const SolverState& state, double prior) {
-  return of_both_parts(damped(light_on_object(problem, state)) + prior);
+  return of_both_parts(damped(light_on_object(problem, state)) + prior)
+      .expand(state.object.sizes());
 }
 
 at::Tensor probe_curvature(const SolverProblem& problem, const SolverState& state, double) {
   const at::Tensor corners = whole_corners(problem, state, all_patterns(problem));
-  return of_both_parts(damped(gathered_power(state.object, corners, problem.pattern_size()))
+  return of_both_parts(damped(gathered_power(state.plane(), corners, problem.pattern_size()))
                            .expand(state.probe.sizes()));
 }
 
@@ -48,7 +49,7 @@ at::Tensor probe_slope(const SolverProblem& problem, const SolverState& state,
 }
 
 at::Tensor corrections_curvature(const SolverProblem&, const SolverState& state, double) {
-  return at::full_like(state.position_corrections, position_curvature(state.probe));
+  return at::full_like(state.position_corrections, position_curvature(state.main_probe()));
 }
 
 at::Tensor corrections_slope(const SolverProblem& problem, const SolverState&,
@@ -180,13 +181,13 @@ DatasetLayout layout_of(const Variable& variable, const std::string& group,
   layout.device = state.object.device();
   layout.least = variable.within_room ? -room_px : variable.least;
   if (variable.within_room) layout.most = room_px;
-  if (variable.array == &FittedArrays::probe) layout.shape.front() = kAnyLength;
+  if (variable.array == &FittedArrays::probe) layout.shape[1] = kAnyLength;
   return layout;
 }
 
 void require_probe(const at::Tensor& probe, const std::string& path, std::int64_t modes) {
-  require(probe.size(0) >= 1 && probe.size(0) <= modes, "{}: expected 1 to {} modes, found {}",
-          path, modes, probe.size(0));
+  require(probe.size(1) >= 1 && probe.size(1) <= modes, "{}: expected 1 to {} modes, found {}",
+          path, modes, probe.size(1));
   require(probe_power(probe) > 0, "{}: expected light, found {}", path, "all values zero");
 }
 

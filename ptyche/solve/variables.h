@@ -18,11 +18,19 @@ struct SolverProblem;
 /// One array for each variable; undefined where it is not fitted. The same arrays hold what there
 /// is one of for each variable: a gradient, a curvature.
 struct FittedArrays {
-  at::Tensor object;                ///< (rows, cols) complex64
-  at::Tensor probe;                 ///< (modes, N, N) complex64, sqrt(photon)
+  at::Tensor object;                ///< (slices, rows, cols) complex64
+  at::Tensor probe;                 ///< (variants, modes, N, N) complex64, sqrt(photon)
   at::Tensor position_corrections;  ///< (n, 2) float64 px, refined less given position
   at::Tensor background_root;       ///< (N, N) float32 sqrt(counts), FFT order
   at::Tensor intensities;           ///< (n) float64 of the beam over its mean; undefined = 1
+
+  std::int64_t rows() const { return object.size(1); }
+  std::int64_t cols() const { return object.size(2); }
+  std::int64_t modes() const { return probe.size(1); }
+  /// The object of one slice, (rows, cols), for what does not work on more of them.
+  at::Tensor plane() const { return object.select(0, 0); }
+  /// The probe of all patterns, or their common part: (modes, N, N).
+  at::Tensor main_probe() const { return probe.select(0, 0); }
 };
 
 /// What changes while solvers run. n = number of used patterns.

@@ -205,8 +205,7 @@ Shift place_on(const Reconstruction& reference, const Reconstruction& image) {
 at::Tensor seen_as_often(const Reconstruction& part, const Reconstruction& whole) {
   if (!whole.coverage.defined() || !part.coverage.defined()) return lit_pixels(part);
   const auto [row, col] = place_on(part, whole);
-  const at::Tensor light =
-      on_canvas(whole.coverage, part.object.size(0), part.object.size(1), row, col);
+  const at::Tensor light = on_canvas(whole.coverage, part.rows(), part.cols(), row, col);
   const at::Tensor dark = light.le(kLitToJudge);
   const at::Tensor share = part.coverage / light.clamp_min(kLitToJudge);
   const at::Tensor lit = share.masked_select(dark.logical_not());
@@ -218,9 +217,9 @@ at::Tensor seen_as_often(const Reconstruction& part, const Reconstruction& whole
 /// what is to be expected of the whole image.
 std::optional<Window> compared_window(const Reconstruction& image, const Reconstruction& part,
                                       const Reconstruction& whole) {
-  const std::int64_t rows = image.object.size(0), cols = image.object.size(1);
+  const std::int64_t rows = image.rows(), cols = image.cols();
   const Shift place = place_on(image, part);
-  const Window own = central_half(part.object.size(0), part.object.size(1));
+  const Window own = central_half(part.rows(), part.cols());
   const Window there{std::clamp<std::int64_t>(own.row_begin + place[0], 0, rows),
                      std::clamp<std::int64_t>(own.row_end + place[0], 0, rows),
                      std::clamp<std::int64_t>(own.col_begin + place[1], 0, cols),
@@ -245,12 +244,12 @@ class Distance {
  public:
   Distance(const Reconstruction& reference, const Window& window)
       : reference_(reference),
-        target_(reference.object.to(at::kComplexDouble)),
+        target_(reference.projection().to(at::kComplexDouble)),
         window_(window),
         wanted_(cut(target_, window).contiguous()) {}
 
   Apart to(const Reconstruction& image) const {
-    const at::Tensor other = without_bright_pixels(image.object.to(at::kComplexDouble));
+    const at::Tensor other = without_bright_pixels(image.projection().to(at::kComplexDouble));
     const Shift place = place_on(reference_, image);
     Apart best = from(other, place);
     if (best.distance > kPoor)
@@ -499,7 +498,7 @@ Verdict verdict_of(const VerdictEvidence& evidence, const std::string& doubt) {
 Verdict judge(const Scan& scan, const Reconstruction& image, const JudgeOptions& options) {
   const Part chosen = part_of(scan, options);
   Scan part = scan_of(scan, chosen);
-  if (options.own_probe) part = part.with_probe(image.probe);
+  if (options.own_probe) part = part.with_probe(image.main_probe());
   detail("verdict: {} patterns from another start, and redrawn from the image",
          chosen.used.size(0));
   const Reconstruction other = solved_from_another_start(part, options.solver);

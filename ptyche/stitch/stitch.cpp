@@ -29,8 +29,8 @@ CanvasLayout layout_of(const Patches& patches, const Reconstruction& canvas,
       at::tensor({canvas.origin_row, canvas.origin_col}, at::kLong).to(at::kDouble);
   const at::Tensor positions = canvas.positions.index_select(0, frames) - origin;
   const std::int64_t size = patches.probe.size(-1);
-  CanvasLayout layout = lay_on_object(
-      positions, size, {canvas.object.size(0), canvas.object.size(1)}, patches.interpolation);
+  CanvasLayout layout =
+      lay_on_object(positions, size, {canvas.rows(), canvas.cols()}, patches.interpolation);
   layout.corners = layout.corners - static_cast<double>(size / 2);
   return to_device(layout,
                    patches.patches.defined() ? patches.patches.device() : patches.probe.device());
@@ -103,9 +103,9 @@ Reconstruction empty_reconstruction(const Scan& scan, Interpolation interpolatio
   const at::Tensor low = first_pixel(scan);
   const std::array<std::int64_t, 2> shape = canvas_shape(scan);
   Reconstruction image;
-  image.object = at::ones(shape, at::kComplexFloat);
+  image.object = at::ones({1, shape[0], shape[1]}, at::kComplexFloat);
   image.coverage = at::zeros(shape);
-  image.probe = scan.probe();
+  image.probe = scan.probe().unsqueeze(0);
   image.positions = scan.positions();
   image.frame_use = scan.frame_use();
   image.origin_row = low[0].item<std::int64_t>();
@@ -122,7 +122,7 @@ namespace {
 /// The canvas of the scan with what the patches bring.
 Reconstruction canvas_for(const Patches& patches, const Scan& scan) {
   Reconstruction image = empty_reconstruction(scan, patches.interpolation);
-  image.probe = patches.probe.cpu();
+  image.probe = patches.probe.cpu().unsqueeze(0);
   if (patches.background.defined()) image.background = patches.background.cpu();
   return image;
 }
@@ -130,8 +130,8 @@ Reconstruction canvas_for(const Patches& patches, const Scan& scan) {
 Reconstruction stitched_at_once(const Patches& patches, const Scan& scan) {
   Reconstruction image = canvas_for(patches, scan);
   const at::TensorOptions there = patches.patches.options();
-  at::Tensor object = at::zeros(image.object.sizes(), there.dtype(at::kComplexFloat));
-  at::Tensor weight = at::zeros(image.object.sizes(), there.dtype(at::kFloat));
+  at::Tensor object = at::zeros(image.coverage.sizes(), there.dtype(at::kComplexFloat));
+  at::Tensor weight = at::zeros(image.coverage.sizes(), there.dtype(at::kFloat));
   const at::Tensor factors = phase_factors(patches, image);
   each_batch(patches, image, [&](const PatchBatch& batch) {
     const at::Tensor turned =
@@ -141,7 +141,7 @@ Reconstruction stitched_at_once(const Patches& patches, const Scan& scan) {
     weight += add_patches(batch.weights, batch.layout)[0];
   });
   const at::Tensor lit = lit_pixels(weight, kLitToShow);
-  image.object = mean_where_lit(object, weight, lit).cpu();
+  image.object = mean_where_lit(object, weight, lit).cpu().unsqueeze(0);
   image.coverage = (weight / weight.max()).masked_fill(lit.logical_not(), 0).cpu();
   return image;
 }
@@ -178,7 +178,7 @@ Agreement agreement_from(const at::Tensor& distance, const at::Tensor& weight,
 
 Agreement agreement_of(const Patches& patches, const Reconstruction& image) {
   const at::NoGradGuard no_grad;
-  const at::Tensor object = image.object.to(patches.patches.device()).unsqueeze(0);
+  const at::Tensor object = image.projection().to(patches.patches.device()).unsqueeze(0);
   at::Tensor distance = at::zeros_like(image.coverage, patches.patches.options().dtype(at::kFloat));
   at::Tensor weight = at::zeros_like(distance), squares = at::zeros_like(distance);
   each_batch(patches, image, [&](const PatchBatch& batch) {
@@ -287,8 +287,8 @@ void StitcherInOrder::Parts::make_room() {
   window = at::empty({most, size(), size()}, at::kComplexFloat);
   slots.assign(static_cast<std::size_t>(count()), -1);
   for (std::int64_t slot = most; slot-- > 0;) empty.push_back(slot);
-  object = at::zeros(image.object.sizes(), at::kComplexFloat);
-  for (at::Tensor* sum : {&weight, &power, &squares}) *sum = at::zeros(image.object.sizes());
+  object = at::zeros(image.coverage.sizes(), at::kComplexFloat);
+  for (at::Tensor* sum : {&weight, &power, &squares}) *sum = at::zeros(image.coverage.sizes());
 }
 
 /// Adds patches that nothing waits for to the sums.
@@ -366,7 +366,7 @@ Stitched StitcherInOrder::finish() {
   const at::Tensor lit = lit_pixels(own.weight, kLitToShow);
   const at::Tensor mean = own.object / own.weight;
   Stitched found{.image = std::move(own.image), .agreement = {}};
-  found.image.object = mean_where_lit(own.object * own.drift(), own.weight, lit);
+  found.image.object = mean_where_lit(own.object * own.drift(), own.weight, lit).unsqueeze(0);
   found.image.coverage = (own.weight / own.weight.max()).masked_fill(lit.logical_not(), 0);
   const at::Tensor distance =
       (own.power - own.weight * at::view_as_real(mean).square().sum(-1)).clamp_min_(0);

@@ -40,7 +40,7 @@ at::Tensor starting_probe(const Scan& scan, const TrainOptions& options) {
       solve(guess, {}, {.chain = {{"rpie", options.probe_start_epochs}}, .seed = options.seed});
   if (found.end == ChainEnd::interrupted)
     throw Interrupted("stopped during rPIE, before there was anything to keep");
-  return found.image.probe;
+  return found.image.main_probe();
 }
 
 /// What a tensor of the state must be, like the one that is there. Positions move by less than a

@@ -304,7 +304,7 @@ TEST_F(Pipeline, AnImageByTheProgramsNetworkSaysHowSureItIsInProductScoresAndRep
   const auto stored = read_stored_scores(out("sure") + "/reconstruction.h5");
   ASSERT_TRUE(stored.trust.has_value());
   EXPECT_EQ(stored.trust->map.sizes(),
-            read_reconstruction(out("sure") + "/reconstruction.h5").object.sizes());
+            read_reconstruction(out("sure") + "/reconstruction.h5").projection().sizes());
   ASSERT_EQ(run_ptyche("infer '" + out("sure.cxi") + "' --no-trust -o '" + out("plain") + "'").code,
             0);
   EXPECT_FALSE(fs::exists(out("plain") + "/trust.png"));

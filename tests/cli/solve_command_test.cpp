@@ -51,7 +51,7 @@ bool says(const Outcome& outcome, const std::string& words) {
 }
 
 TEST_F(SolveCommand, RefusesAStartWithNaNAndNamesFileAndDatasetAsEvaluateDoes) {
-  at::Tensor object = read_reconstruction(folder() / "good" / "reconstruction.h5").object;
+  at::Tensor object = read_reconstruction(folder() / "good" / "reconstruction.h5").projection();
   object[5][5] = std::numeric_limits<double>::quiet_NaN();
   fs::copy_file(folder() / "good" / "reconstruction.h5", folder() / "nan.h5");
   rewrite(folder() / "nan.h5", {{"object", object}});
@@ -97,7 +97,7 @@ TEST_F(SolveCommand, HalfSetsKnowNothingOfAStart) {
   ASSERT_EQ(warm.code, 0) << warm.error;
   EXPECT_TRUE(says(warm, "the half sets begin with a flat object")) << warm.error;
   const auto object = [](const std::string& name) {
-    return read_reconstruction(folder() / name).object;
+    return read_reconstruction(folder() / name).projection();
   };
   EXPECT_TRUE(at::equal(object("cold/half_odd.h5"), object("warm/half_odd.h5")));
   EXPECT_FALSE(at::equal(object("cold/reconstruction.h5"), object("warm/reconstruction.h5")));

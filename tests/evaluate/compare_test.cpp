@@ -16,7 +16,7 @@ namespace {
 Reconstruction lit(std::int64_t rows, std::int64_t cols, std::int64_t origin_row,
                    std::int64_t origin_col) {
   Reconstruction image;
-  image.object = at::ones({rows, cols}, at::kComplexFloat);
+  image.object = at::ones({1, rows, cols}, at::kComplexFloat);
   image.coverage = at::ones({rows, cols}, at::kFloat);
   image.origin_row = origin_row;
   image.origin_col = origin_col;
@@ -59,7 +59,7 @@ const Window kCentralHalf{32, 96, 32, 96};
 
 Reconstruction result_of(const at::Tensor& object) {
   Reconstruction image;
-  image.object = object;
+  image.object = object.unsqueeze(0);
   return image;
 }
 
@@ -167,7 +167,7 @@ TEST(Compare, TheFramesOfTheFilesCountAsNoShift) {
 TEST(TruthError, HasThePixelOfTheImageAndSaysNothingOfIt) {
   const at::Tensor object = blobs(128, 128);
   Reconstruction image = lit(object.size(0), object.size(1), 0, 0);
-  image.object = object.to(at::kComplexFloat);
+  image.object = object.to(at::kComplexFloat).unsqueeze(0);
   image.geometry.object_pixel_m = 5e-8;
   testing::internal::CaptureStderr();
   const std::optional<Comparison> found = truth_error(object, image);
@@ -200,7 +200,7 @@ TEST(Compare, RefusesAReferenceWithoutStructureAndValuesThatAreNotFinite) {
   const Reconstruction flat = result_of(at::ones({64, 64}, at::kComplexDouble));
   EXPECT_NE(refusal(result_of(blobs(64, 64)), flat).find("constant"), std::string::npos);
   Reconstruction broken = result_of(blobs(64, 64));
-  broken.object[3][4] = std::numeric_limits<double>::quiet_NaN();
+  broken.object[0][3][4] = std::numeric_limits<double>::quiet_NaN();
   EXPECT_NE(refusal(broken, result_of(blobs(64, 64))).find("NaN"), std::string::npos);
 }
 

@@ -45,8 +45,9 @@ Case example() {
   made.scan.mask = (3 * a + 5 * b).remainder(7).ne(0);
   made.scan.frame_use = at::tensor({0, 1, 0, 1, 0, 1}, at::kByte);
   made.image.object =
-      at::polar(0.8 + 0.15 * (0.9 * r + 0.4 * c).sin(), 0.7 * (0.5 * r - 0.8 * c).cos());
-  made.image.probe = example_probe();
+      at::polar(0.8 + 0.15 * (0.9 * r + 0.4 * c).sin(), 0.7 * (0.5 * r - 0.8 * c).cos())
+          .unsqueeze(0);
+  made.image.probe = example_probe().unsqueeze(0);
   made.image.background = 0.002 + 0.0005 * (a + 2 * b);
   made.image.origin_row = -2;
   made.image.origin_col = 1;
@@ -88,10 +89,10 @@ TEST(TrivialFit, AgreesWithTheMeanOfTheUsedPatternsInNumPy) {
 Case even_light(double mean) {
   constexpr std::int64_t size = 16, frames = 160;
   Case made;
-  made.image.object = at::ones({40, 40}, at::kComplexDouble);
-  made.image.probe = at::zeros({1, size, size}, at::kComplexDouble);
-  made.image.probe[0][8][8] = size * std::sqrt(mean);
-  made.scan.probe = made.image.probe.to(at::kComplexFloat);
+  made.image.object = at::ones({1, 40, 40}, at::kComplexDouble);
+  made.image.probe = at::zeros({1, 1, size, size}, at::kComplexDouble);
+  made.image.probe[0][0][8][8] = size * std::sqrt(mean);
+  made.scan.probe = made.image.main_probe().to(at::kComplexFloat);
   made.scan.positions = at::full({frames, 2}, 20.0, at::kDouble);
   RandomStream stream(5, Purpose::noise);
   made.scan.counts = at::empty({frames, size, size}, at::kFloat);
@@ -143,7 +144,7 @@ TEST(DataFit, APositionFarOutsideTheObjectSeesEmptySpace) {
   made.scan.positions = at::tensor({1e7, -3e6}, at::kDouble).expand({6, 2}).contiguous();
   made.image.background = at::Tensor();
   const at::Tensor empty =
-      predict_intensity(at::ones({8, 8}, at::kComplexDouble), made.image.probe,
+      predict_intensity(at::ones({8, 8}, at::kComplexDouble), made.image.main_probe(),
                         at::full({1, 2}, 4.0, at::kDouble), Interpolation::probe_fourier, {});
   made.scan.counts =
       at::fft_fftshift(empty.to(at::kFloat), at::IntArrayRef{1, 2}).expand({6, 8, 8}).contiguous();
@@ -156,7 +157,7 @@ TEST(DataFit, RefusesNoPatternsAndAProbeOfAnotherSize) {
   const Scan scan(made.scan);
   EXPECT_THROW(data_fit(made.image, scan, at::empty({0}, at::kLong), false), InvalidInput);
   EXPECT_THROW(data_fit(made.image, scan, at::full({1}, 6, at::kLong), false), InvalidInput);
-  made.image.probe = at::ones({1, 16, 16}, at::kComplexFloat);
+  made.image.probe = at::ones({1, 1, 16, 16}, at::kComplexFloat);
   EXPECT_THROW(data_fit(made.image, scan, at::arange(6, at::kLong), false), InvalidInput);
 }
 

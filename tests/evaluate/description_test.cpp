@@ -24,9 +24,9 @@ Scan noisy_scan() {
 /// The scan's truth as a result.
 Reconstruction truth_of(const Scan& scan) {
   Reconstruction image = empty_reconstruction(scan, Interpolation::probe_fourier);
-  image.object = scan.truth();
+  image.object = scan.truth().unsqueeze(0);
   image.origin_row = image.origin_col = 0;
-  image.coverage = at::ones(image.object.sizes(), at::kFloat);
+  image.coverage = at::ones(scan.truth().sizes(), at::kFloat);
   return image;
 }
 

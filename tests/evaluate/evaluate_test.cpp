@@ -60,11 +60,11 @@ ScanFields scan_fields(FrameUse other_use) {
 /// The truth itself as the result, cut to rows 8.. and columns 6.. of the scan's frame.
 Reconstruction perfect(const ScanFields& fields) {
   Reconstruction image;
-  image.object = fields.truth.narrow(0, 8, 110).narrow(1, 6, 114);
+  image.object = fields.truth.narrow(0, 8, 110).narrow(1, 6, 114).unsqueeze(0);
   image.coverage = at::ones({110, 114}, at::kFloat);
   image.origin_row = 8;
   image.origin_col = 6;
-  image.probe = fields.probe;
+  image.probe = fields.probe.unsqueeze(0);
   image.positions = fields.positions;
   image.frame_use = fields.frame_use;
   return image;
@@ -161,8 +161,8 @@ TEST(Evaluate, PredictsPatternsWhereTheImageSaysThatTheyLie) {
 TEST(ObjectContrast, CountsLitPixelsOnly) {
   Reconstruction image;
   // Lit: 1 and i, mean (1 + i)/2, deviation 1/sqrt 2 each, so the contrast is 1.
-  image.object =
-      at::view_as_complex(at::tensor({1.0, 0.0, 0.0, 1.0, 9.0, 9.0}, at::kDouble).view({1, 3, 2}));
+  image.object = at::view_as_complex(
+      at::tensor({1.0, 0.0, 0.0, 1.0, 9.0, 9.0}, at::kDouble).view({1, 1, 3, 2}));
   image.coverage = at::tensor({0.5, 1.0, 0.05}, at::kFloat).view({1, 3});
   EXPECT_NEAR(object_contrast(image), 1, 1e-14);
 }
@@ -288,7 +288,7 @@ Reconstruction noisy_blobs(std::int64_t seed, double level) {
   Reconstruction image;
   // Two fast quadratic phases that have nothing in common.
   const double rate = seed == 0 ? 0.37 : 0.611;
-  image.object = blobs(128, 128) + level * (rate * grid.square()).sin();
+  image.object = (blobs(128, 128) + level * (rate * grid.square()).sin()).unsqueeze(0);
   return image;
 }
 

@@ -15,7 +15,7 @@ const Window kImageMiddle{32, 96, 32, 96};
 
 Reconstruction result_of(const at::Tensor& object, double pixel_m = 0) {
   Reconstruction image;
-  image.object = object.contiguous();
+  image.object = object.contiguous().unsqueeze(0);
   image.geometry.object_pixel_m = pixel_m;
   return image;
 }

@@ -81,7 +81,7 @@ TEST(BestBackground, IsTheOneThatWasAddedAndNoneWhereThereIsNone) {
   fields.counts = fields.counts + added;
   const Scan scan(fields);
   Reconstruction truth = empty_reconstruction(scan, Interpolation::probe_fourier);
-  truth.object = scan.truth();
+  truth.object = scan.truth().unsqueeze(0);
   truth.origin_row = truth.origin_col = 0;
   const at::Tensor found = best_background(truth, scan);
   EXPECT_LT((found - added).abs().max().item<double>(), 0.02);

@@ -141,7 +141,7 @@ Scan leaves(double photons) {
 TEST(Trust, MapsExactlyTheLitPixelsThatAtLeastTwoPatternsSee) {
   const Looked looked = looked_at(leaves(1e5));
   const at::Tensor& map = looked.trust.map;
-  ASSERT_EQ(map.sizes(), looked.image.object.sizes());
+  ASSERT_EQ(map.sizes(), looked.image.projection().sizes());
   const at::Tensor known = at::isfinite(map);
   EXPECT_GT(known.sum().item<std::int64_t>(), 500);
   EXPECT_TRUE(map.masked_select(known).gt(0).all().item<bool>());
@@ -170,13 +170,13 @@ TEST(Trust, ExpectsMoreErrorWhereAnotherImageOfThePatternsIsAnother) {
   const Model model = model_for(scan, shipped_model());
   const Patches patches = infer(model, scan, {});
   const Reconstruction image = image_of(patches, scan, {});
-  const std::int64_t cols = image.object.size(1), half = cols / 2;
+  const std::int64_t cols = image.cols(), half = cols / 2;
   Reconstruction other = image;
   other.object = image.object.clone();
   // A stripe of rows over the left half: no ramp, shift or factor undoes it.
   const at::Tensor stripes =
-      at::arange(image.object.size(0), at::kLong).remainder(6).lt(3).to(at::kFloat).unsqueeze(1);
-  other.object.slice(1, 0, half) *= 1 + 0.3 * stripes;
+      at::arange(image.rows(), at::kLong).remainder(6).lt(3).to(at::kFloat).unsqueeze(1);
+  other.object.slice(2, 0, half) *= 1 + 0.3 * stripes;
   for (const ImagesBeside& beside : {ImagesBeside{.solved = other}, ImagesBeside{.again = other}}) {
     const at::Tensor map = trust_in(agreement_of(patches, image), image, scan, beside).map;
     EXPECT_GT(mean_of(map, 0, half - 12), 1.2 * mean_of(map, half + 12, cols));
@@ -196,7 +196,7 @@ TEST(Trust, TakesTheMeanWhereTheOtherImageDoesNotReach) {
         .slice(1, cut_off, values.size(1) - cut_off)
         .clone();
   };
-  part.object = middle(part.object);
+  part.object = middle(part.projection()).unsqueeze(0);
   part.coverage = middle(part.coverage);
   part.origin_row += cut_off;
   part.origin_col += cut_off;

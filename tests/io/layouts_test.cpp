@@ -462,7 +462,7 @@ TEST(Layouts, TiffImagesFollowEachOtherByNumber) {
   const LayoutScan scan;
   for (std::int64_t i = 0; i < kFrames; ++i) {
     Reconstruction image;
-    image.object = at::complex(scan.counts[i], at::zeros_like(scan.counts[i]));
+    image.object = at::complex(scan.counts[i], at::zeros_like(scan.counts[i])).unsqueeze(0);
     write_result_as("images", folder / "one", image);
     std::filesystem::create_directories(folder / "all");
     std::filesystem::rename(folder / "one" / "amplitude.tif",

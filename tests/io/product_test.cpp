@@ -18,12 +18,12 @@ namespace {
 Reconstruction some_image(double pixel_m) {
   Reconstruction image;
   const at::Tensor wave = at::arange(37.0 * 52, at::kFloat).reshape({37, 52});
-  image.object = at::complex(wave.sin(), wave.cos());
+  image.object = at::complex(wave.sin(), wave.cos()).unsqueeze(0);
   image.coverage = wave.sin().abs();
   image.origin_row = -3;
   image.origin_col = 11;
-  image.probe =
-      at::complex(wave.slice(1, 0, 16).slice(0, 0, 32).reshape({2, 16, 16}), at::ones({2, 16, 16}));
+  image.probe = at::complex(wave.slice(1, 0, 16).slice(0, 0, 32).reshape({1, 2, 16, 16}),
+                            at::ones({1, 2, 16, 16}));
   image.positions =
       at::stack({at::arange(7, at::kDouble) * 0.37 + 5, at::arange(7, at::kDouble) * 1.91 + 19}, 1);
   image.frame_use = at::tensor({0, 1, 2, 3, 0, 0, 1}).to(at::kByte);
@@ -174,13 +174,29 @@ TEST(Product, ReadsAForeignProductWithLayersAndCoherentModes) {
   out.write("costs", at::tensor({1.0}, at::kDouble));
   out.close();
   const Reconstruction image = read_reconstruction(folder / "foreign.h5");
-  EXPECT_EQ(image.object[3][4].item<c10::complex<float>>(), c10::complex<float>(4));
-  EXPECT_EQ(image.probe.sizes(), at::IntArrayRef({3, 8, 8}));
+  EXPECT_EQ(image.object.sizes(), at::IntArrayRef({2, 30, 41}));
+  EXPECT_EQ(image.projection()[3][4].item<c10::complex<float>>(), c10::complex<float>(4));
+  EXPECT_EQ(image.probe.sizes(), at::IntArrayRef({2, 3, 8, 8}));
+  EXPECT_FALSE(image.slice_spacing_m.defined());
   EXPECT_EQ(image.interpolation, Interpolation::bilinear);
   EXPECT_EQ(image.loss, std::vector<double>{1});
   const at::Tensor index = image.positions[1];
   EXPECT_NEAR(index[0].item<double>() - static_cast<double>(image.origin_row), -2 + 15, 1e-9);
   EXPECT_NEAR(index[1].item<double>() - static_cast<double>(image.origin_col), 5 + 20.5, 1e-9);
+}
+
+TEST(Product, OfSeveralSlicesAndVariantsIsGivenBackWithThemAndTheirSpacing) {
+  const TestFolder folder;
+  Reconstruction image = some_image(1e-8);
+  image.object = at::cat({image.object, image.object * 2, image.object.flip(1)});
+  image.probe = at::cat({image.probe, image.probe * 0.1});
+  image.slice_spacing_m = at::tensor({2e-9, 3e-9}, at::kDouble);
+  write_reconstruction(folder / "r.h5", image);
+  const Reconstruction found = read_reconstruction(folder / "r.h5");
+  EXPECT_TRUE(at::equal(found.object, image.object));
+  EXPECT_TRUE(at::equal(found.probe, image.probe));
+  EXPECT_TRUE(at::equal(found.slice_spacing_m, image.slice_spacing_m));
+  EXPECT_TRUE(at::allclose(found.projection(), image.object.prod(0)));
 }
 
 TEST(Product, NamesWhatIsWrong) {
@@ -223,7 +239,7 @@ TEST(Product, AFullDiskLeavesTheOlderFileAndNothingElse) {
   write_reconstruction(folder / "r.h5", some_image(0));
   const std::string before = read_bytes(folder / "r.h5");
   Reconstruction larger = some_image(0);
-  larger.object = at::ones({300, 300}, at::kComplexFloat);
+  larger.object = at::ones({1, 300, 300}, at::kComplexFloat);
   larger.coverage = at::ones({300, 300});
   {
     const SmallDisk disk(before.size());
@@ -238,9 +254,9 @@ TEST(Product, AFullDiskLeavesTheOlderFileAndNothingElse) {
 
 Reconstruction blank_image() {
   Reconstruction image;
-  image.object = at::ones({20, 24}, at::kComplexFloat);
+  image.object = at::ones({1, 20, 24}, at::kComplexFloat);
   image.coverage = at::ones({20, 24});
-  image.probe = at::ones({1, 8, 8}, at::kComplexFloat);
+  image.probe = at::ones({1, 1, 8, 8}, at::kComplexFloat);
   image.positions = at::full({3, 2}, 10, at::kDouble);
   image.frame_use = at::zeros({3}, at::kByte);
   return image;
@@ -258,11 +274,11 @@ TEST(RefusedProduct, HasAnObjectOrProbeThatIsNotFiniteAndIsNamedWithIt) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   for (const double value : {nan, std::numeric_limits<double>::infinity(), 1e30}) {
     Reconstruction image = blank_image();
-    image.object[2][3] = value;
+    image.object[0][2][3] = value;
     const std::string reason = reason_to_refuse(image);
     EXPECT_NE(reason.find("spoilt.h5: object: expected finite"), std::string::npos) << reason;
     image = blank_image();
-    image.probe[0][1][1] = value;
+    image.probe[0][0][1][1] = value;
     EXPECT_NE(reason_to_refuse(image).find("probe: expected finite"), std::string::npos);
   }
 }
@@ -270,7 +286,7 @@ TEST(RefusedProduct, HasAnObjectOrProbeThatIsNotFiniteAndIsNamedWithIt) {
 TEST(RefusedProduct, ThatIsNotFiniteIsNotWritten) {
   const TestFolder folder;
   Reconstruction image = blank_image();
-  image.object[2][3] = std::numeric_limits<double>::quiet_NaN();
+  image.object[0][2][3] = std::numeric_limits<double>::quiet_NaN();
   const std::string message = message_of([&] { write_reconstruction(folder / "nan.h5", image); });
   EXPECT_NE(message.find("nan.h5: object: expected finite"), std::string::npos) << message;
   EXPECT_FALSE(std::filesystem::exists(folder / "nan.h5"));

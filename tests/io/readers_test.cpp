@@ -100,7 +100,7 @@ TEST(ReadObjectFile, TakesTheTruthOfASimulatedScan) {
   const Scan scan = small_scan();
   write_cxi(folder / "scan.h5", scan);
   const Reconstruction image = read_object_file(folder / "scan.h5");
-  EXPECT_TRUE(at::equal(image.object, scan.truth()));
+  EXPECT_TRUE(at::equal(image.projection(), scan.truth()));
   EXPECT_EQ(image.origin_row, 0);
 }
 
@@ -108,16 +108,16 @@ TEST(ReadObjectFile, TakesAReconstructionWithItsFrame) {
   const TestFolder folder;
   const Scan scan = small_scan();
   Reconstruction written;
-  written.object = scan.truth();
+  written.object = scan.truth().unsqueeze(0);
   written.coverage = at::ones(scan.truth().sizes(), at::kFloat);
-  written.probe = scan.probe();
+  written.probe = scan.probe().unsqueeze(0);
   written.positions = scan.positions();
   written.frame_use = scan.frame_use();
   written.origin_row = 7;
   written.geometry.object_pixel_m = 2e-8;
   write_reconstruction(folder / "image.bin", written);
   const Reconstruction image = read_object_file(folder / "image.bin");
-  EXPECT_TRUE(at::equal(image.object, scan.truth()));
+  EXPECT_TRUE(at::equal(image.projection(), scan.truth()));
   EXPECT_EQ(image.origin_row, 7);
   EXPECT_DOUBLE_EQ(image.geometry.object_pixel_m, 2e-8);
 }
@@ -126,7 +126,7 @@ TEST(ReadObjectFile, TakesTheObjectOfAnNpzFile) {
   const TestFolder folder;
   const at::Tensor object = small_scan().truth();
   write_npz(folder / "a.npz", {{"probe", at::ones({4, 4})}, {"object", object.unsqueeze(0)}});
-  EXPECT_TRUE(at::equal(read_object_file(folder / "a.npz").object, object));
+  EXPECT_TRUE(at::equal(read_object_file(folder / "a.npz").projection(), object));
 }
 
 TEST(ReadObjectFile, RefusesAFileWithoutAnObjectByName) {

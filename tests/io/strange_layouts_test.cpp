@@ -41,22 +41,22 @@ TEST(LowerRank, AResultOfMatlabHasItsRowsAndColumnsHoweverManyAxesAreLeftOut) {
     for (const at::Tensor& object : {image, image.unsqueeze(2)})
       for (const at::Tensor& modes : {probe, two, two.unsqueeze(3)}) {
         const Reconstruction found = read_matlab(object, modes, with_p);
-        EXPECT_TRUE(at::equal(found.object, image.to(at::kComplexFloat)));
-        EXPECT_TRUE(at::equal(found.probe[0], probe.to(at::kComplexFloat)));
-        EXPECT_EQ(found.probe.size(0), modes.dim() == 2 ? 1 : 2);
+        EXPECT_TRUE(at::equal(found.projection(), image.to(at::kComplexFloat)));
+        EXPECT_TRUE(at::equal(found.main_probe()[0], probe.to(at::kComplexFloat)));
+        EXPECT_EQ(found.modes(), modes.dim() == 2 ? 1 : 2);
       }
     const Reconstruction slices = read_matlab(at::stack({image, other}, 2), probe, with_p);
-    EXPECT_TRUE(at::allclose(slices.object, (image * other).to(at::kComplexFloat)));
+    EXPECT_TRUE(at::allclose(slices.projection(), (image * other).to(at::kComplexFloat)));
   }
-  EXPECT_TRUE(at::equal(read_matlab(image, {}, false).object, image.to(at::kComplexFloat)));
+  EXPECT_TRUE(at::equal(read_matlab(image, {}, false).projection(), image.to(at::kComplexFloat)));
 }
 
 TEST(LowerRank, OfOneModeAndSeveralPositionsOfTheProbeTheFirstIsTaken) {
   const at::Tensor image = image_of(10, 14), probe = image_of(6, 6);
   const at::Tensor several = at::stack({probe, probe * 3}, 2).unsqueeze(2);  // r, c, 1, 2
   const Reconstruction found = read_matlab(image, several);
-  ASSERT_EQ(found.probe.size(0), 1);
-  EXPECT_TRUE(at::equal(found.probe[0], probe.to(at::kComplexFloat)));
+  ASSERT_EQ(found.modes(), 1);
+  EXPECT_TRUE(at::equal(found.main_probe()[0], probe.to(at::kComplexFloat)));
 }
 
 TEST(LowerRank, AnArrayOfMoreAxesThanAreKnownIsRefused) {
@@ -188,7 +188,7 @@ void write_pictures(const TestFolder& folder, const std::vector<std::int64_t>& m
   for (std::int64_t i = 0; i < kFrames; ++i) {
     if (std::ranges::find(missing, i) != missing.end()) continue;
     Reconstruction image;
-    image.object = at::complex(scan.counts[i], at::zeros_like(scan.counts[i]));
+    image.object = at::complex(scan.counts[i], at::zeros_like(scan.counts[i])).unsqueeze(0);
     write_result_as("images", folder / "one", image);
     std::filesystem::rename(folder / "one" / "amplitude.tif",
                             folder / "all" / fmt::format("run3_{:04d}.tif", first + i));

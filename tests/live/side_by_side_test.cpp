@@ -27,7 +27,7 @@ Reconstruction sample(std::int64_t seed) {
   at::manual_seed(static_cast<std::uint64_t>(seed));
   Reconstruction image;
   const at::Tensor smooth = gaussian_filter(at::randn({2, kSide, kSide}, at::kDouble)[0], 2) * 4;
-  image.object = at::polar(1 + 0.2 * smooth, smooth).to(at::kComplexFloat);
+  image.object = at::polar(1 + 0.2 * smooth, smooth).to(at::kComplexFloat).unsqueeze(0);
   image.coverage = at::ones({kSide, kSide});
   return image;
 }
@@ -45,28 +45,28 @@ TEST(SideBySide, UndoesShiftRampPhaseAndScaleAndLeavesTheRest) {
   const Reconstruction reference = sample(1);
   Reconstruction image = reference;
   image.object =
-      1.3 * turned(at::roll(reference.object, {4, -3}, {0, 1}), plane_of(1, 0.02, -0.01));
-  image.object.narrow(0, 60, 4).narrow(1, 60, 4).mul_(2);
+      1.3 * turned(at::roll(reference.object, {4, -3}, {1, 2}), plane_of(1, 0.02, -0.01));
+  image.object.narrow(1, 60, 4).narrow(2, 60, 4).mul_(2);
   const Reconstruction brought = brought_onto(reference, image);
   EXPECT_EQ(brought.object.sizes(), reference.object.sizes());
-  const at::Tensor ratio = (brought.object / reference.object).abs();
+  const at::Tensor ratio = (brought.projection() / reference.projection()).abs();
   const double here = ratio[58][65].item<double>(), there = ratio[30][30].item<double>();
   EXPECT_NEAR(here / there, 2, 0.02) << "what was changed, at its place in the reference";
-  at::Tensor rest = brought.object.clone();
-  cut(rest, {54, 64, 61, 71}).copy_(cut(reference.object, {54, 64, 61, 71}));
-  EXPECT_LT(farthest(rest, reference.object, 8), 0.05);
+  at::Tensor rest = brought.projection().clone();
+  cut(rest, {54, 64, 61, 71}).copy_(cut(reference.projection(), {54, 64, 61, 71}));
+  EXPECT_LT(farthest(rest, reference.projection(), 8), 0.05);
 }
 
 TEST(SideBySide, IsDarkWhereTheImageDoesNotReach) {
   const Reconstruction reference = sample(2);
   Reconstruction image = reference;
-  image.object = reference.object.narrow(0, 0, 100).contiguous();
+  image.object = reference.object.narrow(1, 0, 100).contiguous();
   image.coverage = reference.coverage.narrow(0, 0, 100).contiguous();
   const Reconstruction brought = brought_onto(reference, image);
   EXPECT_EQ(brought.coverage.narrow(0, 100, 20).max().item<float>(), 0);
   EXPECT_EQ(brought.coverage.narrow(0, 0, 100).min().item<float>(), 1);
   EXPECT_TRUE(
-      at::equal(brought.object.narrow(0, 100, 20), at::ones({20, kSide}, at::kComplexFloat)));
+      at::equal(brought.object.narrow(1, 100, 20), at::ones({1, 20, kSide}, at::kComplexFloat)));
 }
 
 TEST(SideBySide, RefusesImagesThatCannotBeOfOneSample) {
@@ -75,10 +75,10 @@ TEST(SideBySide, RefusesImagesThatCannotBeOfOneSample) {
   other.geometry.object_pixel_m = 2e-8;
   EXPECT_THROW(brought_onto(reference, other), InvalidInput);
   other.geometry.object_pixel_m = 1e-8;
-  other.object[5][5] = std::numeric_limits<float>::quiet_NaN();
+  other.object[0][5][5] = std::numeric_limits<float>::quiet_NaN();
   EXPECT_THROW(brought_onto(reference, other), InvalidInput);
   other = sample(3);
-  other.object = other.object.narrow(0, 0, 10);
+  other.object = other.object.narrow(1, 0, 10);
   other.coverage = other.coverage.narrow(0, 0, 10);
   EXPECT_THROW(brought_onto(reference, other), InvalidInput) << "hardly anything in common";
 }
@@ -86,7 +86,7 @@ TEST(SideBySide, RefusesImagesThatCannotBeOfOneSample) {
 TEST(SideBySide, FindsThePlaneBetweenTwoImagesOfOneFrame) {
   const Reconstruction reference = sample(4);
   Reconstruction image = reference;
-  image.object = turned(reference.object, plane_of(2, 0.03, -0.02)).narrow(0, 10, 100).contiguous();
+  image.object = turned(reference.object, plane_of(2, 0.03, -0.02)).narrow(1, 10, 100).contiguous();
   image.coverage = reference.coverage.narrow(0, 10, 100);
   image.origin_row = reference.origin_row + 10;
   const PhasePlane plane = plane_between(reference, image);

@@ -17,9 +17,9 @@ class ViewServerTest : public testing::Test {
  protected:
   ViewServerTest() {
     LiveImage image{.by = "network", .frames = 3};
-    image.image.object = at::polar(at::full({300, 280}, 2.0f), at::rand({300, 280}));
+    image.image.object = at::polar(at::full({1, 300, 280}, 2.0f), at::rand({1, 300, 280}));
     image.image.coverage = at::ones({300, 280});
-    object = image.image.object;
+    object = image.image.projection();
     board.publish(std::make_shared<const LiveImage>(std::move(image)), false);
   }
   int port() const {

@@ -15,10 +15,11 @@ Scan scan_with_truth() {
 
 Reconstruction image_of(const Scan& scan, const at::Tensor& object) {
   Reconstruction image = empty_reconstruction(scan, Interpolation::probe_fourier);
-  const std::int64_t rows = image.object.size(0), cols = image.object.size(1);
+  const std::int64_t rows = image.rows(), cols = image.cols();
   image.object = cut(object, {image.origin_row, image.origin_row + rows, image.origin_col,
                               image.origin_col + cols})
-                     .contiguous();
+                     .contiguous()
+                     .unsqueeze(0);
   image.coverage = at::ones({rows, cols});
   return image;
 }

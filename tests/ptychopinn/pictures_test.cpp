@@ -19,9 +19,10 @@ struct PerfectImage {
   Reconstruction image = empty_reconstruction(scan, Interpolation::probe_fourier);
 
   PerfectImage() {
-    const std::int64_t rows = image.object.size(0), cols = image.object.size(1);
+    const std::int64_t rows = image.rows(), cols = image.cols();
     image.object = cut(scan.truth(), {image.origin_row, image.origin_row + rows, image.origin_col,
-                                      image.origin_col + cols});
+                                      image.origin_col + cols})
+                       .unsqueeze(0);
     image.coverage = at::ones({rows, cols});
   }
 };

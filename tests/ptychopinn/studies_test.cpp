@@ -146,10 +146,10 @@ TEST_F(Studies, DoseResponseFinishesAllFourArmsAndGoesOnWhereItWasStopped) {
     EXPECT_EQ(read("metrics.json").at(arm.label).at("ssim").size(), 2) << arm.label;
     EXPECT_EQ(read("training_history.json").at(arm.label).at("loss").size(), 2) << arm.label;
     const Reconstruction image = read_object_file(folder_ / "recons" / arm.label / "recon.npz");
-    EXPECT_TRUE(at::equal(image.object, arm.image)) << arm.label;
+    EXPECT_TRUE(at::equal(image.projection(), arm.image)) << arm.label;
   }
   const Reconstruction truth = read_object_file(folder_ / "recons" / "gt" / "recon.npz");
-  EXPECT_EQ(truth.object.sizes(), arms.front().image.sizes());
+  EXPECT_EQ(truth.projection().sizes(), arms.front().image.sizes());
   EXPECT_TRUE(std::filesystem::exists(folder_ / "reports" / "dose_comparison.png"));
 
   const nlohmann::json metrics = read("metrics.json"), history = read("training_history.json");

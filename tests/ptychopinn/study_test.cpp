@@ -12,7 +12,7 @@
 namespace ptyche {
 namespace {
 
-at::Tensor star() { return sample_star().object; }
+at::Tensor star() { return sample_star().projection(); }
 
 /// The star in another gauge: scale 3, phase and ramp.
 at::Tensor turned_star() {

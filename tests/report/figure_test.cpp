@@ -47,8 +47,8 @@ TEST(RenderPng, RefusesAFigureWithoutAPicture) {
 
 TEST(AmplitudeFigure, ShowsTheLitPartInItsPlaceAndTheUnlitInGrey) {
   Reconstruction image = sample_star();
-  image.object = at::ones({40, 50}, at::kComplexFloat);
-  image.object[12][25] = 2;
+  image.object = at::ones({1, 40, 50}, at::kComplexFloat);
+  image.object[0][12][25] = 2;
   image.coverage = at::zeros({40, 50});
   image.coverage.slice(0, 10, 30).slice(1, 20, 45).fill_(1);
   image.coverage[11][21] = 0;
@@ -64,7 +64,7 @@ TEST(AmplitudeFigure, ShowsTheLitPartInItsPlaceAndTheUnlitInGrey) {
 TEST(ObjectFigures, AConstantObjectIsDrawnWithAFiniteRange) {
   Reconstruction image = sample_star();
   for (const double value : {1.0, 0.0}) {
-    image.object = at::full({72, 96}, value, at::kComplexFloat);
+    image.object = at::full({1, 72, 96}, value, at::kComplexFloat);
     for (const auto& drawn : {amplitude_figure(image), phase_figure(image)}) {
       const auto& bar = std::get<ColourBar>(drawn.figure.key);
       EXPECT_TRUE(std::isfinite(bar.low) && std::isfinite(bar.high));
@@ -94,14 +94,14 @@ TEST(ObjectFigures, RefuseACoverageOfAnotherShape) {
 TEST(PhaseFigure, UsesTheClosedMapOnlyWhereThePhaseGoesRound) {
   Reconstruction image = sample_star();
   EXPECT_EQ(std::get<ColourBar>(phase_figure(image).figure.key).map, ColourMap::grey);
-  image.object = at::polar(at::ones({72, 96}), at::rand({72, 96}) * 6.28f);
+  image.object = at::polar(at::ones({1, 72, 96}), at::rand({1, 72, 96}) * 6.28f);
   EXPECT_EQ(std::get<ColourBar>(phase_figure(image).figure.key).map, ColourMap::cyclic);
 }
 
 TEST(ProbeFigure, DrawsEveryModeUpToSix) {
   Reconstruction image = sample_star();
   EXPECT_EQ(probe_figure(image).figure.panels.size(), 2u);
-  image.probe = at::zeros({9, 16, 16}, at::kComplexFloat);
+  image.probe = at::zeros({1, 9, 16, 16}, at::kComplexFloat);
   const CaptionedFigure drawn = probe_figure(image);
   EXPECT_EQ(drawn.figure.panels.size(), 6u);
   EXPECT_NO_THROW(decode_png(render_png(drawn.figure)));

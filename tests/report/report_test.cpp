@@ -133,7 +133,7 @@ TEST_F(WriteReport, DrawsTheCorrelationsThatWereMeasured) {
 
 /// Two images that differ by noise, as a comparison leaves them.
 ComparedImages sample_pair() {
-  const at::Tensor star = sample_star().object.to(at::kComplexDouble);
+  const at::Tensor star = sample_star().projection().to(at::kComplexDouble);
   ComparedImages compared{sample_comparison(), star * 1.02, star};
   compared.comparison.window = {10, 82, 20, 116};
   return compared;

@@ -15,11 +15,11 @@ inline Reconstruction sample_star() {
   const at::Tensor radius = (rows.square() + cols.square()).sqrt();
   const at::Tensor spokes = at::sign(at::sin(at::atan2(rows, cols) * 12)) * 0.5;
   Reconstruction image;
-  image.object = at::polar(1 - 0.2 * (spokes + 0.5), spokes);
+  image.object = at::polar(1 - 0.2 * (spokes + 0.5), spokes).unsqueeze(0);
   image.coverage = ((34 - radius) / 10).clamp(0, 1);
   image.probe = at::complex(at::exp(-radius.slice(1, 12, 84).square() / 200), at::zeros({72, 72}))
                     .unsqueeze(0)
-                    .repeat({2, 1, 1});
+                    .repeat({1, 2, 1, 1});
   image.frame_use = at::tensor({0, 0, 0, 1}, at::kByte);
   image.loss = {3.0, 1.0, 0.5, 0.2};
   image.provenance.source = "/data/a \"<b>&'\xc3\xa9.npz";

@@ -75,7 +75,7 @@ TEST(AmplitudeFigure, SaysNoSampleOnlyWhereItKnowsWhereThatIs) {
   const CaptionedFigure named = amplitude_figure(image, how);
   EXPECT_EQ(std::get<ColourBar>(named.figure.key).label, "amplitude (1 = no sample)");
   at::manual_seed(4);
-  image.object = at::complex(at::rand({72, 96}) + 0.2, at::zeros({72, 96}));
+  image.object = at::complex(at::rand({1, 72, 96}) + 0.2, at::zeros({1, 72, 96}));
   EXPECT_EQ(std::get<ColourBar>(amplitude_figure(image).figure.key).label, "amplitude");
 }
 

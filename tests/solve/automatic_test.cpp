@@ -72,7 +72,7 @@ TEST(Automatic, LeavesTheFilesProbeAsideWhereItForetellsLess) {
 TEST(Automatic, KeepsAProbeThatIsToBeKept) {
   const Scan scan = small_scan();
   const Reconstruction image = solve_automatically(scan, {}, {.fixed_probe = true}).image;
-  EXPECT_EQ(image.probe.size(0), 1);
+  EXPECT_EQ(image.modes(), 1);
   EXPECT_TRUE(at::allclose(image.probe, scan.probe(), 1e-4, 1e-3));
 }
 
@@ -207,7 +207,7 @@ TEST(Automatic, TriesBatchesWhereEvenUsedPatternsContradictTheImage) {
   ASSERT_NE(batches, result.attempts.end());
   EXPECT_TRUE(batches->kept);
   EXPECT_LT(batches->held_out_deviance, 0.8 * result.attempts.front().held_out_deviance);
-  EXPECT_EQ(result.image.probe.size(0), 3);
+  EXPECT_EQ(result.image.modes(), 3);
   EXPECT_EQ(result.options.positions, PositionFreedom::jitter);
 }
 

@@ -31,7 +31,7 @@ TEST(ChainStart, ThatIsNotFiniteOrHasNoLightIsRefused) {
     EXPECT_THROW(solve(scan, start, plain({{"ml", 2}})), InvalidInput);
   };
   const double nan = std::numeric_limits<double>::quiet_NaN();
-  refused([&](Reconstruction& start) { start.object[3][4] = nan; });
+  refused([&](Reconstruction& start) { start.object[0][3][4] = nan; });
   refused([&](Reconstruction& start) { start.probe = start.probe * nan; });
   refused([](Reconstruction& start) { start.probe = at::zeros_like(start.probe); });
   refused([](Reconstruction& start) { start.object = start.object * 1e30; });

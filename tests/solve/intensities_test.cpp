@@ -113,7 +113,7 @@ TEST(Intensities, AStraightenedProbeForetellsTheSamePatterns) {
   const at::Tensor leaning = state.probe;
   straighten_probe(problem, state);
   EXPECT_NEAR(gradient(problem, state, all).loss, before, 1e-4 * before);
-  const at::Tensor off = state.probe.abs() / scan.probe().abs().clamp_min(1e-6);
+  const at::Tensor off = state.main_probe().abs() / scan.probe().abs().clamp_min(1e-6);
   const at::Tensor lit = scan.probe().abs().gt(0.2 * scan.probe().abs().max());
   EXPECT_LT(off.masked_select(lit).std().item<double>(),
             0.1 * (leaning.abs() / scan.probe().abs()).masked_select(lit).std().item<double>());

@@ -59,7 +59,7 @@ TEST(PatternSizes, WithALargePrimeAreTheSameByBothEngines) {
 
 TEST(CanvasSizes, MayHaveLargePrimes) {
   const Scan scan = scan_of(32, 515, 9);  // a canvas of 16 x 67 pixels
-  EXPECT_EQ(solve(scan, {}, one_pass("ml")).image.object.size(0) / 16, 66);
+  EXPECT_EQ(solve(scan, {}, one_pass("ml")).image.rows() / 16, 66);
 }
 
 }  // namespace

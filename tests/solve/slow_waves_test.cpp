@@ -37,15 +37,15 @@ at::Tensor phase_wave(std::int64_t side, double waves) {
 
 SlowWaves waves_of(const at::Tensor& object) {
   SolverState state;
-  state.object = object;
-  state.probe = small_scan().probe();
+  state.object = object.unsqueeze(0);
+  state.probe = small_scan().probe().unsqueeze(0);
   return slow_waves(state);
 }
 
 at::Tensor with_slow_waves(const SlowWaves& waves, const at::Tensor& along) {
-  at::Tensor stretched = along.clone();
+  at::Tensor stretched = along.clone().unsqueeze(0);
   stretch_slow_waves(waves, stretched);
-  return stretched;
+  return stretched.squeeze(0);
 }
 
 TEST(LongWaves, PreconditionerIsSymmetricAndPositive) {
@@ -75,8 +75,8 @@ TEST(LongWaves, LongWavesOfThePhaseGrowAndTheAmplitudeStays) {
 
 /// Over the contrast of the truth, border left out, after the best constant phase.
 double error_of_wave(const Reconstruction& image, const Scan& scan) {
-  const std::int64_t inset = 10, length = image.object.size(0) - 2 * inset;
-  const at::Tensor window = image.object.narrow(0, inset, length).narrow(1, inset, length);
+  const std::int64_t inset = 10, length = image.rows() - 2 * inset;
+  const at::Tensor window = image.projection().narrow(0, inset, length).narrow(1, inset, length);
   const at::Tensor truth = scan.truth()
                                .narrow(0, image.origin_row + inset, length)
                                .narrow(1, image.origin_col + inset, length);
@@ -135,7 +135,7 @@ WaveState flat_before_a_wave() {
   SolverProblem problem = make_problem(scan, plain({{"lbfgs", 1}}));
   SolverState state = start_state(problem, {});
   const at::Tensor truth = at::angle(scan.truth());
-  at::Tensor lacking = at::zeros(state.object.sizes());
+  at::Tensor lacking = at::zeros({state.rows(), state.cols()});
   const std::int64_t rows = std::min(truth.size(0) - state.origin_row, lacking.size(0));
   const std::int64_t cols = std::min(truth.size(1) - state.origin_col, lacking.size(1));
   lacking.narrow(0, 0, rows)
@@ -152,7 +152,7 @@ TEST(LongWavesAtOnce, OfAFlatObjectIsTheWaveThatItLacks) {
 
 TEST(LongWavesAtOnce, OfTheRightObjectIsNone) {
   WaveState wave = flat_before_a_wave();
-  wave.state.object = at::polar(at::ones_like(wave.lacking), wave.lacking);
+  wave.state.object = at::polar(at::ones_like(wave.lacking), wave.lacking).unsqueeze(0);
   EXPECT_LT(rms_inside(slow_phase(wave.problem, wave.state)), 0.05 * rms_inside(wave.lacking));
 }
 
@@ -166,7 +166,7 @@ TEST(LongWavesAtOnce, DoesNotDependOnTheBeamWhereItsIntensitiesAreKnown) {
 
 TEST(LongWavesAtOnce, ThatWouldRaiseTheLossIsNotTaken) {
   WaveState wave = flat_before_a_wave();
-  wave.state.object = at::polar(at::ones_like(wave.lacking), wave.lacking);
+  wave.state.object = at::polar(at::ones_like(wave.lacking), wave.lacking).unsqueeze(0);
   const auto first_loss = [&](const char* corrections) {
     SolverOptions options = plain({{"lbfgs", 1}});
     set_option(options, "slow-phase", corrections);

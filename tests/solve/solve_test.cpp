@@ -76,7 +76,7 @@ TEST_P(EverySolver, KeepsTheObjectBelowALargestAmplitude) {
   SolverOptions options = plain({{GetParam(), 5}});
   options.max_amplitude = 0.7;
   const SolveResult result = solve(small_scan(), {}, options);
-  const at::Tensor lit = result.image.object.masked_select(result.image.coverage.gt(0.1));
+  const at::Tensor lit = result.image.projection().masked_select(result.image.coverage.gt(0.1));
   EXPECT_LT(lit.abs().max().item<float>(), 0.701);
 }
 
@@ -94,7 +94,7 @@ TEST_P(EverySolver, KeepsAFixedProbeWhateverModesAreAskedFor) {
   options.fixed_probe = true;
   options.modes = 3;
   const Scan scan = small_scan();
-  EXPECT_EQ(solve(scan, {}, options).image.probe.size(0), scan.probe().size(0));
+  EXPECT_EQ(solve(scan, {}, options).image.modes(), scan.probe().size(0));
 }
 
 TEST_P(EverySolver, KeepsTheModesOfItsStart) {
@@ -104,7 +104,7 @@ TEST_P(EverySolver, KeepsTheModesOfItsStart) {
   const Scan scan = small_scan();
   const Reconstruction start = solve(scan, {}, options).image;
   options.modes = 1;
-  EXPECT_EQ(solve(scan, start, options).image.probe.size(0), 3);
+  EXPECT_EQ(solve(scan, start, options).image.modes(), 3);
 }
 
 INSTANTIATE_TEST_SUITE_P(Registry, EverySolver, testing::ValuesIn([] {
@@ -151,7 +151,7 @@ TEST(Chain, ThatDivergesKeepsItsBestState) {
 
 TEST(Chain, RefusesAStartOfAnotherPatternSizeWithBothSizes) {
   Reconstruction start = flat(small_scan());
-  start.probe = at::ones({1, 32, 32}, at::kComplexFloat);
+  start.probe = at::ones({1, 1, 32, 32}, at::kComplexFloat);
   try {
     solve(small_scan(), start, plain({{"ml", 1}}));
     FAIL();

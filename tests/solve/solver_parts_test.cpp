@@ -98,7 +98,7 @@ TEST(Batches, TheGradientOfPiecesOfALargeCanvasIsThatOfPatternsFromAllOverIt) {
   std::int64_t pieces = 0, smaller = 0;
   for_pieces(problem, state, all, [&](const BatchPiece& piece) {
     ++pieces;
-    smaller += piece.window.rows < state.object.size(0) || piece.window.cols < state.object.size(1);
+    smaller += piece.window.rows < state.rows() || piece.window.cols < state.cols();
   });
   EXPECT_GE(pieces, 5);
   EXPECT_GE(smaller, 4);

@@ -32,12 +32,12 @@ TEST(Stitch, ReturnsTheObjectItsPatchesWereCutFrom) {
   const at::Tensor covered = image.coverage.gt(0);
   ASSERT_EQ(image.origin_row, 0);
   ASSERT_EQ(image.origin_col, 0);
-  const at::Tensor truth =
-      scan.truth().slice(0, 0, image.object.size(0)).slice(1, 0, image.object.size(1));
-  ASSERT_EQ(truth.sizes(), image.object.sizes());
+  const at::Tensor truth = scan.truth().slice(0, 0, image.rows()).slice(1, 0, image.cols());
+  ASSERT_EQ(truth.sizes(), image.projection().sizes());
   EXPECT_GT(covered.sum().item<std::int64_t>(), 500);
-  EXPECT_LT(relative_difference(image.object.masked_select(covered), truth.masked_select(covered)),
-            1e-6);
+  EXPECT_LT(
+      relative_difference(image.projection().masked_select(covered), truth.masked_select(covered)),
+      1e-6);
 }
 
 // To the even pixel, half a pixel would go one way in the scan's frame and the other way on a
@@ -48,10 +48,10 @@ TEST(Stitch, PutsPatchesHalfWayBetweenPixelsWhereTheyWereCut) {
     const Scan scan = given.with_positions(given.positions().floor() + shift + 1);
     const Reconstruction image = stitch(true_patches(scan), scan);
     const std::int64_t row = image.origin_row, col = image.origin_col;
-    const std::int64_t rows = std::min(image.object.size(0), scan.truth().size(0) - row);
-    const std::int64_t cols = std::min(image.object.size(1), scan.truth().size(1) - col);
+    const std::int64_t rows = std::min(image.rows(), scan.truth().size(0) - row);
+    const std::int64_t cols = std::min(image.cols(), scan.truth().size(1) - col);
     const at::Tensor truth = scan.truth().slice(0, row, row + rows).slice(1, col, col + cols);
-    const at::Tensor object = image.object.slice(0, 0, rows).slice(1, 0, cols);
+    const at::Tensor object = image.projection().slice(0, 0, rows).slice(1, 0, cols);
     const at::Tensor covered = image.coverage.slice(0, 0, rows).slice(1, 0, cols).gt(0);
     EXPECT_LT(relative_difference(object.masked_select(covered), truth.masked_select(covered)),
               1e-6)
@@ -117,7 +117,7 @@ TEST(Stitch, IsOneWhereNoPatchLies) {
   const Reconstruction image = stitch(true_patches(scan), scan);
   const at::Tensor dark = image.coverage.eq(0);
   EXPECT_GT(dark.sum().item<std::int64_t>(), 0);
-  EXPECT_TRUE(image.object.masked_select(dark).eq(1).all().item<bool>());
+  EXPECT_TRUE(image.projection().masked_select(dark).eq(1).all().item<bool>());
 }
 
 TEST(Stitch, LeavesRoomForPatternsThatWereHeldOut) {
@@ -165,7 +165,7 @@ TEST(Agreement, OfIndependentNoiseIsItsVarianceAndForetellsTheErrorOfTheMean) {
   const at::Tensor where = well_seen(agreement);
   const at::Tensor variance = agreement.variance.masked_select(where);
   EXPECT_NEAR(variance.mean().item<double>(), 1, 0.08);
-  const at::Tensor error = at::view_as_real(image.object - 5).square().sum(-1);
+  const at::Tensor error = at::view_as_real(image.projection() - 5).square().sum(-1);
   const double foretold = (variance / agreement.seen.masked_select(where)).mean().item<double>();
   EXPECT_NEAR(error.masked_select(where).mean().item<double>() / foretold, 1, 0.15);
 }
@@ -222,7 +222,7 @@ at::Tensor at_once(const ManyPatches& many, const Reconstruction& image) {
       many.scan.positions() - 24.0 -
       at::tensor({image.origin_row, image.origin_col}, at::kLong).to(at::kDouble);
   const at::Tensor factors = synchronise(many.patches.patches, power, corners);
-  at::Tensor sum = at::zeros_like(image.object), weight = at::zeros_like(image.coverage);
+  at::Tensor sum = at::zeros_like(image.projection()), weight = at::zeros_like(image.coverage);
   for (std::int64_t k = 0; k < corners.size(0); ++k) {
     const auto row = corners[k][0].item<double>(), col = corners[k][1].item<double>();
     const auto cut_out = [&](const at::Tensor& canvas) {
@@ -241,18 +241,18 @@ TEST(StitchInOrder, GivesTheImageOfAllPatchesAtOnceWhereTheyAgree) {
   const Reconstruction image = stitch(many.patches, many.scan);
   const at::Tensor lit = image.coverage.gt(0.01);
   ASSERT_GT(lit.sum().item<std::int64_t>(), 20000);
-  EXPECT_LT(
-      relative_difference(image.object.masked_select(lit), at_once(many, image).masked_select(lit)),
-      1e-4);
+  EXPECT_LT(relative_difference(image.projection().masked_select(lit),
+                                at_once(many, image).masked_select(lit)),
+            1e-4);
 }
 
 TEST(StitchInOrder, OfNoisyPatchesDiffersByMuchLessThanTheNoise) {
   const ManyPatches many = many_patches(0.3);
   const Reconstruction image = stitch(many.patches, many.scan);
   const at::Tensor lit = image.coverage.gt(0.01);
-  EXPECT_LT(
-      relative_difference(image.object.masked_select(lit), at_once(many, image).masked_select(lit)),
-      0.005);
+  EXPECT_LT(relative_difference(image.projection().masked_select(lit),
+                                at_once(many, image).masked_select(lit)),
+            0.005);
 }
 
 TEST(StitchInOrder, IsTheSameHoweverManyComeAtATime) {
