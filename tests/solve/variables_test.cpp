@@ -7,7 +7,7 @@
 #include "ptyche/solve/problem.h"
 #include "tests/support/refusal.h"
 #include "tests/support/small_scan.h"
-#include "tests/io/scan_files.h"
+#include "tests/support/test_folder.h"
 
 namespace ptyche {
 namespace {
