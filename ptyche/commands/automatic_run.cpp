@@ -59,6 +59,21 @@ void write_pictures(const std::filesystem::path& folder, const Reconstruction& i
   });
 }
 
+void write_bright_field(const std::filesystem::path& folder,
+                        const std::optional<BrightField>& field) {
+  if (!field) return;
+  warn_on_error(kBrightFieldFile, [&] {
+    Reconstruction image;
+    image.object = at::complex(field->image, at::zeros_like(field->image)).unsqueeze(0);
+    image.coverage = field->seen;
+    image.geometry.object_pixel_m = field->pixel_m;
+    Figure figure = amplitude_figure(image).figure;
+    figure.title = "Tilt-corrected bright field";
+    std::get<ColourBar>(figure.key).label = "light over its mean";
+    write_text(folder / kBrightFieldFile, render_png(figure));
+  });
+}
+
 AutomaticResult run_automatically(const Scan& scan, const std::optional<Reconstruction>& start,
                                   const AutomaticOptions& options,
                                   const std::filesystem::path& folder, bool resume,

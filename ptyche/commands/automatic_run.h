@@ -9,6 +9,7 @@
 #include "ptyche/data/reconstruction.h"
 #include "ptyche/data/scan.h"
 #include "ptyche/data/verdict.h"
+#include "ptyche/prepare/bright_field.h"
 #include "ptyche/solve/automatic.h"
 #include "ptyche/solve/verdict.h"
 
@@ -16,6 +17,11 @@ namespace ptyche {
 
 /// phase.png and amplitude.png of the image so far; a picture that fails is a warning.
 void write_pictures(const std::filesystem::path& folder, const Reconstruction& image);
+
+/// bright_field.png, a picture of the sample before any solve; nothing where there is none.
+void write_bright_field(const std::filesystem::path& folder,
+                        const std::optional<BrightField>& field);
+inline constexpr const char* kBrightFieldFile = "bright_field.png";
 
 /// Runs the chain. The first image, and from then on the best one every two seconds or later, is
 /// written to `folder` as pictures and reconstruction.h5 stamped by `record`; attempts.csv says

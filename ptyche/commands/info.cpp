@@ -112,6 +112,8 @@ void print_check(const InfoChoices& info, const Scan& scan) {
   const double seconds = watch.seconds();
   for (const Finding& act : treatment.done) print_finding(act);
   for (const Finding& finding : treatment.diagnosis.findings) print_finding(finding);
+  if (const std::optional<BrightField> field = bright_field(treatment.scan))
+    print_line("bright field", in_words(*field));
   show("{:<22} {} corrected, {} left, {:.2f} s\n", "checked", treatment.done.size(),
        treatment.diagnosis.findings.size(), seconds);
   if (!info.output.empty()) write_check(info.output, scan, treatment);

@@ -50,7 +50,8 @@ RunFiles image_files(const std::string& checkpoint) {
                     "object.npy",           "probe.npy",
                     "positions.npy",        "coverage.npy",
                     "frame_use.npy",        "background.npy",
-                    "intensities.npy",      "arrays.json"},
+                    "intensities.npy",      "arrays.json",
+                    "bright_field.png"},
           .last = "report.html",
           .checkpoint = checkpoint};
 }

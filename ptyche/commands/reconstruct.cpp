@@ -155,6 +155,7 @@ void reconstruct_by_solvers(const ReconstructOptions& options, const std::string
                             image_files(kAutomaticCheckpoint));
   FirstProbe first =
       prepared_scan(options.scan, options.no_check, options.probe, kept_in(options.output, resume));
+  write_bright_field(options.output, first.bright_field);
   if (options.half_sets) require_halves(first.scan);
   first.scan = shared_by_ranks(first.scan);
   tell_memory_plan(first.scan, PlannedWork::solve);

@@ -211,6 +211,7 @@ void run_solve(const SolveVerbOptions& options, const std::string& options_json)
   if (!options.start.empty()) reader_of(options.start, Content::object);  // refused at once
   FirstProbe first = prepared_scan(options.scan, options.no_check, probe_choice(options),
                                    kept_in(options.output, options.resume));
+  write_bright_field(options.output, first.bright_field);
   std::optional<Reconstruction> start;
   if (!options.start.empty()) start = read_start(options.start, first.scan);
   if (start && start->provenance.input_hash == first.scan.input_hash())

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <cstdlib>
+#include <numbers>
 
 #include "ptyche/core/error.h"
 #include "ptyche/core/files.h"
@@ -179,15 +180,17 @@ at::Tensor positions_of_raster(const ReadOptions& options, RawScan& raw) {
   return raster_positions(raster);
 }
 
-/// What is said of a raster is not ignored beside positions that somebody wrote down.
-void refuse_raster_options(const ReadOptions& options, const RawScan& raw) {
-  if (!raw.positions.defined()) return;
-  require(
-      rotation_of(options.scan_rotation) == 0,
-      "--scan-rotation {}: it turns the raster of --scan-shape and --scan-step, but the scan has "
-      "written positions ({}); auto finds how they lie, --swap-xy, --flip-x and --flip-y turn "
-      "them",
-      options.scan_rotation, raw.positions_name);
+/// Written positions about their middle, as raster_positions turns those of a shape.
+void turn_written_positions(const ReadOptions& options, RawScan& raw) {
+  const double angle = rotation_of(options.scan_rotation) * std::numbers::pi / 180;
+  if (!raw.positions.defined() || angle == 0) return;
+  const at::Tensor finite = raw.positions.isfinite();
+  const at::Tensor middle = at::where(finite, raw.positions, 0).sum(0) / finite.sum(0).clamp_min(1);
+  const at::Tensor away = raw.positions - middle, row = away.select(1, 0), col = away.select(1, 1);
+  raw.positions = at::stack({row * std::cos(angle) + col * std::sin(angle),
+                             col * std::cos(angle) - row * std::sin(angle)},
+                            1) +
+                  middle;
 }
 
 /// Beside written positions: what the patterns are more than these are the last of each row.
@@ -239,7 +242,7 @@ void settle_places(RawScan& raw, const ReadOptions& options) {
   if (raster)
     raw.positions = positions_of_raster(options, raw);
   else
-    refuse_raster_options(options, raw);
+    turn_written_positions(options, raw);
   if (raw.positions.defined() && !raster && options.flyback > 0) drop_flyback(raw, options.flyback);
   if (raw.positions.defined()) return;
   std::string text = raw.missing_positions;

@@ -65,9 +65,9 @@ std::vector<Field> fields(ReadOptions& options) {
        .aliases = {"skip-columns"}},
       {.name = "scan-rotation",
        .target = &options.scan_rotation,
-       .help = "angle in degrees from the detector's columns to the raster's, towards the rows; "
-               "auto: found from the patterns (what all agree on of the phase, where light is "
-               "deflected), for a transposed detector too"},
+       .help = "angle in degrees from the detector's columns to the raster's, towards the rows; of "
+               "written positions, too; auto: found from the patterns (what all agree on of the "
+               "phase, where light is deflected), for a transposed detector too"},
       {.name = "voltage",
        .target = &options.voltage_v,
        .unit = "V",

@@ -42,6 +42,8 @@ constexpr double kAlreadyPhotons = 1.5;  // a gain within this factor of 1
 // Explained of a raster that lies as is said: .98 and more, .73 of a lattice; turned by 8 degrees
 // .89, by 15 .64, by 22 .37.
 constexpr double kRasterRight = 0.92, kMoreByTurn = 0.04;
+constexpr double kSameAxes = 5;  // degrees
+constexpr const char* kBrightChain = "rpie:5,lbfgs:10";
 
 std::string certainty(const FoundProbe& found) {
   if (found.sure) return "";
@@ -348,6 +350,52 @@ FirstProbe with_better_scan(const Scan& scan, FirstProbe first,
   return first;
 }
 
+/// Of electrons out of focus, from the shifts of bright-field images: how the scan lies against the
+/// detector, and the probe of their defocus. Nothing where these are not sure, where the file has a
+/// probe, or where the axes that the user gave contradict them, which is warned of.
+std::optional<FirstProbe> by_bright_field(const Scan& scan, const ExamineOptions& options) {
+  if (scan.probe_given()) return std::nullopt;
+  const std::optional<BrightField> field = bright_field(scan);
+  if (!field) return std::nullopt;
+  detail("bright field: {}", in_words(*field));
+  if (!field->sure()) return std::nullopt;
+  const bool as_given =
+      std::ranges::any_of(std::array{"scan-rotation", "swap-xy", "flip-x", "flip-y"},
+                          [&](const char* name) { return options.given.contains(name); });
+  if (as_given && (field->mirrored || std::abs(field->degrees) > kSameAxes)) {
+    warn("bright field: {}; the axes that were given are kept", in_words(*field));
+    return std::nullopt;
+  }
+  const TurnPositions turn = as_given ? TurnPositions{} : field->turn;
+  Scan with = turned(scan, turn, options);
+  at::Tensor probe;
+  try {
+    probe = probe_of_optics("electron", {.defocus_m = field->defocus_m}, with);
+  } catch (const InvalidInput& error) {  // it leaves the window
+    detail("bright field: no probe of that defocus: {}", error.what());
+    return std::nullopt;
+  }
+  const auto solved =
+      solve_shortly(middle_of(with, kFinalPatterns), probe, chain_from(kBrightChain));
+  if (!solved) return std::nullopt;
+  FirstProbe first{
+      .scan = calibrated(with, probe),
+      .found = FoundProbe{.probe = probe,
+                          .what = "defocus " + defocus_in_words(*field) + ", from bright field",
+                          .sure = true,
+                          .fit = solved->fit}};
+  first.remarks.push_back(
+      {.kind = Remark::Kind::note, .text = in_words(*field), .cause = "bright field"});
+  first.bright_field = *field;
+  if (as_given) return first;
+  first.turn = turn;
+  return corrected(scan, std::move(first),
+                   {Level::mend, "positions: raster turned",
+                    fmt::format("by {}{} (--scan-rotation 0 keeps it so)", degrees_in_words(*field),
+                                field->mirrored ? ", turned over" : ""),
+                    turn});
+}
+
 /// What the library has for this scan. Unless it is asked for, it changes nothing and is only told
 /// of.
 std::vector<KnownProbe> known_probes(const Scan& scan, bool asked) {
@@ -384,6 +432,13 @@ FirstProbe searched(const Scan& scan, bool library, const KeepProbe& keep,
     say_found(first);
     return first;
   }
+  if (positions && !library)
+    if (std::optional<FirstProbe> seen = by_bright_field(scan, *positions)) {
+      say_found(*seen);
+      seen->seconds = watch.seconds();
+      if (!keep.file.empty()) keep_probe(keep.file, scan, *seen);
+      return *std::move(seen);
+    }
   const std::vector<KnownProbe> known = known_probes(scan, library);
   FirstProbe first = found_probe(scan, known);
   say_known(*first.found);

@@ -11,6 +11,7 @@
 #include "ptyche/core/remark.h"
 #include "ptyche/data/scan.h"
 #include "ptyche/data/scores.h"
+#include "ptyche/prepare/bright_field.h"
 #include "ptyche/prepare/findings.h"
 #include "ptyche/prepare/optics.h"
 #include "ptyche/prepare/probe_search.h"
@@ -37,6 +38,7 @@ struct FirstProbe {
       {};  ///< why an image made so may be wrong all the same; empty = nothing known
   at::Tensor put_aside = {};         ///< the file's probe where another was found at its positions
   std::vector<Remark> remarks = {};  ///< of the search: what it corrected, and what it warns of
+  std::optional<BrightField> bright_field = {};  ///< where it told the probe
 };
 
 /// Where what a search finds is kept, and whether it is taken from there if it is there.

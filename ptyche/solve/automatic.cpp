@@ -11,6 +11,7 @@
 #include "ptyche/core/progress.h"
 #include "ptyche/data/probe.h"
 #include "ptyche/evaluate/description.h"
+#include "ptyche/evaluate/evaluate.h"
 #include "ptyche/solve/attempts.h"
 #include "ptyche/solve/illumination.h"
 #include "ptyche/solve/problem.h"
@@ -54,6 +55,11 @@ constexpr double kStillInMuchLight = 0.003;
 // photons: error .107 after 60, .057 after 100), in a large one no more than these patterns cost.
 constexpr std::int64_t kMostPolish = 100, kLeastPolish = 30, kPolishPatterns = 20'000;
 constexpr Margin kAnything{};
+// Of what the mean pattern leaves above noise: an image that explains less may be noise that hides
+// a sample of small phases. Then each smaller slope is a factor kSmoother below the one before.
+constexpr double kHardlyExplained = 0.5, kSmoother = 0.4;
+constexpr std::int64_t kSmootherPasses = 25;
+constexpr int kMostWithoutGain = 2;
 // Where a side of the detector is hidden: the amplitude's stiffness, factors of it and the slope.
 constexpr double kTied = 10, kMoreTied = 3, kWeaker = 3;
 constexpr int kMostLooks = 4;
@@ -82,10 +88,16 @@ enum class Place : std::int64_t {
   tied_more,
   tied_most,
   put_aside,
+  smoother,
+  smoother_2,
+  smoother_3,
+  smoother_4,
   all,
   count
 };
 constexpr std::array kSlopePlaces{Place::slope, Place::half_slope, Place::double_slope};
+constexpr std::array kSmootherPlaces{Place::smoother, Place::smoother_2, Place::smoother_3,
+                                     Place::smoother_4};
 constexpr const char* kByBatches = "modes and positions by batches";
 
 /// What is tried from the best image so far, or beside it.
@@ -154,6 +166,15 @@ class Automatic {
 
   bool explains_all() const {
     return best_.fit.deviance_per_photon <= kExplained * best_.fit.deviance_per_photon_floor;
+  }
+
+  /// Whether held-out patterns are foretold little better than by the mean of the used ones.
+  bool hardly_explains() const {
+    const at::Tensor held_out = scan_.frames_with(FrameUse::held_out);
+    if (held_out.size(0) == 0) return false;
+    const double mean = trivial_fit(scan_, held_out, true).mean_pattern_deviance_per_photon;
+    const double noise = best_.fit.deviance_per_photon_floor;
+    return mean - best_.fit.deviance_per_photon < kHardlyExplained * (mean - noise);
   }
 
   /// Whether strengths of the prior are worth a trial.
@@ -322,6 +343,7 @@ class Automatic {
   std::vector<Trial> with_more_photons(bool dim) {
     make_first();
     if (goes_on() && dim && !has_faults()) try_slopes();
+    if (goes_on() && hardly_explains()) try_smoother();
     if (goes_on() && !(options_.start_is_solved && has_faults())) go_on_until_still();
     if (goes_on() && options_.put_aside.defined() && !explains_all()) try_put_aside();
     leave_out_misfits();
@@ -377,6 +399,21 @@ class Automatic {
       row = attempts_.rows().size() - 1;
     }
     if (winner) replace(std::move(*winner), attempts_.rows()[row]);
+  }
+
+  /// Each from the beginning: an image of noise does not become smooth by a few passes more.
+  void try_smoother() {
+    Choice choice = best_.choice;
+    int without_gain = 0;
+    for (const Place place : kSmootherPlaces) {
+      choice.slope *= kSmoother;
+      const bool gained =
+          is_better(from_start(place, fmt::format("prior of slope {:.2g}", choice.slope), choice,
+                               {{"lbfgs", kSmootherPasses}}),
+                    kAnything);
+      without_gain = gained ? 0 : without_gain + 1;
+      if (!goes_on() || without_gain == kMostWithoutGain) return;
+    }
   }
 
   void go_on_until_still() {

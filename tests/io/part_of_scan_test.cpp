@@ -276,14 +276,18 @@ TEST(Flyback, PatternsAtTheEndOfEachRowAreLeftOutWhetherTheShapeCountsThemOrNot)
   }
 }
 
-TEST(RasterOptions, AreRefusedBesideWrittenPositions) {
+TEST(RasterOptions, TurnWrittenPositionsAndMayHaveNoFlybackBesideThem) {
   const TestFolder folder;
   const LayoutScan scan;
   ReadOptions options;
   read_cxi_of(scan, folder / "scan.cxi", options);
   options.file = folder / "scan.cxi";
-  options.scan_rotation = "12";
-  EXPECT_TRUE(contains(message_of([&] { read_scan(options); }), "--scan-rotation 12: it turns"));
+  const at::Tensor as_written = read_scan(options).positions();
+  options.scan_rotation = "90";  // the columns point along the detector's rows
+  const at::Tensor turned = read_scan(options).positions();
+  const at::Tensor away = as_written - as_written.mean(0);
+  const at::Tensor expected = at::stack({away.select(1, 1), -away.select(1, 0)}, 1);
+  EXPECT_TRUE(at::allclose(turned - turned.mean(0), expected, 1e-6, 1e-6));
   options.scan_rotation = "0";
   options.flyback = 2;
   EXPECT_TRUE(
