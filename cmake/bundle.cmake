@@ -1,9 +1,9 @@
-# Run by `cmake --install` (Install.cmake, which sets launcher, program, libtorch, strip, bundle, share): the
-# libraries, their licences, and the pages that the installed program prints itself.
+# Run by `cmake --install` (Install.cmake, which sets launcher, program, libtorch, strip, python, tools, archives, bundle,
+# share): the libraries, their licences, and the pages that the installed program prints itself.
 
-# Of glibc and the dynamic linker, every system has its own, newer or older.
+# glibc and the dynamic linker are used only where the system's are older: they have a folder of their own.
 set(of_glibc "^(ld-linux.*|lib(c|m|mvec|dl|rt|util|pthread|resolv|anl|nss_.*))\\.so")
-file(GET_RUNTIME_DEPENDENCIES EXECUTABLES ${launcher} ${program} PRE_EXCLUDE_REGEXES ${of_glibc}
+file(GET_RUNTIME_DEPENDENCIES EXECUTABLES ${program} PRE_EXCLUDE_REGEXES ${of_glibc}
      RESOLVED_DEPENDENCIES_VAR libraries UNRESOLVED_DEPENDENCIES_VAR missing)
 if(missing)
   message(FATAL_ERROR "libraries that are not found: ${missing}")
@@ -20,6 +20,21 @@ endforeach()
 # Names for debuggers are a fifth of LibTorch. NVIDIA's libraries may only be passed on as they are.
 execute_process(COMMAND ${strip} --strip-unneeded ${bundle}/bin/ptyche ${bundle}/bin/ptyche-program
                         ${bundle}/lib/libtorch_cpu.so ${bundle}/lib/libc10.so
+                COMMAND_ERROR_IS_FATAL ANY)
+
+# glibc's libraries belong together, of one build: all from beside the linker that the program names. What
+# nothing here needs may be needed by what is opened later: a plug-in for MPI, the driver of a GPU, names of hosts.
+file(REAL_PATH /lib64/ld-linux-x86-64.so.2 linker)
+get_filename_component(system ${linker} DIRECTORY)
+file(REMOVE_RECURSE ${bundle}/glibc)
+file(MAKE_DIRECTORY ${bundle}/glibc)
+file(COPY_FILE ${linker} ${bundle}/glibc/ld-linux-x86-64.so.2)
+foreach(name IN ITEMS libc.so.6 libm.so.6 libmvec.so.1 libdl.so.2 libpthread.so.0 librt.so.1 libutil.so.1 libresolv.so.2
+                      libanl.so.1 libnss_files.so.2 libnss_dns.so.2 libnss_compat.so.2)
+  file(COPY_FILE ${system}/${name} ${bundle}/glibc/${name})
+  file(CHMOD ${bundle}/glibc/${name} PERMISSIONS OWNER_READ OWNER_WRITE GROUP_READ WORLD_READ)
+endforeach()
+execute_process(COMMAND ${python} ${tools}/set_interpreter.py ${bundle}/bin/ptyche-program
                 COMMAND_ERROR_IS_FATAL ANY)
 
 get_filename_component(prefix ${bundle}/../.. ABSOLUTE)
@@ -52,11 +67,11 @@ if(NOT dpkg_query)
   return()
 endif()
 
-# What is in the program itself (archives, headers) or comes with LibTorch or as a font.
-set(packages libtiff-dev cppzmq-dev nlohmann-json3-dev libnanoflann-dev libgomp1 fonts-dejavu-core)
+# What is in the program itself as headers, or comes with LibTorch or as a font.
+set(packages cppzmq-dev nlohmann-json3-dev libnanoflann-dev libgomp1 fonts-dejavu-core libc6)
 set(files "")
 set(patterns "")
-foreach(library IN LISTS libraries)
+foreach(library IN LISTS libraries archives)
   cmake_path(IS_PREFIX libtorch ${library} NORMALIZE with_libtorch)
   if(NOT with_libtorch AND NOT library MATCHES "/nvidia/")
     file(REAL_PATH ${library} file)
