@@ -144,22 +144,24 @@ inline void load_by_linker(const std::string& program, const Glibc& glibc, char*
 
 }  // namespace linker
 
-/// Becomes `program`. Returns only where that fails, with errno.
-inline void become(const std::string& program, const Glibc& glibc, char** argv) {
+/// Becomes `program`. Returns only where that fails: the file that could not be started, with
+/// errno.
+inline std::string become(const std::string& program, const Glibc& glibc, char** argv) {
   if (!glibc.is_there) {  // a build: its program names the system's linker
     execv(program.c_str(), argv);
-    return;
+    return program;
   }
   const int file = open(glibc.linker.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0) return;
+  if (file < 0) return glibc.linker;
   if (glibc.is_own) linker::show_own(glibc.folder);
   if (linker::put_in_place(file)) {
     execv(program.c_str(), argv);
-    if (errno != ENOENT) return;  // ENOENT: no /proc
+    if (errno != ENOENT) return program;  // ENOENT: no /proc
     close(linker::kStream);
   }
   unsetenv(linker::kDescriptors);
   linker::load_by_linker(program, glibc, argv);
+  return glibc.linker;
 }
 
 /// What the program does first, so that neither it nor its child processes see how it was started.

@@ -66,11 +66,12 @@ int print_version(const ptyche::Glibc& glibc) {
              : 1;
 }
 
-/// Why the program could not be started.
-std::string reason(const std::string& program, int error) {
-  std::string text = program + ": " + std::system_category().message(error);
+/// Why `file`, the program or a dynamic linker, could not be started.
+std::string reason(const std::string& file, bool is_program, int error) {
+  std::string text = file + ": " + std::system_category().message(error);
   if (error == EACCES) text += "; is its folder on a file system that is mounted with noexec?";
-  if (error == ENOENT) text += "; it belongs beside ptyche, with the folder glibc of its package";
+  if (error == ENOENT && is_program) text += "; it belongs beside ptyche";
+  if (error == ENOENT && !is_program) text += "; PTYCHE_GLIBC=own takes that of the package";
   return text;
 }
 
@@ -101,6 +102,6 @@ int main(int argc, char** argv) {
   wait_without_spinning();
   hear_interrupts(argc - 1, argv + 1);
   const std::string program = own.parent_path() / "ptyche-program";
-  ptyche::become(program, *glibc, argv);
-  return fail(reason(program, errno));
+  const std::string failed = ptyche::become(program, *glibc, argv);
+  return fail(reason(failed, failed == program, errno));
 }
