@@ -56,7 +56,6 @@ function(ptyche_use_archive target name)
   endif()
 endfunction()
 
-include(CheckCXXSourceCompiles)
 ptyche_archive(z)
 ptyche_archive(zstd)
 ptyche_archive(lz4)

@@ -1,5 +1,5 @@
-# Run by `cmake --install` (Install.cmake, which sets launcher, program, libtorch, strip, python, tools, archives, bundle,
-# share): the libraries, their licences, and the pages that the installed program prints itself.
+# Run by `cmake --install` (Install.cmake, which sets program, libtorch, strip, python, tools, archives, bundle, share): the
+# libraries and their licences.
 
 # glibc and the dynamic linker are used only where the system's are older: they have a folder of their own.
 set(of_glibc "^(ld-linux.*|lib(c|m|mvec|dl|rt|util|pthread|resolv|anl|nss_.*))\\.so")
@@ -36,22 +36,6 @@ foreach(name IN ITEMS libc.so.6 libm.so.6 libmvec.so.1 libdl.so.2 libpthread.so.
 endforeach()
 execute_process(COMMAND ${python} ${tools}/set_interpreter.py ${bundle}/bin/ptyche-program
                 COMMAND_ERROR_IS_FATAL ANY)
-
-get_filename_component(prefix ${bundle}/../.. ABSOLUTE)
-file(MAKE_DIRECTORY ${prefix}/bin)
-file(REMOVE ${prefix}/bin/ptyche)
-file(CREATE_LINK ../lib/ptyche/bin/ptyche ${prefix}/bin/ptyche SYMBOLIC)
-
-# The installed program prints these, which also shows that it runs.
-function(printed file)
-  get_filename_component(folder ${file} DIRECTORY)
-  file(MAKE_DIRECTORY ${folder})
-  execute_process(COMMAND ${prefix}/bin/ptyche ${ARGN} OUTPUT_FILE ${file} COMMAND_ERROR_IS_FATAL ANY)
-endfunction()
-printed(${share}/bash-completion/completions/ptyche completion bash)
-printed(${share}/zsh/site-functions/_ptyche completion zsh)
-printed(${share}/fish/vendor_completions.d/ptyche.fish completion fish)
-execute_process(COMMAND ${prefix}/bin/ptyche __man ${share}/man/man1 COMMAND_ERROR_IS_FATAL ANY)
 
 # Licences of what is passed on: LibTorch's and NVIDIA's from their wheels, the others' from Debian.
 set(licences ${share}/doc/ptyche/licences)

@@ -34,10 +34,10 @@ mount --bind /dev/null "$1/dev/null"
 mount -t proc proc "$1/proc"
 root=$1
 shift
-exec chroot "$root" "$@"
+exec chroot --userspec "$user" "$root" "$@"
 """
 
-# The same as `reconstruct` makes, by arrays of Python; %r is where the wheel's program leaves its image.
+# What `reconstruct` makes, as an array of Python.
 PYTHON = """
 import numpy, ptyche
 scan = ptyche.read("/tmp/scan.cxi")
@@ -62,11 +62,11 @@ class Folder:
             (self.folder / name).mkdir(parents=True, exist_ok=True)
         (self.folder / "dev" / "null").touch()
 
-    def command(self, *words):
-        return [*namespaces(), "bash", "-ec", ENTER, "enter", str(self.folder), *map(str, words)]
+    def command(self, *words, user="0:0"):
+        return [*namespaces(), "bash", "-ec", f"user={user}{ENTER}", "enter", str(self.folder), *map(str, words)]
 
-    def run(self, *words, **env):
-        return subprocess.run(self.command(*words), stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8",
+    def run(self, *words, user="0:0", **env):
+        return subprocess.run(self.command(*words, user=user), stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8",
                               timeout=300, check=False, env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", **env})
 
 
@@ -179,6 +179,13 @@ class Empty(InRoot):
             self.assertIn("kernels", done.stdout)
 
 
+    def test_runs_for_another_user_who_may_not_write_to_it(self):
+        (self.root.folder / "tmp").chmod(0o1777)
+        self.ok(self.root, self.ptyche, "simulate", "-o", "/tmp/theirs.cxi", "--N", 32, "--n-patterns", 50,
+                user="65534:65534")
+        self.assertEqual((self.root.folder / "tmp/theirs.cxi").stat().st_uid, 65534)
+
+
 class Musl(InRoot):
     @classmethod
     def setUpClass(cls):
@@ -262,11 +269,14 @@ class Named(InRoot):
                     self.same_as_here(root, ptyche)
                     self.shows_its_page(root, ptyche)
                     if kind == "wheel":
-                        self.ok(root, "/tmp/installed/bin/python", "-c", PYTHON, HOME="/root")
-                        self.assertEqual((root.folder / "tmp/python.npy").read_bytes(),
-                                         (self.here / "image.npy").read_bytes())
+                        self.same_array(root)
                     print(f"{root.folder.name} {kind}: installed in {took:.1f} s, glibc {glibc['version']} of the "
                           f"{glibc['from']}, same image", flush=True)
+
+    def same_array(self, root):
+        for wish in ("", "own"):
+            self.ok(root, "/tmp/installed/bin/python", "-c", PYTHON, HOME="/root", PTYCHE_GLIBC=wish)
+            self.assertEqual((root.folder / "tmp/python.npy").read_bytes(), (self.here / "image.npy").read_bytes())
 
     def kinds(self, root):
         """The packages that the root can install, each with how; what the one before left is removed."""
