@@ -47,7 +47,8 @@ debian_layout() {
   gzip -9n "$share"/man/man1/*.1 "$doc/changelog" "$doc/CHANGELOG.md"
   # One package for several distributions cannot depend on the libraries and fonts of one of them, not even on
   # its glibc, and nobody answers letters about it.
-  printf 'ptyche: %s\n' statically-linked-binary undeclared-elf-prerequisites embedded-library custom-library-search-path duplicate-font-file extra-license-file \
+  printf 'ptyche: %s\n' statically-linked-binary undeclared-elf-prerequisites shared-library-is-executable \
+    shared-library-lacks-prerequisites embedded-library custom-library-search-path duplicate-font-file extra-license-file \
     bogus-mail-host bogus-mail-host-in-debian-changelog >"$share/lintian/overrides/ptyche"
   control "$1" >"$1/DEBIAN/control"
   (cd "$1" && find usr -type f -print0 | sort -z | xargs -0 md5sum >DEBIAN/md5sums)
@@ -81,14 +82,19 @@ make_deb() {
 
 # The others are of the same files, before the .deb moves them.
 make_rpm() {
+  local top rc=0
   command -v rpmbuild >/dev/null || {
     echo "package.sh: the .rpm needs rpmbuild (Debian: apt-get install rpm)" >&2
     return 1
   }
-  rpmbuild -bb --quiet --target x86_64-linux --define "_topdir $(realpath "$stage")/rpm" \
-    --define "_rpmdir $(realpath "$stage")" --define "_build_name_fmt ptyche-$version-1.x86_64.rpm" \
-    --define "stage $(realpath "$stage")/$name" --define "program_version $version" \
-    "$tools/../packaging/ptyche.spec" >"$stage/log" 2>&1 || {
+  top=$(mktemp -d) # rpmbuild takes no folder with a blank
+  ln -s "$(realpath "$stage")/$name" "$top/stage"
+  rpmbuild -bb --quiet --target x86_64-linux --define "_topdir $top" --define "_rpmdir $top" \
+    --define "_build_name_fmt ptyche.rpm" --define "_tmppath $top" --define "stage $top/stage/" \
+    --define "program_version $version" "$tools/../packaging/ptyche.spec" >"$stage/log" 2>&1 || rc=$?
+  [ $rc != 0 ] || mv "$top/ptyche.rpm" "$stage/ptyche-$version-1.x86_64.rpm"
+  rm -rf "$top"
+  [ $rc = 0 ] || {
     cat "$stage/log" >&2
     return 1
   }

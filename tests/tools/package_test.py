@@ -276,7 +276,7 @@ class Install(InFolder):
         (prefix / "lib/ptyche/of_an_older_version").unlink()
         self.assertEqual({path.name for path in prefix.iterdir()}, {"bin", "lib", "share"})
         self.assertEqual({path.name for path in (prefix / "lib/ptyche").iterdir()},
-                         {"bin", "lib", "fonts", "glibc"})
+                         {"bin", "lib", "fonts", "glibc", "source"})
         self.ok(prefix / "bin/ptyche", "info", "--engines")
 
     def test_leaves_the_old_program_where_the_new_one_cannot_be_laid_out(self):
