@@ -146,23 +146,38 @@ class Tar(InFolder):
         self.assertEqual(wrong.returncode, 1)
         self.assertIn("PTYCHE_GLIBC: expected own or system, found mine", wrong.stderr)
 
-    def state_at_the_end(self, limit, **env):
-        """What AT_END prints when the program ends, started with its own glibc and few descriptors."""
+    def state_at_the_end(self, before, **env):
+        """What AT_END prints when the program ends that was started with its own glibc after bash's `before`."""
         kept = tempfile.TemporaryDirectory()  # LD_PRELOAD takes no path with a blank
         self.addCleanup(kept.cleanup)
         source, library = pathlib.Path(kept.name, "at_end.c"), pathlib.Path(kept.name, "at_end.so")
         source.write_text(AT_END)
         subprocess.run(["cc", "-shared", "-fPIC", "-o", library, source], check=True)
-        said = self.ok("/bin/sh", "-c", f'ulimit {limit}; exec "$@"', "limited", self.ptyche, "info", "--engines",
+        said = self.ok("/bin/bash", "-c", f'{before}; exec "$@"', "started", self.ptyche, "info", "--engines",
                        env={"PTYCHE_GLIBC": "own", "LD_PRELOAD": str(library), **env})
         return json.loads(said.splitlines()[-1])
 
     @unittest.skipUnless(shutil.which("cc"), "no compiler here")
     def test_leaves_no_trace_of_how_it_was_started(self):
         for path in (None, "/some/where"):
-            state = self.state_at_the_end("-Sn 64", **({} if path is None else {"LD_LIBRARY_PATH": path}))
+            state = self.state_at_the_end("ulimit -Sn 64", **({} if path is None else {"LD_LIBRARY_PATH": path}))
             self.assertEqual(state, {"exe": str(self.root / "lib/ptyche/bin/ptyche-program"), "name": "ptyche-program",
                                      "libraries": path or "", "launch": 0, "descriptors": 64, "stream": 0})
+
+    @unittest.skipUnless(shutil.which("cc"), "no compiler here")
+    def test_leaves_a_descriptor_alone_that_has_the_linkers_number(self):
+        """The linker loads the program then, which finds its fonts all the same."""
+        state = self.state_at_the_end("ulimit -Sn 2000; exec 1023</dev/null")
+        self.assertEqual(state, {"exe": str(self.root / "lib/ptyche/glibc/ld-linux-x86-64.so.2"),
+                                 "name": "ld-linux-x86-64", "libraries": "", "launch": 0, "descriptors": 2000,
+                                 "stream": 1})
+        scan, out = self.folder / "drawn.cxi", self.folder / "drawn"
+        self.ok(self.ptyche, "simulate", "-o", scan, "--N", 32, "--n-patterns", 100, "--probe-diameter", 12, "--step", 3)
+        self.ok(self.ptyche, "reconstruct", scan, "-o", out)
+        for name, before in (("one", ":"), ("other", "ulimit -Sn 2000; exec 1023</dev/null")):
+            self.ok("/bin/bash", "-c", f'{before}; exec "$@"', "started", self.ptyche, "report", out, "-o",
+                    self.folder / name, env={"PTYCHE_GLIBC": "own"})
+        self.assertEqual((self.folder / "one/phase.png").read_bytes(), (self.folder / "other/phase.png").read_bytes())
 
     def test_has_the_completions_and_a_manual_page_for_every_verb(self):
         share = self.root / "share"
