@@ -11,7 +11,10 @@ version=$("$build/ptyche" --version | cut -d' ' -f2)
 [ -z "$(git status --porcelain 2>/dev/null)" ] ||
   echo "Not all changes are committed: the files are not those of the commit that they name." >&2
 
-# page: the section of docs/install.md with the names of this version's files, and where they are to be had.
+# section HEADING: of docs/install.md, with its heading.
+section() { sed -n "/^## $1/,/^## /{/^## $1/p;/^## /!p}" "$tools/../docs/install.md"; }
+
+# page: what to type on which machine, how far it was tried, and where the files are to be had.
 page() {
   printf '# Ptyche %s\n\n%s\n\n' "$version" "$("$build/ptyche" --version)"
   if [ -n "${PTYCHE_DOWNLOAD:-}" ]; then
@@ -24,13 +27,20 @@ The files are in <$PTYCHE_DOWNLOAD>, FILE is the one for your machine:
 
 PAGE
   fi
-  sed -n '/^## Your machine/,/^## /{/^## /!p}' "$tools/../docs/install.md"
+  section 'Your machine' | grep -vF './run release'
+  section 'What was tried'
 }
 
 rm -rf "${out:?}"
 "$tools/package.sh" "$build" "$out" tar wheel rpm deb
 cp -r "$tools"/../packaging/. "$out"
 page >"$out/INSTALL.md"
+for file in "$out"/ptyche*{.tar.gz,.whl,.rpm,.deb}; do
+  grep -qF "${file##*/}" "$out/INSTALL.md" || {
+    echo "release: docs/install.md does not name ${file##*/}" >&2
+    exit 1
+  }
+done
 sums=$(cd "$out" && find . -type f -printf '%P\0' | sort -z | xargs -0 sha256sum)
 printf '%s\n' "$sums" >"$out/SHA256SUMS"
 echo "$out: $(wc -l <"$out/SHA256SUMS") files, their sums in SHA256SUMS, what to type in INSTALL.md"
