@@ -97,7 +97,8 @@ TEST(Field, ComesBackFromJsonWithoutLoss) {
 
 TEST(Field, KeepsItsDefaultWhereARecordDoesNotHaveIt) {
   Everything x;
-  ptyche::from_json(fields(x), nlohmann::json::parse(R"({"count": 7, "unknown": 1, "rate": 0.25})"));
+  ptyche::from_json(fields(x),
+                    nlohmann::json::parse(R"({"count": 7, "unknown": 1, "rate": 0.25})"));
   EXPECT_EQ(x.count, 7);
   EXPECT_EQ(x.rate, 0.5) << "its record name is another one";
 }
