@@ -28,7 +28,7 @@ refuse_old_system() {
   [ -n "$found" ] || found=$(apt-cache policy cmake 2>/dev/null | sed -n 's/^ *Candidate: \([0-9.]*[0-9]\).*/\1/p')
   [ -n "$found" ] || return 0
   [ "$(printf '%s\n' "$needed" "$found" | sort -V | head -n 1)" = "$needed" ] ||
-    fail "cmake $found is too old to build Ptyche here, $needed or newer is expected (Debian 12 and 13, Ubuntu 24.04)." \
+    fail "cmake $found is too old to build Ptyche here, $needed or newer is expected (Debian 12 has it)." \
       "A package runs on this system without being built: docs/install.md"
 }
 

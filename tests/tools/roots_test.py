@@ -179,6 +179,7 @@ class Empty(InRoot):
             self.assertIn("kernels", done.stdout)
 
 
+    @unittest.skipUnless(os.geteuid() == 0, "only root can become another user")
     def test_runs_for_another_user_who_may_not_write_to_it(self):
         (self.root.folder / "tmp").chmod(0o1777)
         self.ok(self.root, self.ptyche, "simulate", "-o", "/tmp/theirs.cxi", "--N", 32, "--n-patterns", 50,
