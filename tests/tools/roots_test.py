@@ -298,7 +298,7 @@ def reason_to_skip():
         if not shutil.which(name, path="/usr/sbin:/usr/bin:/sbin:/bin"):
             return f"{name} is needed"
     with tempfile.TemporaryDirectory() as folder:
-        root = Folder(folder)
+        Folder(folder)
         done = subprocess.run([*namespaces(), "bash", "-ec", 'mount -t proc proc "$1/proc" && chroot "$1" / || test $? = 126', "try", folder],
                               capture_output=True, check=False)
         return "" if done.returncode == 0 else "this user may not make a root file system (root, or user namespaces)"
