@@ -9,6 +9,9 @@ find_package(GTest REQUIRED)
 # pkg-config knows the one library of each that is needed; CMake's own HDF5 module would link curl,
 # szip and more into every binary. Debian calls the plain HDF5 hdf5-serial, others hdf5.
 pkg_search_module(hdf5 REQUIRED IMPORTED_TARGET hdf5-serial hdf5)
+if(hdf5_VERSION VERSION_GREATER_EQUAL 1.12)  # Debian 13: the sources are written for the functions of 1.10
+  target_compile_definitions(PkgConfig::hdf5 INTERFACE H5_USE_110_API)
+endif()
 add_library(hdf5::hdf5 ALIAS PkgConfig::hdf5)
 pkg_check_modules(libzip REQUIRED IMPORTED_TARGET libzip)
 add_library(libzip::zip ALIAS PkgConfig::libzip)

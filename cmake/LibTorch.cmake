@@ -22,6 +22,10 @@ if(NOT EXISTS ${PTYCHE_LIBTORCH}/lib/libtorch_cpu.so)
   message(FATAL_ERROR "LibTorch not found in ${PTYCHE_LIBTORCH}: run ./run build, which installs it, "
                       "or set PTYCHE_LIBTORCH to the folder of an installed torch ${torch_version}")
 endif()
+file(STRINGS ${PTYCHE_LIBTORCH}/include/torch/headeronly/version.h parts
+     REGEX "^#define TORCH_VERSION_(MAJOR|MINOR|PATCH) ")
+string(REGEX REPLACE "[^0-9;]" "" parts "${parts}")
+list(JOIN parts . PTYCHE_LIBTORCH_VERSION)
 add_library(torch_c10 SHARED IMPORTED)
 set_target_properties(torch_c10 PROPERTIES IMPORTED_LOCATION ${PTYCHE_LIBTORCH}/lib/libc10.so)
 target_include_directories(torch_c10 SYSTEM INTERFACE ${PTYCHE_LIBTORCH}/include

@@ -18,6 +18,14 @@ else()
   # A designated initialiser leaves the other members at their defaults on purpose.
   target_compile_options(ptyche_options INTERFACE -Wall -Wextra -Wno-missing-field-initializers
                          -fopenmp)
+  # gcc warns of every member whose type is in an anonymous namespace of another file than the one that it was
+  # called with; in a chunk that is each source. The preset dev has no chunks, and the warning.
+  if(PTYCHE_CHUNKS AND CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+    target_compile_options(ptyche_options INTERFACE -Wno-subobject-linkage)
+  endif()
+  # Packages of one commit are the same wherever it was checked out: no path of this machine in the texts of asserts.
+  target_compile_options(ptyche_options INTERFACE -ffile-prefix-map=${CMAKE_SOURCE_DIR}/=
+                         -ffile-prefix-map=${PTYCHE_LIBTORCH}/=torch/)
   # A tenth of the compiler's time went into collecting garbage below 1 GB (tools/setup.sh counts it).
   if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
     target_compile_options(ptyche_options INTERFACE --param=ggc-min-heapsize=1000000)

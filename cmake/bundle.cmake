@@ -1,9 +1,9 @@
-# Run by `cmake --install` (Install.cmake, which sets launcher, program, libtorch, strip, bundle, share): the
-# libraries, their licences, and the pages that the installed program prints itself.
+# Run by `cmake --install` (Install.cmake, which sets program, libtorch, strip, python, tools, archives, bundle, share): the
+# libraries and their licences.
 
-# Of glibc and the dynamic linker, every system has its own, newer or older.
+# glibc and the dynamic linker are used only where the system's are older: they have a folder of their own.
 set(of_glibc "^(ld-linux.*|lib(c|m|mvec|dl|rt|util|pthread|resolv|anl|nss_.*))\\.so")
-file(GET_RUNTIME_DEPENDENCIES EXECUTABLES ${launcher} ${program} PRE_EXCLUDE_REGEXES ${of_glibc}
+file(GET_RUNTIME_DEPENDENCIES EXECUTABLES ${program} PRE_EXCLUDE_REGEXES ${of_glibc}
      RESOLVED_DEPENDENCIES_VAR libraries UNRESOLVED_DEPENDENCIES_VAR missing)
 if(missing)
   message(FATAL_ERROR "libraries that are not found: ${missing}")
@@ -22,21 +22,20 @@ execute_process(COMMAND ${strip} --strip-unneeded ${bundle}/bin/ptyche ${bundle}
                         ${bundle}/lib/libtorch_cpu.so ${bundle}/lib/libc10.so
                 COMMAND_ERROR_IS_FATAL ANY)
 
-get_filename_component(prefix ${bundle}/../.. ABSOLUTE)
-file(MAKE_DIRECTORY ${prefix}/bin)
-file(REMOVE ${prefix}/bin/ptyche)
-file(CREATE_LINK ../lib/ptyche/bin/ptyche ${prefix}/bin/ptyche SYMBOLIC)
-
-# The installed program prints these, which also shows that it runs.
-function(printed file)
-  get_filename_component(folder ${file} DIRECTORY)
-  file(MAKE_DIRECTORY ${folder})
-  execute_process(COMMAND ${prefix}/bin/ptyche ${ARGN} OUTPUT_FILE ${file} COMMAND_ERROR_IS_FATAL ANY)
-endfunction()
-printed(${share}/bash-completion/completions/ptyche completion bash)
-printed(${share}/zsh/site-functions/_ptyche completion zsh)
-printed(${share}/fish/vendor_completions.d/ptyche.fish completion fish)
-execute_process(COMMAND ${prefix}/bin/ptyche __man ${share}/man/man1 COMMAND_ERROR_IS_FATAL ANY)
+# glibc's libraries belong together, of one build: all from beside the linker that the program names. What
+# nothing here needs may be needed by what is opened later: a plug-in for MPI, the driver of a GPU, names of hosts.
+file(REAL_PATH /lib64/ld-linux-x86-64.so.2 linker)
+get_filename_component(system ${linker} DIRECTORY)
+file(REMOVE_RECURSE ${bundle}/glibc)
+file(MAKE_DIRECTORY ${bundle}/glibc)
+file(COPY_FILE ${linker} ${bundle}/glibc/ld-linux-x86-64.so.2)
+foreach(name IN ITEMS libc.so.6 libm.so.6 libmvec.so.1 libdl.so.2 libpthread.so.0 librt.so.1 libutil.so.1 libresolv.so.2
+                      libanl.so.1 libnss_files.so.2 libnss_dns.so.2 libnss_compat.so.2)
+  file(COPY_FILE ${system}/${name} ${bundle}/glibc/${name})
+  file(CHMOD ${bundle}/glibc/${name} PERMISSIONS OWNER_READ OWNER_WRITE GROUP_READ WORLD_READ)
+endforeach()
+execute_process(COMMAND ${python} ${tools}/set_interpreter.py ${bundle}/bin/ptyche-program
+                COMMAND_ERROR_IS_FATAL ANY)
 
 # Licences of what is passed on: LibTorch's and NVIDIA's from their wheels, the others' from Debian.
 set(licences ${share}/doc/ptyche/licences)
@@ -52,11 +51,11 @@ if(NOT dpkg_query)
   return()
 endif()
 
-# What is in the program itself (archives, headers) or comes with LibTorch or as a font.
-set(packages libtiff-dev cppzmq-dev nlohmann-json3-dev libnanoflann-dev libgomp1 fonts-dejavu-core)
+# What is in the program itself as headers, or comes with LibTorch or as a font.
+set(packages cppzmq-dev nlohmann-json3-dev libnanoflann-dev libgomp1 fonts-dejavu-core libc6)
 set(files "")
 set(patterns "")
-foreach(library IN LISTS libraries)
+foreach(library IN LISTS libraries archives)
   cmake_path(IS_PREFIX libtorch ${library} NORMALIZE with_libtorch)
   if(NOT with_libtorch AND NOT library MATCHES "/nvidia/")
     file(REAL_PATH ${library} file)

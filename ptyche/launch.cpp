@@ -3,6 +3,7 @@
 // third of a second to load, and reads its settings while it is loaded.
 #include <unistd.h>
 
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -11,7 +12,9 @@
 #include <string_view>
 #include <system_error>
 
+#include "ptyche/dynamic_linker.h"
 #include "ptyche_help_pages.h"
+#include "ptyche_version.h"
 
 namespace {
 
@@ -51,6 +54,32 @@ void hear_interrupts(int count, char** words) {
     if (std::string_view(words[i]).starts_with("--events")) std::signal(SIGINT, SIG_DFL);
 }
 
+/// What a bug report needs to know, as JSON in one line: also which glibc the program would run
+/// with.
+int print_version(const ptyche::Glibc& glibc) {
+  const std::string version = glibc.minor > 0 ? "\"2." + std::to_string(glibc.minor) + '"' : "null";
+  const std::string from = glibc.is_own ? "package" : "system";
+  return print("{\"version\": \"" PTYCHE_VERSION "\", \"commit\": \"" PTYCHE_COMMIT
+               "\", \"libtorch\": \"" PTYCHE_LIBTORCH_VERSION "\", \"glibc\": {\"version\": " +
+               version + ", \"from\": \"" + from + "\"}}\n")
+             ? 0
+             : 1;
+}
+
+/// Why `file`, the program or a dynamic linker, could not be started.
+std::string reason(const std::string& file, bool is_program, int error) {
+  std::string text = file + ": " + std::system_category().message(error);
+  if (error == EACCES) text += "; is its folder on a file system that is mounted with noexec?";
+  if (error == ENOENT && is_program) text += "; it belongs beside ptyche";
+  if (error == ENOENT && !is_program) text += "; PTYCHE_GLIBC=own takes that of the package";
+  return text;
+}
+
+int fail(const std::string& text) {
+  std::fprintf(stderr, "ptyche: error: %s\n", text.c_str());
+  return 1;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -58,17 +87,21 @@ int main(int argc, char** argv) {
   const std::string wanted = page_of(argc - 1, argv + 1);
   for (const HelpPage& page : kHelpPages)
     if (page.name == wanted && print(page.text)) return 0;
-  wait_without_spinning();
-  hear_interrupts(argc - 1, argv + 1);
   std::error_code unknown;
   const std::filesystem::path own = std::filesystem::read_symlink("/proc/self/exe", unknown);
-  if (unknown) {
-    std::fputs("ptyche: error: /proc/self/exe cannot be read; is /proc mounted?\n", stderr);
-    return 1;
-  }
+  if (unknown) return fail("/proc/self/exe cannot be read; is /proc mounted?");
+  const auto glibc = ptyche::chosen_glibc(own.parent_path());
+  if (!glibc)
+    return fail("PTYCHE_GLIBC: expected own or system, found " +
+                std::string(std::getenv("PTYCHE_GLIBC")));
+  if (wanted == "--version --json") return print_version(*glibc);
+  if (glibc->is_own && glibc->folder.find_first_of(":;") != std::string::npos)
+    return fail(
+        glibc->folder +
+        ": a path with ':' or ';' cannot be searched for libraries; move the package to another");
+  wait_without_spinning();
+  hear_interrupts(argc - 1, argv + 1);
   const std::string program = own.parent_path() / "ptyche-program";
-  execv(program.c_str(), argv);
-  std::fprintf(stderr, "ptyche: error: %s: %s; it belongs beside %s\n", program.c_str(),
-               std::system_category().message(errno).c_str(), own.c_str());
-  return 1;
+  const std::string failed = ptyche::become(program, *glibc, argv);
+  return fail(reason(failed, failed == program, errno));
 }

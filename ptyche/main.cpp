@@ -18,6 +18,7 @@
 #include "ptyche/core/memory.h"
 #include "ptyche/core/progress.h"
 #include "ptyche/core/ranks.h"
+#include "ptyche/dynamic_linker.h"
 #include "ptyche/infer/by_ranks.h"
 #include "ptyche/solve/shares.h"
 #include "ptyche/train/together.h"
@@ -112,6 +113,7 @@ int answered_rank_0() {
 }  // namespace
 
 int main(int argc, char** argv) {
+  ptyche::forget_launcher();
   fill_closed_streams();
   keep_memory_pages();
   // A reader that goes away (| head) must not end long work; what it misses is said at the end.

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Checks a program that was laid out by `cmake --install`: that it starts in an empty environment, that no
-# library is taken from outside but glibc's own, and that each has its licence. Prints what it found, and
-# exits with 1 where something is wrong.
+# Checks a program that was laid out by `cmake --install`: that it starts in an empty environment, with the
+# system's glibc and with its own, that no library is taken from outside but glibc's, that there are few,
+# and that each has its licence. Prints what it found, and exits with 1 where something is wrong.
 # usage: tools/check_bundle.sh FOLDER
 set -euo pipefail
 folder=$(realpath "${1:?usage: tools/check_bundle.sh FOLDER}")
@@ -11,9 +11,13 @@ fail() {
   exit 1
 }
 
+# What HDF5, cairo and ZeroMQ can do with the network or a screen, and the program does not.
+unwanted='^lib(curl|gnutls|ldap|X11|xcb|ssh2|sasl2)'
+most=25 # libraries beside LibTorch's
+
 # loaded_by FILE: name and path of every library that the dynamic linker would load.
 loaded_by() {
-  env -i ldd "$1" | sed -En 's/^\t(\S+) => not found$/\1 nowhere/p; s/^\t(\S+) => (.*) \(0x[0-9a-f]+\)$/\1 \2/p'
+  env -i ldd "$1" | sed -En 's/^\t(\S+) => not found$/\1 nowhere/p; s/^\t([^/[:space:]]+) => (.*) \(0x[0-9a-f]+\)$/\1 \2/p'
 }
 
 # check_libraries FILE: those of glibc, which may come from the system.
@@ -35,12 +39,24 @@ needed() {
     grep -o "Name: $1_[0-9.]*" | sed "s/.*_//" | sort -Vu | tail -n 1
 }
 
-"$folder/bin/ptyche" --version >/dev/null || fail "the program does not start"
-check_libraries "$bundle/bin/ptyche"
+libraries() { find "$bundle/lib" -type f -printf '%f\n'; }
+
+for PTYCHE_GLIBC in system own; do
+  env -i PTYCHE_GLIBC=$PTYCHE_GLIBC "$folder/bin/ptyche" info --engines >/dev/null ||
+    fail "the program does not start with the glibc of: $PTYCHE_GLIBC"
+done
+! readelf -lW "$bundle/bin/ptyche" | grep -q INTERP || fail "bin/ptyche needs a dynamic linker, expected none"
+readelf -lW "$bundle/bin/ptyche-program" | grep -qF '[Requesting program interpreter: /proc/self/fd/1023]' ||
+  fail "bin/ptyche-program names a dynamic linker of the system (tools/set_interpreter.py)"
 check_libraries "$bundle/bin/ptyche-program"
+found=$(libraries | grep -E "$unwanted") && fail "not wanted in the package: $found"
+beside=$(libraries | grep -cvE '^lib(torch|c10|cudart|cupti|gomp)')
+[ "$beside" -le $most ] || fail "$beside libraries beside LibTorch's, expected $most at most (cmake/Archives.cmake)"
 licences=$folder/share/doc/ptyche/licences
-for text in packages.txt torch-*/LICENSE nvidia_cuda_runtime-*/License.txt fonts-dejavu-core; do
+for text in packages.txt torch-*/LICENSE nvidia_cuda_runtime-*/License.txt fonts-dejavu-core libc6 libhdf5-dev; do
   compgen -G "$licences/$text" >/dev/null || fail "no $licences/$text"
 done
-printf '%s libraries in the package, of the system only those of glibc %s or newer; %s licences\n' \
-  "$(find "$bundle/lib" -type f | wc -l)" "$(needed GLIBC)" "$(find "$licences" -type f | wc -l)"
+printf "%s libraries beside LibTorch's and glibc, which is used where the system's is older; %s licences\n" \
+  "$beside" "$(find "$licences" -type f | wc -l)"
+printf 'glibc %s is carried, its names of %s or older are used\n' \
+  "$(grep -aom1 'release version [0-9.]*[0-9]' "$bundle/glibc/libc.so.6" | sed 's/.* //')" "$(needed GLIBC)"

@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
-# A .tar.gz that runs where it is unpacked, and a .deb with the same files; a wheel with them for Python.
-# Run by ./run package and ./run wheel after the build.
-# usage: tools/package.sh BUILD OUT [tar] [deb] [wheel]
+# A .tar.gz that runs where it is unpacked, a .deb and an .rpm with the same files; a wheel with them for Python.
+# Run by ./run package, wheel and release after the build.
+# usage: tools/package.sh BUILD OUT [tar] [deb] [rpm] [wheel]
 set -euo pipefail
 umask 022
-build=${1:?usage: tools/package.sh BUILD OUT [tar] [deb] [wheel]} out=$2
+build=${1:?usage: tools/package.sh BUILD OUT [tar] [deb] [rpm] [wheel]} out=$2
 shift 2
-formats=" ${*:-tar deb} "
+formats=" ${*:-tar deb rpm} "
+tools=$(realpath "$(dirname "${BASH_SOURCE[0]}")")
 version=$("$build/ptyche" --version | cut -d' ' -f2)
 name=ptyche-$version-linux-x86_64
 maintainer='The Ptyche developers <ptyche@localhost>'
@@ -31,7 +32,7 @@ make_tar() {
   finished "$stage/$name.tar.gz"
 }
 
-# What Debian's policy wants to be elsewhere, packed, or said. ROOT GLIBC
+# What Debian's policy wants to be elsewhere, packed, or said. ROOT
 debian_layout() {
   local share=$1/usr/share doc=$1/usr/share/doc/ptyche
   mkdir -p "$1/DEBIAN" "$share/lintian/overrides"
@@ -44,11 +45,12 @@ debian_layout() {
   printf 'ptyche (%s) unstable; urgency=medium\n\n  * CHANGELOG.md.gz has the changes.\n\n -- %s  %s\n' \
     "$version" "$maintainer" "$(date -R -u -d "@$SOURCE_DATE_EPOCH")" >"$doc/changelog"
   gzip -9n "$share"/man/man1/*.1 "$doc/changelog" "$doc/CHANGELOG.md"
-  # One package for several distributions cannot depend on the libraries and fonts of one of them, and
-  # nobody answers letters about it.
-  printf 'ptyche: %s\n' embedded-library custom-library-search-path duplicate-font-file extra-license-file \
+  # One package for several distributions cannot depend on the libraries and fonts of one of them, not even on
+  # its glibc, and nobody answers letters about it.
+  printf 'ptyche: %s\n' statically-linked-binary undeclared-elf-prerequisites shared-library-is-executable \
+    shared-library-lacks-prerequisites embedded-library custom-library-search-path duplicate-font-file extra-license-file \
     bogus-mail-host bogus-mail-host-in-debian-changelog >"$share/lintian/overrides/ptyche"
-  control "$@" >"$1/DEBIAN/control"
+  control "$1" >"$1/DEBIAN/control"
   (cd "$1" && find usr -type f -print0 | sort -z | xargs -0 md5sum >DEBIAN/md5sums)
 }
 
@@ -58,15 +60,13 @@ Package: ptyche
 Version: $version
 Architecture: amd64
 Maintainer: $maintainer
-Depends: libc6 (>= $2)
 Installed-Size: $(du -sk "$1/usr" | cut -f1)
 Section: science
 Priority: optional
 Description: images from ptychography scans
  Ptyche turns a ptychography scan (thousands of diffraction patterns taken at
  known positions) into the complex image of the sample, by iterative solvers or
- by a network that is trained on the scan. All libraries but glibc's are in the
- package.
+ by a network that is trained on the scan. All libraries are in the package.
 CONTROL
 }
 
@@ -75,15 +75,35 @@ make_deb() {
   local root=$stage/root file=$stage/ptyche_${version}_amd64.deb
   mkdir "$root"
   mv "$stage/$name" "$root/usr"
-  debian_layout "$root" "$1"
+  debian_layout "$root"
   dpkg-deb --root-owner-group -Zxz -z1 --build "$root" "$file" >/dev/null
   finished "$file"
 }
 
-# Of the same files, before the .deb moves them.
+# The others are of the same files, before the .deb moves them.
+make_rpm() {
+  local top rc=0
+  command -v rpmbuild >/dev/null || {
+    echo "package.sh: the .rpm needs rpmbuild (Debian: apt-get install rpm)" >&2
+    return 1
+  }
+  top=$(mktemp -d) # rpmbuild takes no folder with a blank
+  ln -s "$(realpath "$stage")/$name" "$top/stage"
+  rpmbuild -bb --quiet --target x86_64-linux --define "_topdir $top" --define "_rpmdir $top" \
+    --define "_build_name_fmt ptyche.rpm" --define "_tmppath $top" --define "stage $top/stage/" \
+    --define "program_version $version" "$tools/../packaging/ptyche.spec" >"$stage/log" 2>&1 || rc=$?
+  [ $rc != 0 ] || mv "$top/ptyche.rpm" "$stage/ptyche-$version-1.x86_64.rpm"
+  rm -rf "$top"
+  [ $rc = 0 ] || {
+    cat "$stage/log" >&2
+    return 1
+  }
+  finished "$stage/ptyche-$version-1.x86_64.rpm"
+}
+
 make_wheel() {
   local file
-  file=$(python3 "$(dirname "${BASH_SOURCE[0]}")/wheel.py" "$stage/$name" "$1" "$stage")
+  file=$(python3 "$tools/wheel.py" "$stage/$name" "$stage")
   finished "$file"
 }
 
@@ -91,9 +111,9 @@ cmake --install "$build" --prefix "$stage/$name" >"$stage/log" || {
   cat "$stage/log" >&2
   exit 1
 }
-checked=$("$(dirname "${BASH_SOURCE[0]}")/check_bundle.sh" "$stage/$name")
-glibc=$(sed -n 's/.* glibc \([0-9.]*\) .*/\1/p' <<<"$checked")
+checked=$("$tools/check_bundle.sh" "$stage/$name")
 case "$formats" in *' tar '*) make_tar ;; esac
-case "$formats" in *' wheel '*) make_wheel "$glibc" ;; esac
-case "$formats" in *' deb '*) make_deb "$glibc" ;; esac
+case "$formats" in *' wheel '*) make_wheel ;; esac
+case "$formats" in *' rpm '*) make_rpm ;; esac
+case "$formats" in *' deb '*) make_deb ;; esac
 printf 'checked: starts in an empty environment; %s\n' "$checked"

@@ -21,6 +21,17 @@ missing_packages() {
   done
 }
 
+# refuse_old_system: where the newest cmake to be had is too old, the compiler and some libraries are as well.
+refuse_old_system() {
+  local needed=3.25 found
+  found=$(cmake --version 2>/dev/null | sed -n 's/^cmake version \([0-9.]*\).*/\1/p') || true
+  [ -n "$found" ] || found=$(apt-cache policy cmake 2>/dev/null | sed -n 's/^ *Candidate: \([0-9.]*[0-9]\).*/\1/p')
+  [ -n "$found" ] || return 0
+  [ "$(printf '%s\n' "$needed" "$found" | sort -V | head -n 1)" = "$needed" ] ||
+    fail "cmake $found is too old to build Ptyche here, $needed or newer is expected (Debian 12 has it)." \
+      "A package runs on this system without being built: docs/install.md"
+}
+
 # install_packages [USE]
 install_packages() {
   if ! command -v dpkg-query >/dev/null; then
@@ -30,6 +41,7 @@ install_packages() {
   local missing as_root=(env DEBIAN_FRONTEND=noninteractive)
   missing=$(missing_packages "${1:-}")
   [ -n "$missing" ] || return 0
+  refuse_old_system
   if [ "$(id -u)" != 0 ]; then
     command -v sudo >/dev/null ||
       fail "these Debian packages are missing, and there is neither root nor sudo to install" \

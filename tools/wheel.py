@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """A wheel of the Python package and the program behind it, out of an installation of the program.
 
-usage: tools/wheel.py FOLDER GLIBC OUT   FOLDER as `cmake --install` lays it out; GLIBC as 2.36
+usage: tools/wheel.py FOLDER OUT   FOLDER as `cmake --install` lays it out
 
 Also what `pip install .` calls (PEP 517): it builds the program first, as ./run wheel does. Needs nothing
 but Python. Two wheels of one commit have the same bytes.
@@ -21,6 +21,8 @@ import zipfile
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "python" / "ptyche"
 COMMAND = ROOT / "python" / "_ptyche_command.py"
+# It carries glibc, and runs without any: manylinux names the oldest that pip and Linux of Python 3.10 come with.
+TAG = "py3-none-manylinux_2_17_x86_64.musllinux_1_1_x86_64"
 LEVEL = 6  # of deflate: 9 takes three times as long for 0.3 %
 
 ENTRY_POINTS = """[console_scripts]
@@ -84,10 +86,16 @@ def moment_of_commit():
     return time.gmtime(int(seconds or 315619200))[:6]  # a zip begins in 1980
 
 
-def make(folder, glibc, out):
+def tag_lines():
+    """WHEEL lists one by one what a name joins by dots."""
+    *kind, platforms = TAG.split("-")
+    return "".join(f"Tag: {'-'.join([*kind, platform])}\n" for platform in platforms.split("."))
+
+
+def make(folder, out):
     """The path of the wheel."""
-    version, tag = version_of(folder), f"py3-none-manylinux_{glibc.replace('.', '_')}_x86_64"
-    path, info = out / f"ptyche-{version}-{tag}.whl", f"ptyche-{version}.dist-info"
+    version = version_of(folder)
+    path, info = out / f"ptyche-{version}-{TAG}.whl", f"ptyche-{version}.dist-info"
     beside = path.with_suffix(".new")
     wheel = Wheel(beside, moment_of_commit())
     wheel.add_folder(PACKAGE, "ptyche")
@@ -98,7 +106,7 @@ def make(folder, glibc, out):
     wheel.add(f"{info}/LICENSE", (ROOT / "LICENSE").read_bytes())
     wheel.add(f"{info}/METADATA", metadata(version).encode())
     wheel.add(f"{info}/WHEEL", (f"Wheel-Version: 1.0\nGenerator: ptyche tools/wheel.py\n"
-                                f"Root-Is-Purelib: false\nTag: {tag}\n").encode())
+                                f"Root-Is-Purelib: false\n{tag_lines()}").encode())
     wheel.close(info)
     os.replace(beside, path)
     return path
@@ -131,6 +139,6 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 4:
+    if len(sys.argv) != 3:
         sys.exit(__doc__)
-    print(make(pathlib.Path(sys.argv[1]), sys.argv[2], pathlib.Path(sys.argv[3])))
+    print(make(pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])))

@@ -169,7 +169,7 @@ std::string program_help(const std::vector<Command>& commands) {
   page += fmt::format("Ptyche {}.\n", kWhatItDoes);
   for (const Command& command : commands)
     if (!command.hidden) page += fmt::format("  {:<14} {}\n", command.name, command.summary);
-  return page + "ptyche COMMAND --help: arguments, basic options (--help-all: all); --version\n";
+  return page + "COMMAND --help: arguments, basic options (--help-all: all); --version [--json]\n";
 }
 
 namespace {

@@ -120,7 +120,11 @@ std::string program_page(const std::vector<Command>& verbs) {
   page += tagged(styled("--help"),
                  "the list of the commands; COMMAND --help: its arguments and "
                  "basic options, COMMAND --help-all: every option");
-  return page + tagged(styled("--version"), "version and commit") + exit_status();
+  page +=
+      tagged(styled("--version"),
+             "version and commit; with --json also LibTorch's version, and which glibc the program "
+             "runs with");
+  return page + exit_status();
 }
 
 }  // namespace

@@ -39,7 +39,7 @@ ReadOptions reading_of(const Reconstruction& image) {
     std::ranges::replace(key, '-', '_');
     by_record[key] = value;
   }
-  from_json(fields(reading), by_record);
+  ptyche::from_json(fields(reading), by_record);
   return reading;
 }
 

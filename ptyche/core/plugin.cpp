@@ -1,6 +1,7 @@
 #include "ptyche/core/plugin.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <fmt/format.h>
 
 #include <cstdlib>
@@ -9,11 +10,17 @@ namespace ptyche {
 
 namespace fs = std::filesystem;
 
+fs::path program_folder() {
+  std::error_code unknown;
+  const fs::path running = fs::read_symlink("/proc/self/exe", unknown);
+  const bool by_linker = running.filename().string().starts_with("ld-linux");
+  return (by_linker ? fs::path(program_invocation_name) : running).parent_path();
+}
+
 fs::path plugin_file(const std::string& name, const char* variable) {
   if (const char* const named = std::getenv(variable); named != nullptr && *named != '\0')
     return named;
-  std::error_code unknown;
-  return fs::read_symlink("/proc/self/exe", unknown).parent_path() / name;
+  return program_folder() / name;
 }
 
 std::string other_version(const fs::path& file) {

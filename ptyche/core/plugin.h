@@ -7,6 +7,10 @@
 
 namespace ptyche {
 
+/// The folder of the running program, also where the dynamic linker was started with the program's
+/// name (ptyche/dynamic_linker.h); empty where /proc is not mounted.
+std::filesystem::path program_folder();
+
 /// Where a plug-in is: the file that the environment variable names, else `name` in the folder of
 /// the program.
 std::filesystem::path plugin_file(const std::string& name, const char* variable);

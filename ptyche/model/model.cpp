@@ -323,8 +323,8 @@ void take_numbers(LearnedScan& learned, const nlohmann::json& options) {
 
 /// Fills all that is not a tensor. What an older file does not say keeps its default.
 void apply_options(Model& model, const nlohmann::json& options) {
-  from_json(fields(model.network_options), options.at("network"));
-  from_json(fields(model.stem_options), options.at("stem"));
+  ptyche::from_json(fields(model.network_options), options.at("network"));
+  ptyche::from_json(fields(model.stem_options), options.at("stem"));
   take_numbers(model, options);
   require(options.at("seed").is_number_unsigned(), "{}/options: expected a seed >= 0, found {}",
           kGroup, options.at("seed").dump());

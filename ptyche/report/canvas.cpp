@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "ptyche/core/error.h"
+#include "ptyche/core/plugin.h"
 
 namespace ptyche {
 
@@ -63,8 +64,7 @@ std::vector<unsigned char> rgb_of(cairo_surface_t* surface) {
 /// the system and look the same everywhere. Without a package the system's are used.
 bool use_own_fonts() {
   std::error_code none;
-  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", none),
-                              fonts = program.parent_path().parent_path() / "fonts";
+  const std::filesystem::path fonts = program_folder().parent_path() / "fonts";
   if (!std::filesystem::is_directory(fonts, none)) return false;
   FcConfig* const own = FcConfigCreate();
   for (const auto& font : std::filesystem::directory_iterator(fonts, none))

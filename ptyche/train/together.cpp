@@ -182,7 +182,7 @@ RankMessage train_with_rank_0(CountsPart& /*part*/, const RankMessage& question)
     scans.push_back(received_scan());
   return joint_answer([&] {
     TrainOptions options;
-    from_json(fields(options), nlohmann::json::parse(as_text(question.at(1))));
+    ptyche::from_json(fields(options), nlohmann::json::parse(as_text(question.at(1))));
     train(scans, options, {.own = ranks().own, .all = ranks().all, .sum = reply_of_rank_0});
     return RankMessage{};
   });

@@ -60,7 +60,17 @@ OWN = frozenset({"events", "events_fd", "parent", "arrays"})
 
 
 def program() -> str:
-    """The command's path: PTYCHE_PROGRAM, else the package's own, a checkout's, or that on PATH."""
+    """The command's path: PTYCHE_PROGRAM, else the package's own, a checkout's, or that on PATH.
+
+    Raises errors.Error where there is none, or where the system does not let it be started.
+    """
+    path = _found_program()
+    if os.path.isfile(path) and not os.access(path, os.X_OK):
+        raise errors.Error(f"{path} may not be started; is it on a file system that is mounted with noexec?")
+    return path
+
+
+def _found_program() -> str:
     named = os.environ.get("PTYCHE_PROGRAM")
     if named:
         return named

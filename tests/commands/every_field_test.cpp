@@ -45,7 +45,7 @@ TYPED_TEST(EveryField, IsInRangeByDefault) { EXPECT_NO_THROW(require_in_range(Ty
 TYPED_TEST(EveryField, ComesBackFromARecordAndFromToml) {
   TypeParam from, by_record, by_toml;
   for (const Field& field : fields(from)) change(field);
-  from_json(fields(by_record), nlohmann::json::parse(to_json(fields(from)).dump()));
+  ptyche::from_json(fields(by_record), nlohmann::json::parse(to_json(fields(from)).dump()));
   EXPECT_EQ(to_json(fields(by_record)), to_json(fields(from)));
   Command command;
   command.options = fields(by_toml);

@@ -28,9 +28,13 @@ std::string said_by(const std::string& program, const std::string& text) {
   return output;
 }
 
-std::string with_dashes_of_man(std::string text) {
-  for (std::size_t at = 0; (at = text.find('-', at)) != text.npos; at += 2) text.insert(at, "\\");
-  return text;
+std::string with_dashes_of_man(const std::string& text) {
+  std::string escaped;
+  for (const char c : text) {
+    if (c == '-') escaped += '\\';
+    escaped += c;
+  }
+  return escaped;
 }
 
 TEST(ManPages, ListEachOptionOfEveryVerbThatIsNotHidden) {

@@ -91,13 +91,14 @@ TEST(Field, ComesBackFromJsonWithoutLoss) {
   const nlohmann::json record = nlohmann::json::parse(to_json(fields(from)).dump());
   EXPECT_EQ(record["speed"], from.rate);
   EXPECT_EQ(record["widths"], from.widths);
-  from_json(fields(to), record);
+  ptyche::from_json(fields(to), record);
   EXPECT_EQ(key_of(to), key_of(from));
 }
 
 TEST(Field, KeepsItsDefaultWhereARecordDoesNotHaveIt) {
   Everything x;
-  from_json(fields(x), nlohmann::json::parse(R"({"count": 7, "unknown": 1, "rate": 0.25})"));
+  ptyche::from_json(fields(x),
+                    nlohmann::json::parse(R"({"count": 7, "unknown": 1, "rate": 0.25})"));
   EXPECT_EQ(x.count, 7);
   EXPECT_EQ(x.rate, 0.5) << "its record name is another one";
 }

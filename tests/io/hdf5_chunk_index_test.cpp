@@ -1,6 +1,7 @@
 // Where chunks lie, by the file's own index beside the library.
 #include "ptyche/storage/hdf5_chunk_index.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <array>
@@ -34,7 +35,7 @@ void write_chunks(const std::filesystem::path& file, H5F_libver_t low, H5F_libve
   // Attributes make the header go on in another block.
   for (int i = 0; i < 20; ++i) {
     const Hdf5Id one(H5Screate(H5S_SCALAR), H5Sclose);
-    const Hdf5Id attribute(H5Acreate2(dataset.get(), ("a" + std::to_string(i)).c_str(),
+    const Hdf5Id attribute(H5Acreate2(dataset.get(), fmt::format("a{}", i).c_str(),
                                       H5T_NATIVE_DOUBLE, one.get(), H5P_DEFAULT, H5P_DEFAULT),
                            H5Aclose);
   }

@@ -119,8 +119,11 @@ DoseResponseOptions tiny_doses(const std::filesystem::path& output) {
 TEST(DoseFigures, ShowPatternsOnDetectorPixelsAndTheTruthBesideTheImages) {
   const std::vector<Scan> scans{small_scan(4), small_scan(4)};
   const at::Tensor truth = at::rand({24, 32}) + at::ones({24, 32}, at::kComplexFloat);
-  const std::vector<DoseArm> arms{{.label = "high_nll", .image = 3 * truth},
-                                  {.label = "low_nll", .image = at::ones_like(truth)}};
+  std::vector<DoseArm> arms(2);  // named one by one: gcc 12 warns of lists of them
+  arms[0].label = "high_nll";
+  arms[0].image = 3 * truth;
+  arms[1].label = "low_nll";
+  arms[1].image = at::ones_like(truth);
   const std::vector<Figure> rows = dose_figures(scans, {"1e9 photons", "1e4 photons"}, truth, arms);
   ASSERT_EQ(rows.size(), 2U);
   EXPECT_EQ(rows[0].axis_unit, "detector pixel");

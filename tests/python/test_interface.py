@@ -353,6 +353,13 @@ def test_another_version_of_the_program_is_refused(tmp_path, monkeypatch):
     assert _verbs.names.__doc__ and pathlib.Path(other).exists()
 
 
+def test_a_program_that_may_not_be_started_is_named(tmp_path, monkeypatch):
+    (tmp_path / "ptyche").write_text("")
+    monkeypatch.setenv("PTYCHE_PROGRAM", str(tmp_path / "ptyche"))
+    with pytest.raises(ptyche.Error, match="ptyche may not be started; is it on .* noexec"):
+        ptyche.info("scan.cxi")
+
+
 def test_masked_arrays_are_used_or_refused(arrays):
     counts, positions, probe = arrays
     always, sometimes = np.zeros(counts.shape, bool), np.zeros(counts.shape, bool)
