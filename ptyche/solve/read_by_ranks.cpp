@@ -24,7 +24,7 @@ RankMessage ask_to_read(ReadOptions options) {
 
 ReadOptions options_of(const RankMessage& question) {
   ReadOptions options;
-  from_json(fields(options), nlohmann::json::parse(as_text(question.at(2))));
+  ptyche::from_json(fields(options), nlohmann::json::parse(as_text(question.at(2))));
   options.file = as_text(question.at(1));
   options.seed = static_cast<std::uint64_t>(question.at(0)[1].item<std::int64_t>());
   return options;
