@@ -68,7 +68,7 @@ struct InWords {
             fmt::format("at {},{}", middle, middle)};
   }
   Words operator()(const ShiftProbe& shift) const {
-    return {"probe as in the file",
+    return {fmt::format("probe as in the file"),
             fmt::format("moved by {} rows and {} columns", -shift.rows, -shift.cols)};
   }
   Words operator()(const ChangeMask&) const {
@@ -80,9 +80,12 @@ struct InWords {
   Words operator()(const ScalePositions&) const {
     return {step_in_words(before), step_in_words(after)};
   }
-  Words operator()(const TurnPositions& turn) const { return {"as read", turn_in_words(turn)}; }
+  Words operator()(const TurnPositions& turn) const {
+    return {fmt::format("as read"), turn_in_words(turn)};
+  }
   Words operator()(const ShiftOrder& shift) const {
-    return {"pattern k at position k", fmt::format("pattern k{:+} at position k", shift.by)};
+    return {fmt::format("pattern k at position k"),
+            fmt::format("pattern k{:+} at position k", shift.by)};
   }
 
   Words counts() const { return {counts_in_words(before), counts_in_words(after)}; }

@@ -10,6 +10,7 @@
 #include "ptyche/core/error.h"
 #include "ptyche/core/parallel.h"
 #include "ptyche/core/progress.h"
+#include "ptyche/data/probe.h"
 #include "ptyche/evaluate/compare.h"
 #include "ptyche/evaluate/evaluate.h"
 #include "ptyche/solve/illumination.h"
@@ -51,6 +52,19 @@ void score(KeptAttempt& done, const Scan& scan) {
 
 }  // namespace
 
+bool wins(const DataFit& fit, const DataFit& other, const Margin& margin) {
+  const double above = std::max(other.deviance_per_photon - other.deviance_per_photon_floor, 0.0);
+  const double gain = other.deviance_per_photon - fit.deviance_per_photon;
+  return gain > margin.above_noise * above && gain > margin.noise * other.deviance_per_photon_floor;
+}
+
+double explained(const DataFit& fit, const Scan& scan) {
+  const at::Tensor held_out = scan.frames_with(FrameUse::held_out);
+  if (held_out.size(0) == 0) return 1;
+  const double mean = trivial_fit(scan, held_out, true).mean_pattern_deviance_per_photon;
+  return (mean - fit.deviance_per_photon) / std::max(mean - fit.deviance_per_photon_floor, 1e-30);
+}
+
 Scan with_hold_out(const Scan& scan) {
   const at::Tensor used = scan.frames_with(FrameUse::used);
   if (scan.frames_with(FrameUse::held_out).size(0) > 0 || used.size(0) < kEnoughToTry) return scan;
@@ -62,6 +76,15 @@ Scan with_hold_out(const Scan& scan) {
 Scan without(const Scan& scan, const at::Tensor& frames) {
   return scan.with_frame_use(
       scan.frame_use().index_fill(0, frames, static_cast<int>(FrameUse::rejected)));
+}
+
+double few_photons(const at::Tensor& probe, bool given) {
+  constexpr double kCounts = 5e3, kUsualArea_px = 400;  // of the scans by which it was chosen
+  if (!given) return kCounts;
+  const at::Tensor light = mode_power(probe).to(at::kDouble);
+  const double squares = light.square().sum().item<double>();
+  const double area = squares > 0 ? std::pow(light.sum().item<double>(), 2) / squares : 0;
+  return kCounts * std::max(1.0, area / kUsualArea_px);
 }
 
 Choice choice_for_few(double share) {

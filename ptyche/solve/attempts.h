@@ -70,6 +70,17 @@ struct Candidate {
       {};  ///< why a solver cannot take this scan; empty = it can, all else counts
 };
 
+/// What an option must gain on the trial's passes: a share of what is above the noise, and a share
+/// of the noise itself.
+struct Margin {
+  double above_noise = 0, noise = 0;
+};
+bool wins(const DataFit& fit, const DataFit& other, const Margin& margin);
+
+/// Of what the mean of the used patterns leaves above noise on the held-out ones, the share that an
+/// image with this fit explains; 1 where none is held out.
+double explained(const DataFit& fit, const Scan& scan);
+
 /// The scan in which some patterns are held out, for trials to be judged: as they are where it
 /// holds out any, or is too small for it, else a twentieth of the used ones.
 Scan with_hold_out(const Scan& scan);

@@ -11,7 +11,6 @@
 #include "ptyche/core/progress.h"
 #include "ptyche/data/probe.h"
 #include "ptyche/evaluate/description.h"
-#include "ptyche/evaluate/evaluate.h"
 #include "ptyche/solve/attempts.h"
 #include "ptyche/solve/illumination.h"
 #include "ptyche/solve/problem.h"
@@ -19,11 +18,6 @@
 namespace ptyche {
 namespace {
 
-/// What an option must gain on the trial's passes: a share of what is above the noise, and a share
-/// of the noise itself.
-struct Margin {
-  double above_noise = 0, noise = 0;
-};
 // On 17 simulated scans a prior twice as strong made the image better where it won 13 % or more and
 // worse where it won 9 % or less.
 constexpr Margin kOfPrior{0.11, 0};
@@ -48,8 +42,7 @@ constexpr double kSlope = Choice{}.slope;
 // A prior that spares edges can be stiffer between them; both by 12 simulated scans, the `tune`
 // half of `./run bench defaults`.
 constexpr double kEdge = 0.06, kSlopeBetweenEdges = 0.7, kSlopeAnew = 0.35;
-constexpr std::int64_t kModes = 3;
-constexpr std::int64_t kMostPasses = 40;
+constexpr std::int64_t kModes = 3, kMostPasses = 40;
 constexpr double kStillInMuchLight = 0.003;
 // Passes in much light: so many that a small scan comes out of a false minimum (leaves, 1e6
 // photons: error .107 after 60, .057 after 100), in a large one no more than these patterns cost.
@@ -58,8 +51,7 @@ constexpr Margin kAnything{};
 // Of what the mean pattern leaves above noise: an image that explains less may be noise that hides
 // a sample of small phases. Then each smaller slope is a factor kSmoother below the one before.
 constexpr double kHardlyExplained = 0.5, kSmoother = 0.4;
-constexpr std::int64_t kSmootherPasses = 25;
-constexpr int kMostWithoutGain = 2;
+constexpr std::int64_t kSmootherPasses = 25, kMostWithoutGain = 2;
 // Where a side of the detector is hidden: the amplitude's stiffness, factors of it and the slope.
 constexpr double kTied = 10, kMoreTied = 3, kWeaker = 3;
 constexpr int kMostLooks = 4;
@@ -168,15 +160,6 @@ class Automatic {
     return best_.fit.deviance_per_photon <= kExplained * best_.fit.deviance_per_photon_floor;
   }
 
-  /// Whether held-out patterns are foretold little better than by the mean of the used ones.
-  bool hardly_explains() const {
-    const at::Tensor held_out = scan_.frames_with(FrameUse::held_out);
-    if (held_out.size(0) == 0) return false;
-    const double mean = trivial_fit(scan_, held_out, true).mean_pattern_deviance_per_photon;
-    const double noise = best_.fit.deviance_per_photon_floor;
-    return mean - best_.fit.deviance_per_photon < kHardlyExplained * (mean - noise);
-  }
-
   /// Whether strengths of the prior are worth a trial.
   static bool prior_matters(const SolverProblem& problem, double counts) {
     const SolverState state = start_state(problem, {});
@@ -193,8 +176,6 @@ class Automatic {
     if (!automatic || bests_ == 0) return options_.intensities;
     return best_.fits_intensities ? IntensityFreedom::on : IntensityFreedom::off;
   }
-
-  // What is asked of the solvers.
 
   std::int64_t number_of(Place place) const {
     return bests_ * static_cast<std::int64_t>(Place::count) + static_cast<std::int64_t>(place);
@@ -232,8 +213,6 @@ class Automatic {
     return from_start(place, what, choice, start_ ? last : Chain{{"rpie", 5}, last[0]});
   }
 
-  // What is kept.
-
   /// The best image from now on; that of before need not be kept.
   void replace(Candidate candidate, Attempt& row) {
     const std::int64_t before = best_.number;
@@ -259,13 +238,6 @@ class Automatic {
   void keep_made(const Scan& scan, const Request& request) {
     Candidate candidate = made(scan, request);
     keep(std::move(candidate), attempts_.rows().back());
-  }
-
-  static bool wins(const DataFit& fit, const DataFit& other, const Margin& margin) {
-    const double above = std::max(other.deviance_per_photon - other.deviance_per_photon_floor, 0.0);
-    const double gain = other.deviance_per_photon - fit.deviance_per_photon;
-    return gain > margin.above_noise * above &&
-           gain > margin.noise * other.deviance_per_photon_floor;
   }
 
   /// A whole chain with other choices, kept if it foretells held-out patterns better: they rank
@@ -343,7 +315,7 @@ class Automatic {
   std::vector<Trial> with_more_photons(bool dim) {
     make_first();
     if (goes_on() && dim && !has_faults()) try_slopes();
-    if (goes_on() && hardly_explains()) try_smoother();
+    if (goes_on() && explained(best_.fit, scan_) < kHardlyExplained) try_smoother();
     if (goes_on() && !(options_.start_is_solved && has_faults())) go_on_until_still();
     if (goes_on() && options_.put_aside.defined() && !explains_all()) try_put_aside();
     leave_out_misfits();
@@ -404,7 +376,7 @@ class Automatic {
   /// Each from the beginning: an image of noise does not become smooth by a few passes more.
   void try_smoother() {
     Choice choice = best_.choice;
-    int without_gain = 0;
+    std::int64_t without_gain = 0;
     for (const Place place : kSmootherPlaces) {
       choice.slope *= kSmoother;
       const bool gained =
@@ -611,15 +583,6 @@ class Automatic {
 };
 
 }  // namespace
-
-double few_photons(const at::Tensor& probe, bool given) {
-  constexpr double kCounts = 5e3, kUsualArea_px = 400;  // of the scans by which it was chosen
-  if (!given) return kCounts;
-  const at::Tensor light = mode_power(probe).to(at::kDouble);
-  const double squares = light.square().sum().item<double>();
-  const double area = squares > 0 ? std::pow(light.sum().item<double>(), 2) / squares : 0;
-  return kCounts * std::max(1.0, area / kUsualArea_px);
-}
 
 AutomaticResult solve_automatically(const Scan& scan, const std::optional<Reconstruction>& start,
                                     const AutomaticOptions& options, const ImageWatch& better,
