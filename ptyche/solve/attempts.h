@@ -78,7 +78,7 @@ struct Margin {
 bool wins(const DataFit& fit, const DataFit& other, const Margin& margin);
 
 /// Of what the mean of the used patterns leaves above noise on the held-out ones, the share that an
-/// image with this fit explains; 1 where none is held out.
+/// image with this fit explains; 1 where none is held out, 0 where the mean leaves hardly anything.
 double explained(const DataFit& fit, const Scan& scan);
 
 /// The scan in which some patterns are held out, for trials to be judged: as they are where it

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <iterator>
 #include <utility>
 
@@ -34,7 +33,7 @@ constexpr double kExplained = 1.1;
 // Deviance of the used patterns over that of the noise: at most .99 in 24 simulated scans once the
 // image is still, for it fits some of the noise; 1.2 and 2.0 in a measured one, at two sizes.
 constexpr double kMisfit = 1.1;
-// Patterns of all passes, in batches of 16, by which `ml` comes to its image, and those passes.
+// Passes of `ml` until it has converged: patterns in batches of 16, and bounds.
 constexpr std::int64_t kBatchPatterns = 700 * 16, kLeastBatchPasses = 25, kMostBatchPasses = 100;
 constexpr double kPoor = 3;  // times the deviance of photon noise: perhaps a false minimum
 constexpr double kPriorMatters = 0.1;  // its curvature over that of the light
@@ -50,7 +49,7 @@ constexpr std::int64_t kMostPolish = 100, kLeastPolish = 30, kPolishPatterns = 2
 constexpr Margin kAnything{};
 // Of what the mean pattern leaves above noise: an image that explains less may be noise that hides
 // a sample of small phases. Then each smaller slope is a factor kSmoother below the one before.
-constexpr double kHardlyExplained = 0.5, kSmoother = 0.4;
+constexpr double kNothingExplained = 0.1, kHardlyExplained = 0.75, kSmoother = 0.4;
 constexpr std::int64_t kSmootherPasses = 25, kMostWithoutGain = 2;
 // Where a side of the detector is hidden: the amplitude's stiffness, factors of it and the slope.
 constexpr double kTied = 10, kMoreTied = 3, kWeaker = 3;
@@ -60,9 +59,8 @@ constexpr int kMostLooks = 4;
 enum class Place : std::int64_t {
   first,
   first_without_rpie,
-  slope,
-  half_slope,
-  double_slope,
+  slope,  // as it is, half and twice it
+  last_slope = slope + 2,
   still,
   without,
   edges,
@@ -81,15 +79,13 @@ enum class Place : std::int64_t {
   tied_most,
   put_aside,
   smoother,
-  smoother_2,
-  smoother_3,
-  smoother_4,
+  last_smoother = smoother + 3,
   all,
   count
 };
-constexpr std::array kSlopePlaces{Place::slope, Place::half_slope, Place::double_slope};
-constexpr std::array kSmootherPlaces{Place::smoother, Place::smoother_2, Place::smoother_3,
-                                     Place::smoother_4};
+Place next_place(Place place, std::size_t by = 1) {
+  return static_cast<Place>(static_cast<std::size_t>(place) + by);
+}
 constexpr const char* kByBatches = "modes and positions by batches";
 
 /// What is tried from the best image so far, or beside it.
@@ -293,6 +289,7 @@ class Automatic {
   std::vector<Trial> with_few_photons(double share) {
     const Choice held = choice_for_few(share);
     keep_made(scan_, from_start(Place::first, "probe held", held, {{"lbfgs", kMostPasses}}));
+    if (goes_on()) try_smoother();
     base_ = best_.choice;
     const auto background = [this, held]() -> std::optional<Request> {
       Choice choice = held;
@@ -315,7 +312,7 @@ class Automatic {
   std::vector<Trial> with_more_photons(bool dim) {
     make_first();
     if (goes_on() && dim && !has_faults()) try_slopes();
-    if (goes_on() && explained(best_.fit, scan_) < kHardlyExplained) try_smoother();
+    if (goes_on()) try_smoother();
     if (goes_on() && !(options_.start_is_solved && has_faults())) go_on_until_still();
     if (goes_on() && options_.put_aside.defined() && !explains_all()) try_put_aside();
     leave_out_misfits();
@@ -350,7 +347,7 @@ class Automatic {
       Choice choice = best_.choice;
       choice.slope *= factor;
       choice.slow_phase = false;  // what all of them would gain by it decides nothing
-      requests.push_back(from_best(kSlopePlaces[requests.size()],
+      requests.push_back(from_best(next_place(Place::slope, requests.size()),
                                    fmt::format("prior of slope {:g}", choice.slope), choice,
                                    {{"lbfgs", kTrialPasses}}));
     }
@@ -375,14 +372,17 @@ class Automatic {
 
   /// Each from the beginning: an image of noise does not become smooth by a few passes more.
   void try_smoother() {
+    const double known = explained(best_.fit, scan_);
+    if (known > kHardlyExplained) return;
+    const Margin margin = known < kNothingExplained ? kAnything : kOfPrior;
     Choice choice = best_.choice;
     std::int64_t without_gain = 0;
-    for (const Place place : kSmootherPlaces) {
+    for (Place place = Place::smoother; place <= Place::last_smoother; place = next_place(place)) {
       choice.slope *= kSmoother;
       const bool gained =
           is_better(from_start(place, fmt::format("prior of slope {:.2g}", choice.slope), choice,
                                {{"lbfgs", kSmootherPasses}}),
-                    kAnything);
+                    margin);
       without_gain = gained ? 0 : without_gain + 1;
       if (!goes_on() || without_gain == kMostWithoutGain) return;
     }
@@ -393,7 +393,10 @@ class Automatic {
     Attempt& row = attempts_.rows().back();
     if (last.end == ChainEnd::interrupted)
       return keep(std::move(last), row);  // --resume begins before it
-    if (last.end == ChainEnd::done) replace(std::move(last), row);
+    const bool smoothed = best_.choice.slope < kSmoother * kSlope;
+    if (last.end != ChainEnd::done || (smoothed && !wins(last.fit, best_.fit, kAnything)))
+      return kept_.drop_image(last.number);
+    replace(std::move(last), row);
   }
 
   /// Short solves rank probes by how soon they explain something, whole ones by how much.
