@@ -20,7 +20,7 @@ namespace {
 // On 17 simulated scans a prior twice as strong made the image better where it won 13 % or more and
 // worse where it won 9 % or less.
 constexpr Margin kOfPrior{0.11, 0};
-constexpr Margin kOfFreedom{0, 0.005};
+constexpr Margin kOfFreedom{0, 0.005}, kAnything{};
 // With few photons a free probe fits what the prior should have held: on 36 simulated scans the
 // image was better where it won 23 % or more, worse four times where it won 6 to 13 %.
 constexpr Margin kOfFreeProbe{0, 0.15};
@@ -36,24 +36,21 @@ constexpr double kMisfit = 1.1;
 // Passes of `ml` until it has converged: patterns in batches of 16, and bounds.
 constexpr std::int64_t kBatchPatterns = 700 * 16, kLeastBatchPasses = 25, kMostBatchPasses = 100;
 constexpr double kPoor = 3;  // times the deviance of photon noise: perhaps a false minimum
-constexpr double kPriorMatters = 0.1;  // its curvature over that of the light
-constexpr double kSlope = Choice{}.slope;
+constexpr double kSlope = Choice{}.slope, kPriorMatters = 0.1;  // its curvature over the light's
 // A prior that spares edges can be stiffer between them; both by 12 simulated scans, the `tune`
 // half of `./run bench defaults`.
 constexpr double kEdge = 0.06, kSlopeBetweenEdges = 0.7, kSlopeAnew = 0.35;
-constexpr std::int64_t kModes = 3, kMostPasses = 40;
+constexpr std::int64_t kModes = 3, kMostPasses = 40, kMostLooks = 4;
 constexpr double kStillInMuchLight = 0.003;
 // Passes in much light: so many that a small scan comes out of a false minimum (leaves, 1e6
 // photons: error .107 after 60, .057 after 100), in a large one no more than these patterns cost.
 constexpr std::int64_t kMostPolish = 100, kLeastPolish = 30, kPolishPatterns = 20'000;
-constexpr Margin kAnything{};
 // Of what the mean pattern leaves above noise: an image that explains less may be noise that hides
 // a sample of small phases. Then each smaller slope is a factor kSmoother below the one before.
 constexpr double kNothingExplained = 0.1, kHardlyExplained = 0.75, kSmoother = 0.4;
 constexpr std::int64_t kSmootherPasses = 25, kMostWithoutGain = 2;
 // Where a side of the detector is hidden: the amplitude's stiffness, factors of it and the slope.
 constexpr double kTied = 10, kMoreTied = 3, kWeaker = 3;
-constexpr int kMostLooks = 4;
 
 /// What is tried, for each a number of its own.
 enum class Place : std::int64_t {
@@ -418,7 +415,7 @@ class Automatic {
   void leave_out_misfits() {
     const Scan trials = scan_, whole = whole_;
     if (trials.frames_with(FrameUse::held_out).size(0) == 0) return;
-    for (int look = 0; look < kMostLooks && goes_on(); ++look) {
+    for (std::int64_t look = 0; look < kMostLooks && goes_on(); ++look) {
       const at::Tensor misfits = kept_.patterns("misfits", best_.number, [&] {
         kept_.require_image(best_.image, "the search for patterns that do not fit");
         return misfitting(best_.image, whole, whole.frames_with(FrameUse::used));
