@@ -4,12 +4,15 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <optional>
 #include <string>
 
 #include "ptyche/data/probe.h"
+#include "ptyche/io/read_scan.h"
 #include "ptyche/physics/forward_model.h"
 #include "ptyche/prepare/examine.h"
 #include "ptyche/prepare/optics.h"
+#include "tests/support/shared.h"
 
 namespace ptyche {
 namespace {
@@ -112,6 +115,22 @@ TEST(BrightField, IsNotSureInFocusWithoutElectronsOrOfNoise) {
   ScanFields fields = scan_of({}).fields();
   fields.geometry.semi_angle_rad = 0;
   EXPECT_FALSE(bright_field(Scan(fields)).has_value());
+}
+
+/// 300 kV, 1.03 mrad, 13.2 to 13.7 um out of focus, turned by -59.6 degrees (or the twin).
+TEST(BrightFieldSlow, OfMeasuredRotavirusParticlesHasTheirTurnAndDefocus) {
+  for (const char* name : {"24x24", "32x32"}) {
+    const auto file = shared_file(fmt::format("data/rotavirus/rotavirus_{}_bin2.h5", name));
+    if (!file) GTEST_SKIP() << "there is no measured scan here (PTYCHE_SHARED)";
+    ReadOptions options{.file = *file};
+    options.voltage_v = 300e3;
+    options.semi_angle_rad = 1.03e-3;
+    const std::optional<BrightField> found = bright_field(read_scan(options));
+    ASSERT_TRUE(found && found->sure()) << name;
+    EXPECT_FALSE(found->mirrored);
+    EXPECT_NEAR(found->degrees, -59.6, 1) << name;
+    EXPECT_NEAR(found->defocus_m, 13.3e-6, 0.05 * 13.3e-6) << name;
+  }
 }
 
 }  // namespace

@@ -184,6 +184,19 @@ TEST(AutomaticSlow, WavesOfAPhaseThatHalfTheDetectorHidesComeFromThoseOpposite) 
   EXPECT_LT(distance_from_truth(result.image, whole), 0.5 * distance_from_truth(other, whole));
 }
 
+TEST(Automatic, SeesAWeakSampleByASmootherPriorThanTheUsualOne) {
+  const Scan scan = simulate({.object = "random-field",
+                              .frames = 144,
+                              .photons = 3e4,
+                              .amplitude_min = 0.998,
+                              .phase_range_rad = 0.06,
+                              .seed = 109});
+  const AutomaticResult result = solve_automatically(scan, {});
+  const Reconstruction usual = solve(scan, {}, plain({{"rpie", 5}, {"lbfgs", 40}})).image;
+  EXPECT_GT(distance_from_truth(usual, scan), 1);  // noise
+  EXPECT_LT(distance_from_truth(result.image, scan), 0.7);
+}
+
 TEST(Automatic, DoesNotTieTheAmplitudeWhereBothSidesAreSeen) {
   const AutomaticResult result = solve_automatically(small_scan(), {});
   EXPECT_TRUE(std::ranges::none_of(result.attempts, [](const Attempt& each) {
