@@ -304,6 +304,7 @@ class RecipeReading {
 
   void read_detector() {
     raw_.mask = sources_.values(recipe_.mask, Measure::number);
+    if (raw_.mask.defined() && raw_.mask.numel() == 0) raw_.mask = at::Tensor();  // as .ptyd has it
     if (raw_.mask.defined()) {
       require(!raw_.mask.is_complex() && raw_.mask.dim() >= 2,
               "mask: expected (rows, cols) numbers, found {}", describe(raw_.mask));

@@ -273,7 +273,7 @@ TEST(Layouts, PtyChi) {
   EXPECT_TRUE(found.probe_given());
 }
 
-TEST(Layouts, PtydWithTwelveChunksInTheOrderOfTheirNumbers) {
+void expect_ptyd_read(const std::function<void(Hdf5File&)>& write_weights) {
   const TestFolder folder;
   const LayoutScan scan;
   Hdf5File file = Hdf5File::create(folder / "a.ptyd");
@@ -286,11 +286,16 @@ TEST(Layouts, PtydWithTwelveChunksInTheOrderOfTheirNumbers) {
   put(file, "meta/distance", scan.distance_m);
   file.write("meta/psize", at::full({2}, scan.detector_pixel_m, at::kDouble));
   file.write_text("meta/center", "None");
-  file.write_text("common/weight2d", "None");
+  write_weights(file);
   file.close();
   const Scan found = read_layout(folder / "a.ptyd");
   expect_layout(found, scan);
   expect_energy(found, scan);
+}
+
+TEST(Layouts, PtydWithTwelveChunksInTheOrderOfTheirNumbersHasNoMaskWhereItsWeightsAreEmpty) {
+  expect_ptyd_read([](Hdf5File& file) { file.write_text("common/weight2d", "None"); });
+  expect_ptyd_read([](Hdf5File& file) { file.write("common/weight2d", at::empty({0})); });
 }
 
 TEST(Layouts, HxnHoldsAmplitudesWithZeroFrequencyAtTheCorner) {
