@@ -22,6 +22,7 @@ constexpr std::int64_t kAcross = 8;  // parts of the disk
 constexpr double kInside = 0.75;
 constexpr double kLeastRadius_px = 3;
 constexpr std::int64_t kFewestShifted = 64, kMostShifted = 4096, kSummedAtOnce = 256;
+constexpr double kMostAcross = 1000;          // steps: of other scans no picture can be laid out
 constexpr std::int64_t kLowFrequencies = 16;  // cycles over the grid
 constexpr double kTurnStep = 6, kShiftStep = 0.5,
                  kFarthestShift = 0.35;  // degrees; grid px; of the grid
@@ -383,6 +384,8 @@ std::optional<BrightField> bright_field(const Scan& scan) {
   if (!parts) return std::nullopt;
   const double step = median_step_px(parts->places);
   if (!(step > 0)) return std::nullopt;
+  const at::Tensor extent = parts->places.amax(0) - parts->places.amin(0);
+  if (extent.max().item<double>() > kMostAcross * step) return std::nullopt;
   const Refined best = refined_shifts(*parts, coarse_shifts(*parts, step), step);
   const Geometry& geometry = scan.geometry();
   const double unit = static_cast<double>(scan.pattern_size()) * geometry.object_pixel_m *

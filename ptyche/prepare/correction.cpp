@@ -49,8 +49,7 @@ std::string turn_in_words(const TurnPositions& turn) {
   // Of a rotation by a, columns towards rows: ((cos a, sin a), (-sin a, cos a)).
   const double degrees =
       std::atan2(m[0][1] - sign * m[1][0], sign * m[0][0] + m[1][1]) * 180 / std::numbers::pi;
-  std::vector<std::string> words;
-  if (mirrored) words.push_back(fmt::format("rows mirrored"));  // gcc 12 warns of the plain text
+  std::vector<std::string> words(mirrored ? 1 : 0, "rows mirrored");
   if (std::abs(degrees) > 0.05) words.push_back(fmt::format("turned by {:.1f} degrees", degrees));
   if (std::abs(scale - 1) > 1e-6) words.push_back(fmt::format("{:.3g} times as far apart", scale));
   return fmt::format("{}", fmt::join(words, ", then "));

@@ -109,10 +109,12 @@ TEST(BrightField, FindsThemOffTheGridAndWithFewElectrons) {
   expect_found({.degrees = 20, .electrons = 3000, .side = 24});
 }
 
-TEST(BrightField, IsNotSureInFocusWithoutElectronsOrOfNoise) {
+TEST(BrightField, IsNotSureInFocusOrOfNoiseAndNoneWithoutElectronsOrFarApart) {
   EXPECT_FALSE(bright_field(scan_of({.defocus_m = 0}))->sure());
   EXPECT_FALSE(bright_field(scan_of({.electrons = 5}))->sure());
   ScanFields fields = scan_of({}).fields();
+  fields.positions[0][0] += 1e7;  // px
+  EXPECT_FALSE(bright_field(Scan(fields)).has_value());
   fields.geometry.semi_angle_rad = 0;
   EXPECT_FALSE(bright_field(Scan(fields)).has_value());
 }
