@@ -392,7 +392,6 @@ std::optional<BrightField> bright_field(const Scan& scan) {
                       geometry.object_pixel_m / wavelength_m(geometry);
   BrightField found{
       .shifts = best.shifts,
-      .errors = best.errors,
       .correlation = best.laid.correlation,
       .unshifted = lay_parts(*parts, at::zeros({2, 2}, at::kDouble), step).correlation,
       .pixel_m = step / kFiner * geometry.object_pixel_m};

@@ -18,7 +18,6 @@ namespace ptyche {
 /// middle of the disk, T turns positions so that T M is symmetric: defocus and astigmatism.
 struct BrightField {
   at::Tensor shifts;           ///< M, (2, 2) float64
-  at::Tensor errors;           ///< its standard errors, (2, 2) float64
   TurnPositions turn;          ///< T, a turn of less than 90 degrees, or one with a mirror
   double degrees = 0;          ///< of T, see ScanRotation
   bool mirrored = false;       ///< T turns the scan over

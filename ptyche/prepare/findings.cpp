@@ -18,6 +18,11 @@ std::string to_string(Level level) {
   return "note";
 }
 
+const std::vector<std::string>& axis_options() {
+  static const std::vector<std::string> names{"scan-rotation", "swap-xy", "flip-x", "flip-y"};
+  return names;
+}
+
 bool Diagnosis::has(const std::string& cause) const {
   return std::ranges::any_of(findings,
                              [&](const Finding& each) { return each.cause.starts_with(cause); });

@@ -17,6 +17,9 @@
 
 namespace ptyche {
 
+/// What a user says of how positions lie against the detector: nothing turns them against it.
+const std::vector<std::string>& axis_options();
+
 enum class Level {
   refuse,  ///< solving makes no sense
   mend,    ///< certain, and it is known what to change

@@ -42,7 +42,7 @@ constexpr double kAlreadyPhotons = 1.5;  // a gain within this factor of 1
 // Explained of a raster that lies as is said: .98 and more, .73 of a lattice; turned by 8 degrees
 // .89, by 15 .64, by 22 .37.
 constexpr double kRasterRight = 0.92, kMoreByTurn = 0.04;
-constexpr double kSameAxes = 5;  // degrees
+constexpr double kSameAxes = 5, kHardlyTurned = 1;  // degrees
 constexpr const char* kBrightChain = "rpie:5,lbfgs:10";
 
 std::string certainty(const FoundProbe& found) {
@@ -312,10 +312,10 @@ void doubt_positions(const Scan& scan, FirstProbe& first) {
 /// explains more so.
 FirstProbe with_better_raster(const Scan& scan, FirstProbe first,
                               const std::vector<KnownProbe>& known, const ExamineOptions& options) {
-  const auto typed = [&](const char* name) { return options.given.contains(name); };
+  const auto typed = [&](const std::string& name) { return options.given.contains(name); };
   const double unturned = first.found->fit.explained();
-  if (!typed("scan-step") || typed("scan-rotation") || typed("swap-xy") || typed("flip-x") ||
-      typed("flip-y") || !first.found->fit.tells() || unturned > kRasterRight)
+  if (!typed("scan-step") || std::ranges::any_of(axis_options(), typed) ||
+      !first.found->fit.tells() || unturned > kRasterRight)
     return first;
   detail("{:.0f} % explained: the raster's turn against the detector is looked for",
          100 * unturned);
@@ -359,14 +359,16 @@ std::optional<FirstProbe> by_bright_field(const Scan& scan, const ExamineOptions
   if (!field) return std::nullopt;
   detail("bright field: {}", in_words(*field));
   if (!field->sure()) return std::nullopt;
-  const bool as_given =
-      std::ranges::any_of(std::array{"scan-rotation", "swap-xy", "flip-x", "flip-y"},
-                          [&](const char* name) { return options.given.contains(name); });
+  const bool as_given = std::ranges::any_of(
+      axis_options(), [&](const std::string& name) { return options.given.contains(name); });
+  const bool may_lie_so = !field->mirrored && std::abs(field->degrees) <
+                                                  std::max(kHardlyTurned, 2 * field->degrees_error);
   if (as_given && (field->mirrored || std::abs(field->degrees) > kSameAxes)) {
     warn("bright field: {}; the axes that were given are kept", in_words(*field));
     return std::nullopt;
   }
-  const TurnPositions turn = as_given ? TurnPositions{} : field->turn;
+  const bool stays = as_given || may_lie_so;
+  const TurnPositions turn = stays ? TurnPositions{} : field->turn;
   Scan with = turned(scan, turn, options);
   at::Tensor probe;
   try {
@@ -387,7 +389,7 @@ std::optional<FirstProbe> by_bright_field(const Scan& scan, const ExamineOptions
   first.remarks.push_back(
       {.kind = Remark::Kind::note, .text = in_words(*field), .cause = "bright field"});
   first.bright_field = *field;
-  if (as_given) return first;
+  if (stays) return first;
   first.turn = turn;
   return corrected(scan, std::move(first),
                    {Level::mend, "positions: raster turned",

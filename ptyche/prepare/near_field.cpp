@@ -236,7 +236,7 @@ void judge_near_positions(Diagnosis& diagnosis, const Scan& scan, const Patterns
                              "errors); they are turned back (--swap-xy, --flip-x or --flip-y say "
                              "otherwise)",
                              turn.what, shadow.strength),
-                 turn.back, options, {"flip-x", "flip-y", "swap-xy"});
+                 turn.back, options, axis_options());
 }
 
 }  // namespace ptyche

@@ -104,9 +104,9 @@ void judge_orientation(Diagnosis& diagnosis, const Evidence& evidence, bool prob
                          text +
                              "; left as it is, for the probe's own shadow is weak: --swap-xy "
                              "--flip-x --flip-y turn them");
-  diagnosis.mend(
-      cause, text + "; they are turned back (--swap-xy, --flip-x or --flip-y say otherwise)",
-      turn_positions(best.orientation, reversed), options, {"flip-x", "flip-y", "swap-xy"});
+  diagnosis.mend(cause,
+                 text + "; they are turned back (--swap-xy, --flip-x or --flip-y say otherwise)",
+                 turn_positions(best.orientation, reversed), options, axis_options());
 }
 
 void judge_scale(Diagnosis& diagnosis, const Evidence& evidence, const Scan& scan) {

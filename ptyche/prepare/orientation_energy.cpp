@@ -215,7 +215,7 @@ std::optional<Finding> finding_of(const std::vector<OrientationEnergy>& energies
       fmt::format("all patterns together say of the positions: {} ({:.0f} standard errors by which "
                   "they agree on one sample; the next orientation {:.0f})",
                   name_of(best.orientation), best.strength, energies[1].strength),
-      turn_by(best.orientation), options, {"flip-x", "flip-y", "swap-xy"});
+      turn_by(best.orientation), options, axis_options());
   return diagnosis.findings[0];
 }
 

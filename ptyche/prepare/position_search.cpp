@@ -183,7 +183,7 @@ std::optional<Finding> finding_of(const std::vector<PositionTrial>& trials,
   const auto mend = [&](const PositionTrial& trial, const std::string& what,
                         const std::string& more) {
     diagnosis.mend("positions: " + what, evidence(what, trial, trials[0]) + more, *trial.change,
-                   options, {"flip-x", "flip-y", "swap-xy"});
+                   options, axis_options());
     return diagnosis.findings[0];
   };
   if (scale_of(best) != 1) return mend(best, best.what, "");

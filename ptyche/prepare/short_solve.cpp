@@ -26,12 +26,6 @@ HeldOutFit held_out_fit(const Reconstruction& image, const Scan& scan) {
 
 }  // namespace
 
-double HeldOutFit::explained() const {
-  return (mean_pattern - deviance) / std::max(mean_pattern - noise, 1e-12);
-}
-
-bool HeldOutFit::tells() const { return mean_pattern > kLightToTell * noise; }
-
 at::Tensor middle_frames(const Scan& scan, std::int64_t most) {
   const at::Tensor used = scan.frames_with(FrameUse::used);
   const at::Tensor positions = scan.positions().index_select(0, used);

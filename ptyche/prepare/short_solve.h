@@ -8,24 +8,10 @@
 
 #include "ptyche/data/reconstruction.h"
 #include "ptyche/data/scan.h"
+#include "ptyche/evaluate/evaluate.h"
 #include "ptyche/solve/solver.h"
 
 namespace ptyche {
-
-/// What some patterns that a solve did not see say of it, deviance per photon.
-struct HeldOutFit {
-  double deviance = 0, noise = 0, mean_pattern = 0;
-
-  /// Of what the mean pattern leaves above the noise, the share that the solve explains: 0 no
-  /// better than the mean pattern, 1 down to the noise.
-  double explained() const;
-  /// Whether there are photons enough to tell.
-  bool tells() const;
-};
-
-/// What the mean pattern leaves over what noise leaves, from which on there are photons enough to
-/// tell.
-inline constexpr double kLightToTell = 1.1;
 
 /// Explained by a solve of which little is wrong.
 inline constexpr double kMostlyExplained = 0.5;

@@ -5,12 +5,14 @@
 
 #include <cmath>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "ptyche/data/probe.h"
 #include "ptyche/io/read_scan.h"
 #include "ptyche/physics/forward_model.h"
 #include "ptyche/prepare/examine.h"
+#include "ptyche/prepare/first_probe.h"
 #include "ptyche/prepare/optics.h"
 #include "tests/support/shared.h"
 
@@ -117,6 +119,23 @@ TEST(BrightField, IsNotSureInFocusOrOfNoiseAndNoneWithoutElectronsOrFarApart) {
   EXPECT_FALSE(bright_field(Scan(fields)).has_value());
   fields.geometry.semi_angle_rad = 0;
   EXPECT_FALSE(bright_field(Scan(fields)).has_value());
+}
+
+TEST(BrightField, TurnsAFirstProbesScanUnlessItsTurnMayBeTheErrorOfItself) {
+  const auto first_of = [](double degrees, const std::set<std::string>& given) {
+    ScanFields fields = scan_of({.degrees = degrees}).fields();
+    fields.probe_given = false;
+    return with_first_probe(Scan(fields), {}, {}, ExamineOptions{.given = given});
+  };
+  const FirstProbe plain = first_of(0.4, {}), turned = first_of(33, {});
+  ASSERT_TRUE(plain.bright_field && turned.bright_field);
+  EXPECT_FALSE(plain.turn.has_value());
+  ASSERT_TRUE(turned.turn.has_value());
+  EXPECT_NEAR(turned.turn->matrix[0][0], std::cos(33 / 180.0 * M_PI), 0.02);
+  // Against what was typed nothing is turned, and no probe is taken from a turn that contradicts
+  // it.
+  const FirstProbe kept = first_of(33, {"scan-rotation"});
+  EXPECT_FALSE(kept.turn || kept.bright_field);
 }
 
 /// 300 kV, 1.03 mrad, 13.2 to 13.7 um out of focus, turned by -59.6 degrees (or the twin).
