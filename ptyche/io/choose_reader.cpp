@@ -4,7 +4,6 @@
 #include <array>
 #include <cmath>
 #include <cstdlib>
-#include <numbers>
 
 #include "ptyche/core/error.h"
 #include "ptyche/core/files.h"
@@ -182,15 +181,13 @@ at::Tensor positions_of_raster(const ReadOptions& options, RawScan& raw) {
 
 /// Written positions about their middle, as raster_positions turns those of a shape.
 void turn_written_positions(const ReadOptions& options, RawScan& raw) {
-  const double angle = rotation_of(options.scan_rotation) * std::numbers::pi / 180;
-  if (!raw.positions.defined() || angle == 0) return;
+  const double degrees = rotation_of(options.scan_rotation);
+  if (!raw.positions.defined() || degrees == 0) return;
   const at::Tensor finite = raw.positions.isfinite();
   const at::Tensor middle = at::where(finite, raw.positions, 0).sum(0) / finite.sum(0).clamp_min(1);
-  const at::Tensor away = raw.positions - middle, row = away.select(1, 0), col = away.select(1, 1);
-  raw.positions = at::stack({row * std::cos(angle) + col * std::sin(angle),
-                             col * std::cos(angle) - row * std::sin(angle)},
-                            1) +
-                  middle;
+  const at::Tensor away = raw.positions - middle;
+  raw.positions = rotated_places(away.select(1, 0), away.select(1, 1), degrees) + middle;
+  raw.forget_truth("it has the orientation of the file's positions");
 }
 
 /// Beside written positions: what the patterns are more than these are the last of each row.

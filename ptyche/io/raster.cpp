@@ -33,16 +33,20 @@ Raster raster_of_shape(const std::string& text) {
   return raster;
 }
 
+at::Tensor rotated_places(const at::Tensor& row, const at::Tensor& col, double rotation_deg) {
+  const double angle = rotation_deg * std::numbers::pi / 180;
+  const at::Tensor rows = row * std::cos(angle) + col * std::sin(angle);
+  const at::Tensor cols = col * std::cos(angle) - row * std::sin(angle);
+  return at::stack({rows.reshape(-1), cols.reshape(-1)}, 1);
+}
+
 at::Tensor raster_positions(const Raster& raster) {
   const auto line = [](std::int64_t length, double step) {
     return (at::arange(length, at::kDouble) - static_cast<double>(length - 1) / 2) * step;
   };
   const at::Tensor row = line(raster.rows, raster.step_row_m).unsqueeze(1);
   const at::Tensor col = line(raster.cols, raster.step_col_m).unsqueeze(0);
-  const double angle = raster.rotation_deg * std::numbers::pi / 180;
-  const at::Tensor rows = row * std::cos(angle) + col * std::sin(angle);
-  const at::Tensor cols = col * std::cos(angle) - row * std::sin(angle);
-  return at::stack({rows.reshape(-1), cols.reshape(-1)}, 1);
+  return rotated_places(row, col, raster.rotation_deg);
 }
 
 bool may_belong(std::int64_t positions, std::int64_t patterns) {

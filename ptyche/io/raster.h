@@ -18,6 +18,10 @@ struct Raster {
 /// "16x32" -> 16 rows, 32 columns. Throws InvalidInput for another text or a number below 1.
 Raster raster_of_shape(const std::string& text);
 
+/// Rows and columns, of any shapes that go together, turned about 0 as the rotation of a Raster
+/// turns its points: (n, 2) (row, col).
+at::Tensor rotated_places(const at::Tensor& row, const at::Tensor& col, double rotation_deg);
+
 /// The raster's points, (rows * cols, 2) float64 (row, col) in metres, around 0.
 at::Tensor raster_positions(const Raster& raster);
 

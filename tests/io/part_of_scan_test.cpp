@@ -5,9 +5,11 @@
 #include <functional>
 
 #include "ptyche/io/bin_patterns.h"
+#include "ptyche/io/cxi.h"
 #include "ptyche/io/write_scan.h"
 #include "tests/io/layouts.h"
 #include "tests/support/refusal.h"
+#include "tests/support/small_scan.h"
 
 namespace ptyche {
 namespace {
@@ -288,6 +290,12 @@ TEST(RasterOptions, TurnWrittenPositionsAndMayHaveNoFlybackBesideThem) {
   const at::Tensor away = as_written - as_written.mean(0);
   const at::Tensor expected = at::stack({away.select(1, 1), -away.select(1, 0)}, 1);
   EXPECT_TRUE(at::allclose(turned - turned.mean(0), expected, 1e-6, 1e-6));
+  const Scan simulated = small_scan();  // its image lies as its positions do
+  write_cxi(folder / "simulated.cxi", simulated);
+  ASSERT_TRUE(read_scan({.file = folder / "simulated.cxi"}).truth().defined());
+  const Scan other = read_scan({.file = folder / "simulated.cxi", .scan_rotation = "12"});
+  EXPECT_FALSE(other.truth().defined());
+  EXPECT_FALSE(other.true_positions().defined());
   options.scan_rotation = "0";
   options.flyback = 2;
   EXPECT_TRUE(
