@@ -21,7 +21,7 @@ import numpy as np
 from bench_lines import ROOT, SPLIT, STAR, cleared
 
 # What may differ: who wrote the file and when, and how long it took.
-VOLATILE = {"version", "commit", "options", "created", "command", "key", "run"}
+VOLATILE = {"version", "commit", "options", "created", "command", "key"}
 
 # Name, verb, words; {scan} and {folder NAME} are filled in. A run may build on one further up.
 RUNS = (
@@ -62,6 +62,14 @@ def run(program, verb, words):
     return done
 
 
+def lasting(value):
+    """JSON without who made the file, when, and how long it took."""
+    if isinstance(value, dict):
+        return {key: lasting(each) for key, each in value.items()
+                if key not in ("version", "date", "machine", "seconds")}
+    return [lasting(each) for each in value] if isinstance(value, list) else value
+
+
 def same(a, b):
     if a.shape != b.shape or a.dtype != b.dtype:
         return False
@@ -75,7 +83,8 @@ def contents(path):
     def attributes(name, item):
         for key, value in item.attrs.items():
             if key not in VOLATILE and not key.endswith("seconds"):
-                found[f"{name}@{key}"] = np.asarray(value)
+                found[f"{name}@{key}"] = np.asarray(
+                    json.dumps(lasting(json.loads(value))) if key == "run" else value)
 
     def visit(name, item):
         attributes(name, item)

@@ -196,6 +196,7 @@ void reconstruct_by_training(ReconstructOptions options, const std::string& opti
                             files);
   const FirstProbe first = prepared_scan(options.scan, options.no_check, options.probe,
                                          kept_in(options.output, options.train.resume));
+  write_bright_field(options.output, first.bright_field);
   const Scan scan = shared_by_ranks(first.scan);
   tell_memory_plan(scan, PlannedWork::train);
   if (options.half_sets) require_halves(scan);

@@ -164,4 +164,10 @@ HalfSets half_sets(const Scan& scan, const ScanToImage& reconstruct) {
   return {even, odd, with_context("half sets", [&] { return compare(odd, even).comparison; })};
 }
 
+double HeldOutFit::explained() const {
+  return (mean_pattern - deviance) / std::max(mean_pattern - noise, 1e-12);
+}
+
+bool HeldOutFit::tells() const { return mean_pattern > kLightToTell * noise; }
+
 }  // namespace ptyche

@@ -28,6 +28,21 @@ struct EvaluateOptions {
   bool use_mask = true;
 };
 
+/// What some patterns that a solve did not see say of it, deviance per photon.
+struct HeldOutFit {
+  double deviance = 0, noise = 0, mean_pattern = 0;
+
+  /// Of what the mean pattern leaves above the noise, the share that the solve explains: 0 no
+  /// better than the mean pattern, 1 down to the noise.
+  double explained() const;
+  /// Whether there are photons enough to tell.
+  bool tells() const;
+};
+
+/// What the mean pattern leaves over what noise leaves, from which on there are photons enough to
+/// tell.
+inline constexpr double kLightToTell = 1.1;
+
 /// Every score that the scan allows: fit of the used and the held-out patterns, trivial predictors,
 /// the object's contrast and, where the scan has one, the error against the truth. Not the unseen
 /// half (an image of its own, see add_unseen_half) and not the seconds (the caller's clock).

@@ -23,8 +23,6 @@ constexpr std::int64_t kEnoughToTry = 20;  // used patterns; fewer are not worth
 constexpr std::int64_t kOneIn = 20;  // used patterns is set apart where the scan holds out none
 
 constexpr double kLongObjectStep = 0.1;
-// Deviance of the mean pattern over noise, below which held-out patterns hardly tell images apart.
-constexpr double kSomethingToTell = 1.1;
 constexpr double kStillWhereTied = 0.003;
 constexpr std::int64_t kNever = 1'000'000;  // passes between evaluations that nobody looks at
 // Pixels of all used patterns.
@@ -64,8 +62,8 @@ double explained(const DataFit& fit, const Scan& scan) {
   const at::Tensor held_out = scan.frames_with(FrameUse::held_out);
   if (held_out.size(0) == 0) return 1;
   const double mean = trivial_fit(scan, held_out, true).mean_pattern_deviance_per_photon;
-  const double noise = fit.deviance_per_photon_floor;
-  return mean > kSomethingToTell * noise ? (mean - fit.deviance_per_photon) / (mean - noise) : 0;
+  const HeldOutFit held{fit.deviance_per_photon, fit.deviance_per_photon_floor, mean};
+  return held.tells() ? held.explained() : 0;
 }
 
 Scan with_hold_out(const Scan& scan) {

@@ -31,6 +31,7 @@ RankMessage about_rows(Question question, const at::Tensor& rows) {
 
 // What the patterns of a batch see: [0] whole numbers, [1] rows, [2] positions, [3] mask, [4] the
 // near field's lengths, then all variables, then nodes.
+constexpr std::size_t kSeenBeforeVariables = 5;
 
 RankMessage what_is_seen(Question question, const at::Tensor& rows, const SolverProblem& problem,
                          const SolverState& state, const at::Tensor& batch,
@@ -70,13 +71,13 @@ Seen seen_by(const CountsPart& part, const RankMessage& message) {
             .options = {.engine = static_cast<Engine>(number(5)),
                         .likelihood = static_cast<LossKind>(number(6))},
             .batch = at::arange(rows.size(0), at::kLong)};
-  take_arrays(message, 5, seen.state);
+  take_arrays(message, kSeenBeforeVariables, seen.state);
   seen.state.origin_row = number(1);
   seen.state.origin_col = number(2);
   return seen;
 }
 
-std::size_t seen_arrays() { return 5 + variables().size(); }
+std::size_t seen_arrays() { return kSeenBeforeVariables + variables().size(); }
 
 void append_arrays(RankMessage& message, const FittedArrays& arrays) {
   for (const Variable& variable : variables()) message.push_back(arrays.*variable.array);

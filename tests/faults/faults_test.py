@@ -550,14 +550,15 @@ class Kills(Faults):
 
 
 class Surroundings(Faults):
-    THREADS = (1, 2, 7, 16)  # 64 on two busy processors wait for each other for minutes
+    THREADS = (1, 2, 7, 64)
+    MANY_WAIT = 900  # seconds: 64 threads on two busy processors wait for each other for minutes
 
     def image(self, name, **environment):
         out = self.folder / name
         threads, solver = environment.pop("threads", 1), environment.pop("solver", "ml")
         env = {key: value for key, value in {**os.environ, **environment}.items() if value is not None}
         run = ptyche("solve", self.scan, "-o", out, "--solver", f"{solver}:10", "--no-check",
-                     "--no-verdict", "--threads", threads, env=env)
+                     "--no-verdict", "--threads", threads, env=env, timeout=self.MANY_WAIT)
         self.says(run, 0)
         with h5py.File(out / "reconstruction.h5") as file:
             return file["object"][()]
