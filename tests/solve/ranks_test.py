@@ -78,6 +78,27 @@ class Quick(Scans):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("1 pixels hold no count in 1 of 225 patterns", done.stderr)
 
+    def test_a_rank_that_cannot_read_its_patterns_is_named(self):
+        scan = HERE / "chunk.cxi"
+        subprocess.run([PTYCHE, "simulate", "-o", scan, "--N", "32", "--n-patterns", "225", "--probe-diameter", "14",
+                        "--step", "3", "--quiet"], check=True)
+        name, stored = "entry_1/data_1/data", "entry_1/instrument_1/detector_1/data"
+        with h5py.File(scan, "r+") as file:
+            counts = file[name][()]
+            del file[name]
+            file.create_dataset(stored, data=counts, chunks=(1, 32, 32), compression="gzip")
+            file[name] = h5py.SoftLink("/" + stored)
+            last = file[stored].id.get_chunk_info(224)
+        with open(scan, "r+b") as file:
+            file.seek(last.byte_offset + 2)
+            file.write(b"\xff" * (last.size // 2))
+        command = solve("chunk", "lbfgs:2")
+        command[2] = scan
+        done = run(2, command)
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertIn("rank 1 of 2", done.stderr)
+        self.assertIn("damaged gzip chunk", done.stderr)
+
     def test_another_verb_is_refused(self):
         done = run(2, [PTYCHE, "info", HERE / "scan.npz"])
         self.assertNotEqual(done.returncode, 0)
